@@ -1,0 +1,29 @@
+"""Errors that a user can cause: one clear line each, shown without a traceback, exit code 2."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class NmtError(Exception):
+    """Bad input. The message is one line: what (with the value), where; what to do."""
+
+
+class ConfigError(NmtError):
+    """A key or value of the configuration that cannot be used."""
+
+
+class DataError(NmtError):
+    """A corpus, file or line that cannot be used."""
+
+
+class CheckpointError(NmtError):
+    """A run or model folder that cannot be read, or must not be written."""
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """A remedy for a mistyped word: "did you mean 'x'?" where one is close, else the list of choices."""
+    known = sorted(choices)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return "choose from: " + ", ".join(known) if known else "nothing can be set here"
