@@ -1,0 +1,63 @@
+# Everything a newcomer needs; `make help` lists it.
+.DEFAULT_GOAL := help
+SHELL := bash
+
+ARGS ?=
+TORCH_INDEX ?=
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
+# The first interpreter here that is a version we test.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
+
+.PHONY: help setup demo test check prepare train evaluate translate interactive tensorboard clean
+
+help: ## this list
+	@echo 'make <target> [ARGS="words for the program"]'
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1 | \2/p' $(firstword $(MAKEFILE_LIST)) | column -t -s '|'
+	@echo
+	@echo 'PYTHON=python3.12      the interpreter that .venv is made with'
+	@echo 'TORCH_INDEX=<address>  where torch comes from: the index that pytorch.org names for your machine'
+	@echo '                       (its CPU build is a tenth of the default download)'
+	@echo 'Quote file names with spaces twice:  make translate ARGS="model=runs/demo input='"'my file.txt'"'"'
+
+setup: $(STAMP) ## make .venv and install everything (the other targets do this by themselves)
+
+# The stamp comes last, so an interrupted set-up is taken up again by the next make.
+$(STAMP): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "error: no Python 3.11, 3.12 or 3.13 found; install one or name it: make setup PYTHON=<path>" >&2; exit 2; }
+	test -x $(BIN)/pip || "$(PYTHON)" -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH)
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP) ## train on the demo corpus with and without attention, and show the difference
+	@$(BIN)/python scripts/demo.py $(ARGS)
+
+test: $(STAMP) ## run the tests (the slow ones: make test ARGS="-m slow")
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+
+check: $(STAMP) ## format, lint and types, without changing anything
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+prepare train evaluate translate interactive: $(STAMP)
+	@$(BIN)/nmt $@ $(ARGS)
+
+prepare: ## tokenizer and encoded corpus, cached (train does it too)
+train: ## train a model:          ARGS="data=demo_en_de name=first"
+evaluate: ## score a model:          ARGS="model=runs/first"
+translate: ## translate lines:        ARGS="model=runs/first" < in.en > out.de
+interactive: ## a prompt to type at:    ARGS="model=runs/first"
+
+tensorboard: $(STAMP) ## watch all runs:         ARGS="--port 6007"
+	@$(BIN)/tensorboard --logdir runs $(ARGS)
+
+clean: ## remove .venv, dist and caches; never runs/
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './runs/*' -prune -exec rm -rf {} +
+	@echo 'kept: runs/ and the cache of prepared corpora (cache_dir, by default ~/.cache/nmt)'
