@@ -1,0 +1,177 @@
+"""Attention: every score e_{t,i} = score(s_t, h_i), and the one masked softmax of the project.
+
+Axis letters: B sentences, T queries (decoder positions), S source positions, D features. A score leaves all axes before
+the last two free, so that the same class serves one head ([B, T, D]) and many ([B, H, T, D]).
+To add a score: one class here, one file in configs/attention/.
+"""
+
+import math
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nmt.errors import ConfigError
+
+
+class AttentionScore(nn.Module):
+    """How well a query (decoder state) matches each key (source position).
+
+    `keys` and `values` see the encoder states once per sentence; `forward` runs at every step.
+    """
+
+    def __init__(self, d_query: int, d_memory: int) -> None:
+        super().__init__()
+        self.d_query = d_query
+        self.d_value = d_memory
+
+    def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
+        """What queries are compared with."""
+        return states
+
+    def values(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dv"]:
+        """What the context is made of."""
+        return states
+
+    def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
+        """Scores before the softmax."""
+        raise NotImplementedError
+
+
+class Dot(AttentionScore):
+    """s · h (Luong et al. 2015, eq. 8)."""
+
+    def __init__(self, d_query: int, d_memory: int) -> None:
+        super().__init__(d_query, d_memory)
+        require_equal_sizes(type(self).__name__, d_query, d_memory)
+
+    def forward(self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B T S"]:
+        return query @ keys.transpose(-2, -1)
+
+
+class ScaledDot(Dot):
+    """s · h / √d_k (Vaswani et al. 2017, eq. 1)."""
+
+    def forward(self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B T S"]:
+        return super().forward(query, keys) / math.sqrt(keys.shape[-1])
+
+
+class Cosine(Dot):
+    """τ · cos(s, h), τ learned (Graves et al. 2014, eq. 5 and 6, where τ is called β).
+
+    The cosine lies in [-1, 1]; without a large τ the softmax over it is almost uniform.
+    """
+
+    def __init__(self, d_query: int, d_memory: int, tau: float) -> None:
+        super().__init__(d_query, d_memory)
+        if not tau > 0:
+            raise ConfigError(f"attention.tau is {tau}; it must be above 0 (it is learned from there)")
+        self.log_tau = nn.Parameter(torch.tensor(math.log(tau)))
+
+    def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S D"]:
+        return functional.normalize(states, dim=-1)
+
+    def forward(self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B T S"]:
+        return self.log_tau.exp() * super().forward(functional.normalize(query, dim=-1), keys)
+
+
+class General(AttentionScore):
+    """sᵀ W h, the bilinear or multiplicative score (Luong et al. 2015, eq. 8). W h is computed once per sentence."""
+
+    def __init__(self, d_query: int, d_memory: int) -> None:
+        super().__init__(d_query, d_memory)
+        self.key_projection = nn.Linear(d_memory, d_query, bias=False)
+
+    def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
+        projected: Tensor = self.key_projection(states)
+        return projected
+
+    def forward(self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B T S"]:
+        return query @ keys.transpose(-2, -1)
+
+
+class ReducedRank(General):
+    """(U s)ᵀ (V h) with U, V of `rank` rows: a bilinear score whose matrix UᵀV has a small rank (CS224n notes)."""
+
+    def __init__(self, d_query: int, d_memory: int, rank: int) -> None:
+        super().__init__(d_query, d_memory)
+        if not 1 <= rank <= min(d_query, d_memory):
+            raise ConfigError(
+                f"attention.rank is {rank}; it must lie between 1 and {min(d_query, d_memory)}, the smaller of "
+                "decoder state and encoder state"
+            )
+        self.key_projection = nn.Linear(d_memory, rank, bias=False)
+        self.query_projection = nn.Linear(d_query, rank, bias=False)
+
+    def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
+        return super().forward(self.query_projection(query), keys)
+
+
+class Additive(AttentionScore):
+    """vᵀ tanh(W_1 h + W_2 s), a small network of `d_attention` units (Bahdanau et al. 2015, appendix A.1.2)."""
+
+    def __init__(self, d_query: int, d_memory: int, d_attention: int) -> None:
+        super().__init__(d_query, d_memory)
+        require_positive("attention.d_attention", d_attention)
+        self.key_projection = nn.Linear(d_memory, d_attention, bias=True)
+        self.query_projection = nn.Linear(d_query, d_attention, bias=False)
+        self.v = nn.Linear(d_attention, 1, bias=False)
+
+    def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
+        projected: Tensor = self.key_projection(states)
+        return projected
+
+    def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
+        hidden = torch.tanh(self.query_projection(query).unsqueeze(-2) + keys.unsqueeze(-3))  # [*B, T, S, D]
+        scores: Tensor = self.v(hidden).squeeze(-1)
+        return scores
+
+
+class KeyValue(ScaledDot):
+    """(W_Q s) · (W_K h) / √d over values W_V h: separate roles, separate projections (Vaswani et al. 2017)."""
+
+    def __init__(self, d_query: int, d_memory: int, d_attention: int) -> None:
+        require_positive("attention.d_attention", d_attention)
+        super().__init__(d_attention, d_attention)
+        self.query_projection = nn.Linear(d_query, d_attention, bias=False)
+        self.key_projection = nn.Linear(d_memory, d_attention, bias=False)
+        self.value_projection = nn.Linear(d_memory, d_attention, bias=False)
+
+    def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
+        projected: Tensor = self.key_projection(states)
+        return projected
+
+    def values(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dv"]:
+        projected: Tensor = self.value_projection(states)
+        return projected
+
+    def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
+        return super().forward(self.query_projection(query), keys)
+
+
+def attend(
+    scores: Float[Tensor, "*B T S"], values: Float[Tensor, "*B S D"], mask: Bool[Tensor, "*#B 1 S"]
+) -> tuple[Float[Tensor, "*B T D"], Float[Tensor, "*B T S"]]:
+    """Contexts a_t = Σ_i α_{t,i} v_i and weights α_t = softmax(e_t) over real positions (float32).
+
+    Weights are exactly 0 on padding; where a row has no real position at all they are all 0.
+    """
+    scores = scores.float().masked_fill(~mask, torch.finfo(torch.float32).min)
+    weights = scores.softmax(-1).masked_fill(~mask, 0.0)
+    return weights.to(values.dtype) @ values, weights
+
+
+def require_equal_sizes(score: str, d_query: int, d_memory: int) -> None:
+    """A dot product needs vectors of one size; says how to get them."""
+    if d_query != d_memory:
+        raise ConfigError(
+            f"attention {score} needs decoder and encoder states of one size, but decoder.d_hidden is {d_query} and "
+            f"the encoder's states have {d_memory}; set decoder.d_hidden={d_memory}, or use attention=general"
+        )
+
+
+def require_positive(key: str, value: int) -> None:
+    """Refuses sizes below 1."""
+    if value < 1:
+        raise ConfigError(f"{key} is {value}; it must be at least 1")
