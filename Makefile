@@ -7,6 +7,7 @@ TORCH_INDEX ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+PIP := $(BIN)/python -m pip install --disable-pip-version-check
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 # The first interpreter here that is a version we test.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -26,12 +27,14 @@ help: ## this list
 
 setup: $(STAMP) ## make .venv and install everything (the other targets do this by themselves)
 
-# The stamp comes last, so an interrupted set-up is taken up again by the next make.
+# The stamp comes last, so an interrupted set-up is taken up again by the next make. Nothing goes to stdout,
+# which may be a file of translations.
 $(STAMP): pyproject.toml constraints.txt
-	@test -n "$(PYTHON)" || { echo "error: no Python 3.11, 3.12 or 3.13 found; install one or name it: make setup PYTHON=<path>" >&2; exit 2; }
-	test -x $(BIN)/pip || "$(PYTHON)" -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH)
-	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@test -n "$(PYTHON)" || { echo "error: no Python 3.11, 3.12 or 3.13 found; make setup PYTHON=<path>" >&2; exit 2; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear $(VENV) >&2
+	@echo "installing into $(VENV): some minutes, once" >&2
+	@$(PIP) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH) >&2
+	@$(PIP) -c constraints.txt -e '.[dev]' >&2
 	@touch $@
 
 demo: $(STAMP) ## train on the demo corpus with and without attention, and show the difference
