@@ -1,5 +1,6 @@
 """Checks plain configuration data against annotations, and finds the classes that it names."""
 
+import copy
 import dataclasses
 import importlib
 import importlib.util
@@ -22,7 +23,7 @@ NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "
 
 
 def read_section(cls: type[T], section: Mapping[str, Any], where: str) -> T:
-    """An instance of the dataclass `cls` with every value checked; `where` is the section's key, as users type it."""
+    """An instance of the dataclass `cls`, every value checked; `where` is the section's key as users type it."""
     return _build(cls, section, where)  # type: ignore[no-any-return]
 
 
@@ -31,7 +32,8 @@ def check_arguments(
 ) -> dict[str, Any]:
     """The arguments for the part `cls` that its section holds, checked against the constructor's annotations.
 
-    `given` are the arguments that follow from other parts: they may not stand in the section and are not returned.
+    `given` are the arguments that follow from other parts: they may not stand in the section, nor do they
+    come back.
     """
     init = cls.__init__ if inspect.isclass(cls) else cls
     hints = get_type_hints(init)
@@ -46,7 +48,7 @@ def check_arguments(
 
 
 def find_class(name: str, where: str, trust: Sequence[str]) -> type:
-    """The class 'module.Class' of nmt, or of a package whose first word is in `trust`; imports nothing else."""
+    """The class 'module.Class' of nmt, or of a package whose first word is in `trust`; imports no other."""
     module_name, _, class_name = name.rpartition(".")
     top = name.split(".")[0]
     if not module_name:
@@ -65,7 +67,9 @@ def find_class(name: str, where: str, trust: Sequence[str]) -> type:
             f"{where}={name!r} cannot be imported: {error}; is its package installed?"
         ) from error
     classes = {
-        n: c for n, c in vars(module).items() if inspect.isclass(c) and c.__module__.startswith(module_name)
+        key: value
+        for key, value in vars(module).items()
+        if inspect.isclass(value) and value.__module__.startswith(module_name)  # defined there, not imported
     }
     if class_name not in classes:
         choices = [f"{name.rpartition('.')[0]}.{known}" for known in classes]
@@ -91,11 +95,15 @@ def plain(config: DictConfig) -> dict[str, Any]:
 
 def overlay(stored: Mapping[str, Any], typed: Mapping[str, Any], sections: Sequence[str]) -> dict[str, Any]:
     """`stored` with those `typed` values (dotted key -> value) whose first word is in `sections`."""
-    merged = OmegaConf.create(dict(stored))
+    merged = copy.deepcopy(dict(stored))
     for key, value in typed.items():
+        *path, last = key.split(".")
         if key.split(".")[0] in sections:
-            OmegaConf.update(merged, key, value, merge=False, force_add=True)
-    return plain(merged)
+            node = merged
+            for part in path:
+                node = node.setdefault(part, {})
+            node[last] = copy.deepcopy(value)
+    return merged
 
 
 def _build(cls: Any, section: Any, where: str) -> Any:
@@ -110,14 +118,12 @@ def _build(cls: Any, section: Any, where: str) -> Any:
     return cls(**{f.name: _convert(section[f.name], hints[f.name], f"{where}.{f.name}") for f in fields})
 
 
-def _check_keys(
-    section: Mapping[str, Any], known: Sequence[str], required: Sequence[str], where: str
-) -> None:
-    for key in section:
+def _check_keys(values: Mapping[str, Any], known: Sequence[str], required: Sequence[str], where: str) -> None:
+    for key in values:
         if key not in known:
             raise ConfigError(f"unknown key '{where}.{key}'; {nearest(str(key), known)}")
     for key in required:
-        if key not in section:
+        if key not in values:
             raise ConfigError(f"{where}.{key} has no value; type {where}.{key}=<value>")
 
 
@@ -167,9 +173,10 @@ def _show(value: Any) -> str:
 
 
 def _own_module(name: str) -> bool:
-    """Is there a file nmt/<name>.py (nothing is imported to find out)?"""
-    path = Path(__file__).parent.joinpath(*name.split("."))
-    return path.with_suffix(".py").is_file()
+    """Is there a file nmt/<name>.py?"""
+    words = name.split(".")
+    path = Path(__file__).parent.joinpath(*words)
+    return all(word.isidentifier() for word in words) and path.with_suffix(".py").is_file()
 
 
 def _own_modules() -> list[str]:
