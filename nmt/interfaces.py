@@ -7,6 +7,7 @@ Masks are boolean; True means a real token.
 from dataclasses import dataclass, fields, replace
 from typing import Protocol, Self
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -23,6 +24,15 @@ class Rows:
             if isinstance(value := getattr(self, f.name), Tensor)
         }
         return replace(self, **changed)
+
+    def to(self, device: torch.device) -> Self:
+        """The same rows on another device."""
+        moved = {
+            f.name: value.to(device, non_blocking=True)
+            for f in fields(self)
+            if isinstance(value := getattr(self, f.name), Tensor)
+        }
+        return replace(self, **moved)
 
 
 @dataclass(frozen=True)

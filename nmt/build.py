@@ -1,0 +1,81 @@
+"""From configuration to objects: the only place that does so. Sizes that follow from other parts are passed here."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import nn
+
+from nmt.attention import AttentionScore
+from nmt.config import ModelConfig
+from nmt.errors import ConfigError
+from nmt.optim import Schedule
+from nmt.schema import check_arguments, find_class, read_section
+from nmt.seq2seq import Embedding, Seq2Seq
+
+Config = Mapping[str, Any]
+
+
+def part(section: Config, where: str, trust: Sequence[str], given: Mapping[str, Any]) -> Any:
+    """The object that a section describes: its `class`, called with the section's values and the `given` ones."""
+    if "class" not in section:
+        raise ConfigError(f"{where}.class is missing; write which class it is, as in configs/{where}/*.yaml")
+    found = find_class(section["class"], where, trust)
+    arguments = check_arguments(found, section, where, given)
+    return found(**given, **arguments)
+
+
+def build_model(config: Config, src_vocab: int, tgt_vocab: int, trust: Sequence[str] = ()) -> Seq2Seq:
+    """A freshly initialised model for vocabularies of these sizes."""
+    sizes = read_section(ModelConfig, config["model"], "model")
+    if sizes.d_embed < 1:
+        raise ConfigError(f"model.d_embed is {sizes.d_embed}; it must be at least 1")
+    for key in ("embed_dropout", "word_dropout"):
+        if not 0 <= getattr(sizes, key) < 1:
+            raise ConfigError(f"model.{key} is {getattr(sizes, key)}; it must lie in [0, 1)")
+    src_embedding, tgt_embedding = embeddings(config, sizes, src_vocab, tgt_vocab)
+    encoder = part(config["encoder"], "encoder", trust, {"d_embed": sizes.d_embed})
+    d_hidden = config["decoder"]["d_hidden"]
+    d_output = d_hidden if sizes.tie == "none" else sizes.d_embed
+    decoder_sizes = {
+        "embedding": tgt_embedding,
+        "score": score(config["attention"], trust, d_hidden, encoder.d_memory),
+        "d_embed": sizes.d_embed,
+        "d_memory": encoder.d_memory,
+        "d_output": d_output,
+    }
+    decoder = part(config["decoder"], "decoder", trust, decoder_sizes)
+    output = nn.Linear(d_output, tgt_vocab)
+    nn.init.zeros_(output.bias)
+    if sizes.tie != "none":
+        output.weight = tgt_embedding.table.weight
+    return Seq2Seq(src_embedding, encoder, decoder, output)
+
+
+def embeddings(config: Config, sizes: ModelConfig, src_vocab: int, tgt_vocab: int) -> tuple[Embedding, Embedding]:
+    """Source and target embedding: one and the same where all three tables are tied."""
+    target = Embedding(tgt_vocab, sizes.d_embed, sizes.embed_dropout, sizes.word_dropout)
+    if sizes.tie != "all":
+        return Embedding(src_vocab, sizes.d_embed, sizes.embed_dropout, sizes.word_dropout), target
+    if not config["tokenizer"]["joint"]:
+        raise ConfigError(
+            "model.tie is all, but tokenizer.joint is false: two vocabularies cannot share one table; "
+            "set tokenizer.joint=true or model.tie=target"
+        )
+    return target, target
+
+
+def score(section: Config, trust: Sequence[str], d_query: int, d_memory: int) -> AttentionScore | None:
+    """The attention score; None for `attention=none`, whose class is null."""
+    if "class" in section and section["class"] is None:
+        extra = sorted(set(section) - {"class"})
+        if extra:
+            raise ConfigError(f"attention.{extra[0]} is set, but attention=none has no parameters; remove it")
+        return None
+    built: AttentionScore = part(section, "attention", trust, {"d_query": d_query, "d_memory": d_memory})
+    return built
+
+
+def build_schedule(section: Config, total: int | None, trust: Sequence[str]) -> Schedule:
+    """The learning-rate schedule of a run whose last update is `total` (None: unknown)."""
+    built: Schedule = part(section, "schedule", trust, {"total": total})
+    return built

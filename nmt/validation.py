@@ -1,0 +1,113 @@
+"""How good a model is on the dev split while it trains."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from datasets import Dataset
+from torch import Tensor
+
+from nmt.batching import BatchOrder, make_batch
+from nmt.config import SearchConfig
+from nmt.device import autocast
+from nmt.loss import output_loss
+from nmt.metrics import bleu
+from nmt.prepare import TokenizerPair
+from nmt.search import search
+from nmt.seq2seq import Seq2Seq
+
+
+class Interrupted(Exception):
+    """The user asked for an end (Ctrl-C or SIGTERM)."""
+
+
+@dataclass(frozen=True)
+class DevScores:
+    """Per token: loss as trained on (label-smoothed), and negative log-likelihood; nats."""
+
+    loss: float
+    nll: float
+    bleu: float | None
+
+
+class Validator:
+    """Dev loss of teacher forcing and dev BLEU of greedy search, always over the same sentences."""
+
+    def __init__(
+        self,
+        dev: Dataset,
+        tokenizers: TokenizerPair,
+        settings: SearchConfig,
+        sentences: int | None,
+        smoothing: float,
+        budget: int,
+        tgt_lang: str | None,
+        stop: Callable[[], bool],
+    ) -> None:
+        self.dev = dev
+        self.tokenizers = tokenizers
+        self.greedy = replace(settings, beam=1, n_best=1, sample=False)
+        self.sentences = len(dev) if sentences is None else min(sentences, len(dev))
+        self.smoothing = smoothing
+        self.tgt_lang = tgt_lang
+        self.stop = stop
+        self.src_lengths = np.array([len(ids) + 1 for ids in dev["src_ids"]], dtype=np.int32)
+        self.tgt_lengths = np.array([len(ids) + 1 for ids in dev["tgt_ids"]], dtype=np.int32)
+        order = BatchOrder(self.src_lengths, self.tgt_lengths, budget, seed=0)
+        self.batches = order.cut(np.lexsort((self.src_lengths, self.tgt_lengths)))
+
+    @torch.no_grad()
+    def scores(self, model: Seq2Seq, device: torch.device, dtype: torch.dtype) -> tuple[DevScores, list[str]]:
+        """Loss and BLEU, and the translations of the first sentences in order (none where BLEU is off)."""
+        training = model.training
+        model.eval()
+        try:
+            with autocast(device, dtype):
+                sums = torch.zeros(2, device=device)
+                for batch in self.forced_batches(device):
+                    features = model(batch)
+                    targets = batch.tgt_out[batch.tgt_mask]
+                    weight, bias = model.output.weight, model.output.bias
+                    sums += torch.stack(output_loss(features, weight, bias, targets, self.smoothing))
+                loss, nll = (sums / int(self.tgt_lengths.sum())).tolist()
+                translations = self.translate(model, device)
+        finally:
+            model.train(training)
+        score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.tgt_lang) if translations else None
+        return DevScores(loss, nll, score), translations
+
+    def forced_batches(self, device: torch.device) -> Iterator[Any]:
+        """The whole dev split, batched by length."""
+        for rows in self.batches:
+            if self.stop():
+                raise Interrupted
+            pairs = self.dev[rows.tolist()]
+            yield make_batch(pairs["src_ids"], pairs["tgt_ids"]).to(device)
+
+    def translate(self, model: Seq2Seq, device: torch.device) -> list[str]:
+        """Greedy translations of the first `sentences` dev sentences."""
+        translations = [""] * self.sentences
+        order = np.argsort(self.src_lengths[: self.sentences], kind="stable")
+        for start in range(0, self.sentences, 4 * self.greedy.batch_sentences):
+            if self.stop():
+                raise Interrupted
+            rows = order[start : start + 4 * self.greedy.batch_sentences].tolist()
+            batch = make_batch(self.dev[rows]["src_ids"], [[] for _ in rows]).to(device)
+            found = search(model, batch.src, batch.src_mask, self.greedy, None)
+            for row, hypotheses in zip(rows, found, strict=True):
+                translations[row] = self.tokenizers.tgt.decode(hypotheses[0].tokens)
+        return translations
+
+
+@torch.no_grad()
+def forced_attention(
+    model: Seq2Seq, src_ids: Sequence[int], tgt_ids: Sequence[int], device: torch.device
+) -> Tensor | None:
+    """Attention weights [T, S] (eos included on both sides, mean over layers and heads); None where there are none."""
+    training = model.training
+    model.eval()
+    _, weights = model.forced(make_batch([src_ids], [tgt_ids]).to(device))
+    model.train(training)
+    return weights[0].mean((0, 1)).float().cpu() if weights.shape[1] else None
