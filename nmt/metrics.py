@@ -1,0 +1,253 @@
+"""Translation scores by sacreBLEU, each with the signature that makes it reproducible."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sacrebleu.metrics.base import Metric as Scorer
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+from sacrebleu.significance import PairedTest, Result
+
+from nmt.errors import ConfigError, DataError
+
+BOOTSTRAP_SAMPLES = 1000  # sacreBLEU's own choice; its seed is 12345 unless SACREBLEU_SEED says otherwise
+
+# ISO 639 codes (two and three letters) of the languages that sacreBLEU tokenises in a way of their own
+_LANGUAGES = {
+    "zh": "zh",
+    "zho": "zh",
+    "chi": "zh",
+    "cmn": "zh",
+    "ja": "ja",
+    "jpn": "ja",
+    "ko": "ko",
+    "kor": "ko",
+}
+_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A corpus score in percent; low and high bound its 95 % bootstrap interval (None when not asked for)."""
+
+    name: str
+    score: float
+    low: float | None
+    high: float | None
+    signature: str
+
+    def cells(self) -> dict[str, str]:
+        """Column name to text, for `table`."""
+        between = "" if self.low is None or self.high is None else f"{self.low:.2f} to {self.high:.2f}"
+        interval = {"95 % interval": between} if between else {}
+        return {"metric": self.name, "score": f"{self.score:.2f}"} | interval | {"signature": self.signature}
+
+
+@dataclass(frozen=True)
+class LengthBucket:
+    """BLEU of the sentences whose source has low to high words (see `source_length`), both included."""
+
+    low: int
+    high: int
+    sentences: int
+    bleu: float
+
+    def cells(self) -> dict[str, str]:
+        """Column name to text, for `table`."""
+        return {
+            "source length": f"{self.low} to {self.high}",
+            "sentences": f"{self.sentences:,}",
+            "BLEU": f"{self.bleu:.2f}",
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A second system (b) against a first (a): the chance p that a gap as large as delta = b - a is luck."""
+
+    name: str
+    score_a: float
+    score_b: float
+    delta: float
+    p_value: float
+    signature: str
+
+    def cells(self) -> dict[str, str]:
+        """Column name to text, for `table`."""
+        return {
+            "metric": self.name,
+            "first": f"{self.score_a:.2f}",
+            "second": f"{self.score_b:.2f}",
+            "difference": f"{self.delta:+.2f}",
+            "p": f"{self.p_value:.4f}",
+            "signature": self.signature,
+        }
+
+
+def bleu_tokenizer(tgt_lang: str | None) -> str:
+    """sacreBLEU's tokeniser for a target language.
+
+    Raises ConfigError when that needs a package that is missing, so that a run can find out before it starts.
+    """
+    name = _TOKENIZERS.get(_language(tgt_lang), "13a")
+    try:
+        BLEU(tokenize=name)
+    except (RuntimeError, ImportError) as error:
+        extra = f"sacrebleu[{_language(tgt_lang)}]"
+        raise ConfigError(
+            f"BLEU for target language '{tgt_lang}' needs sacreBLEU's '{name}' tokeniser, "
+            f"data.tgt_lang={tgt_lang}; install it with: pip install '{extra}'"
+        ) from error
+    return name
+
+
+def score_corpus(
+    hyps: Sequence[str],
+    refs: Sequence[Sequence[str]],
+    tgt_lang: str | None,
+    intervals: bool,
+    samples: int = BOOTSTRAP_SAMPLES,
+) -> list[Metric]:
+    """BLEU, chrF and TER of a corpus; `refs` has one list per reference file."""
+    _check(hyps, refs)
+    return [_score(scorer, hyps, refs, samples if intervals else 1) for scorer in _scorers(tgt_lang).values()]
+
+
+def bleu(hyps: Sequence[str], refs: Sequence[Sequence[str]], tgt_lang: str | None) -> float:
+    """Corpus BLEU in percent."""
+    _check(hyps, refs)
+    return float(BLEU(tokenize=bleu_tokenizer(tgt_lang), force=True).corpus_score(hyps, refs).score)
+
+
+def bleu_by_length(
+    src_lengths: Sequence[int],
+    hyps: Sequence[str],
+    refs: Sequence[Sequence[str]],
+    tgt_lang: str | None,
+    buckets: int = 4,
+) -> list[LengthBucket]:
+    """Corpus BLEU in quantiles of the source length, shortest first.
+
+    Sentences of one length stay together, so that ranges do not overlap; few lengths make fewer buckets.
+    """
+    _check(hyps, refs)
+    if len(src_lengths) != len(hyps):
+        raise DataError(
+            f"{len(src_lengths):,} source sentences but {len(hyps):,} translations, BLEU by length; "
+            "give the source that was translated"
+        )
+    scorer = BLEU(tokenize=bleu_tokenizer(tgt_lang), force=True)
+    result = []
+    for rows in _quantiles(src_lengths, buckets):
+        score = scorer.corpus_score(
+            [hyps[row] for row in rows], [[ref[row] for row in rows] for ref in refs]
+        ).score
+        lengths = [src_lengths[row] for row in rows]
+        result.append(LengthBucket(min(lengths), max(lengths), len(rows), float(score)))
+    return result
+
+
+def paired_bootstrap(
+    hyps_a: Sequence[str],
+    hyps_b: Sequence[str],
+    refs: Sequence[Sequence[str]],
+    tgt_lang: str | None,
+    samples: int = BOOTSTRAP_SAMPLES,
+) -> list[Comparison]:
+    """System b against system a in every metric, by paired bootstrap resampling (Koehn 2004)."""
+    _check(hyps_a, refs)
+    _check(hyps_b, refs)
+    test = PairedTest(
+        [("a", hyps_a), ("b", hyps_b)], _scorers(tgt_lang), refs, test_type="bs", n_samples=samples
+    )
+    signatures, results = test()
+    comparisons = []
+    for name, signature in signatures.items():
+        a, b = results[name]
+        assert isinstance(a, Result)
+        assert isinstance(b, Result)
+        assert b.p_value is not None
+        delta = float(b.score - a.score)
+        comparisons.append(
+            Comparison(name, float(a.score), float(b.score), delta, float(b.p_value), signature.format())
+        )
+    return comparisons
+
+
+def table(rows: Sequence[Metric] | Sequence[LengthBucket] | Sequence[Comparison]) -> str:
+    """The rows under a header line, in columns for people."""
+    if not rows:
+        return ""
+    cells = [row.cells() for row in rows]
+    lines = [list(cells[0]), *(list(row.values()) for row in cells)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    left = {0, len(widths) - 1} if "signature" in cells[0] else {0}
+    return "\n".join(
+        "  ".join(
+            text.ljust(width) if column in left else text.rjust(width)
+            for column, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _language(code: str | None) -> str:
+    """zh-CN, zh_Hans and cmn are all zh."""
+    primary = (code or "").replace("_", "-").split("-")[0].lower()
+    return _LANGUAGES.get(primary, primary)
+
+
+def _scorers(tgt_lang: str | None) -> dict[str, Scorer]:
+    # TER's Asian support has an effect only together with its normalisation
+    asian = _language(tgt_lang) in ("zh", "ja")
+    return {
+        "BLEU": BLEU(tokenize=bleu_tokenizer(tgt_lang)),
+        "CHRF": CHRF(),
+        "TER": TER(normalized=asian, asian_support=asian),
+    }
+
+
+def _score(scorer: Scorer, hyps: Sequence[str], refs: Sequence[Sequence[str]], samples: int) -> Metric:
+    score = scorer.corpus_score(hyps, refs, n_bootstrap=samples)
+    signature = scorer.get_signature().format()
+    low: float | None = None
+    high: float | None = None
+    if samples > 1:
+        # sacreBLEU leaves the interval out when every sample scored 0
+        shown = json.loads(score.format(width=12, signature=signature, is_json=True))
+        mean, half = (
+            (shown["confidence_mean"], shown["confidence_var"]) if "confidence" in shown else (0.0, 0.0)
+        )
+        low, high = mean - half, mean + half
+    return Metric(score.name, float(score.score), low, high, signature)
+
+
+def _check(hyps: Sequence[str], refs: Sequence[Sequence[str]]) -> None:
+    if not refs:
+        raise DataError("no reference translations, scoring; give at least one reference file")
+    for number, ref in enumerate(refs, 1):
+        if len(ref) != len(hyps):
+            raise DataError(
+                f"{len(hyps):,} translations but {len(ref):,} lines in reference {number}, scoring; "
+                "both must have one line per sentence"
+            )
+    if not hyps:
+        raise DataError("0 translations, scoring; give at least one sentence")
+
+
+def _quantiles(lengths: Sequence[int], buckets: int) -> list[list[int]]:
+    """Row numbers in at most `buckets` groups of growing length and about equal size, ties together."""
+    counts = Counter(lengths)
+    group_of: dict[int, int] = {}
+    shorter = 0
+    for length in sorted(counts):
+        middle = shorter + counts[length] / 2  # the middle rank of this length decides
+        group_of[length] = int(middle * buckets / len(lengths))
+        shorter += counts[length]
+    groups: list[list[int]] = [[] for _ in range(buckets)]
+    for row, length in enumerate(lengths):
+        groups[group_of[length]].append(row)
+    return [group for group in groups if group]
