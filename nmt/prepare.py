@@ -1,0 +1,147 @@
+"""From the configuration to numbers: corpus read, tokenizers trained, every split encoded, all cached."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import sentencepiece
+from datasets import Dataset
+
+from nmt.cache import cached, digest
+from nmt.config import DataConfig, TokenizerConfig
+from nmt.corpus import SPLITS, Corpus, TableWriter, load_table, read_corpus
+from nmt.errors import DataError
+from nmt.tokenizer import Tokenizer, check_tokenizer, train_tokenizer
+
+VERSION = 1  # of the cached tables; raise it whenever what they hold changes
+SEED = 1  # of the tokenizer's choice of sentences: apart from the training's, so that seeds share the cache
+IDS = pa.list_(pa.int32())
+SCHEMA = pa.schema(
+    [("src", pa.string()), ("tgt", pa.string()), ("src_ids", IDS), ("tgt_ids", IDS), ("index", pa.int64())]
+)
+
+
+@dataclass(frozen=True)
+class TokenizerPair:
+    """The tokenizers of both sides: the same object twice when they share one vocabulary."""
+
+    src: Tokenizer
+    tgt: Tokenizer
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Splits with columns src, tgt (text), src_ids, tgt_ids (no bos, no eos), index (pair number as read)."""
+
+    tokenizers: TokenizerPair
+    train: Dataset
+    dev: Dataset
+    test: Dataset
+    report: list[str]
+    fingerprint: str  # of the content and of all settings that shaped the tables
+
+
+def prepare(
+    data: DataConfig, tokenizer: TokenizerConfig, cache_dir: Path, given: TokenizerPair | None = None
+) -> Prepared:
+    """Corpus and tokenizers, ready to train on; `given`: the tokenizers of a model that is trained further."""
+    check_tokenizer(tokenizer)
+    corpus = read_corpus(data, cache_dir)
+    if given is None:
+        tokenizers, key, report = _train(corpus, tokenizer, cache_dir)
+    else:
+        tokenizers, report = given, ["tokenizer: that of the model"]
+        key = digest([given.src.bytes.hex(), given.tgt.bytes.hex()])
+    limits = [data.filters.max_tokens, data.filters.max_ratio]
+    fingerprint = digest([VERSION, corpus.fingerprint, key, limits])
+    folder = cached(cache_dir, "encoded", fingerprint, lambda draft: _encode(corpus, tokenizers, data, draft))
+    report = corpus.report + report + json.loads((folder / "report.json").read_text("utf-8"))
+    tables = {name: load_table(folder / f"{name}.arrow") for name in SPLITS}
+    return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint)
+
+
+def _train(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[TokenizerPair, str, list[str]]:
+    settings = {name: value for name, value in asdict(cfg).items() if name != "sampling_alpha"}
+    key = digest([VERSION, corpus.fingerprint, settings, sentencepiece.__version__])
+    sides = {"joint": ("src", "tgt")} if cfg.joint else {"src": ("src",), "tgt": ("tgt",)}
+
+    def build(draft: Path) -> None:
+        report: list[str] = []
+        for name, columns in sides.items():
+            lines: list[str] = []
+            model = train_tokenizer(_sentences(corpus.train, columns), cfg, SEED, lines)
+            (draft / f"{name}.model").write_bytes(model.bytes)
+            report += [f"tokenizer ({name}): {line}" for line in lines]
+        (draft / "report.json").write_text(json.dumps(report), "utf-8")
+
+    folder = cached(cache_dir, "tokenizer", key, build)
+    models = [Tokenizer.load(folder / f"{name}.model") for name in sides]
+    return TokenizerPair(models[0], models[-1]), key, json.loads((folder / "report.json").read_text("utf-8"))
+
+
+def _sentences(table: Dataset, columns: tuple[str, ...]) -> Iterator[str]:
+    for batch in table.data.to_batches():
+        for row in zip(*(batch[column].to_pylist() for column in columns), strict=True):
+            yield from row
+
+
+def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder: Path) -> None:
+    report = []
+    for name, table in (("train", corpus.train), ("dev", corpus.dev), ("test", corpus.test)):
+        dropped = {"max_tokens": 0, "max_ratio": 0}
+        kept, pieces = 0, np.zeros(2, np.int64)
+        with TableWriter(folder / f"{name}.arrow", SCHEMA) as writer:
+            for batch in table.data.to_batches():
+                columns, lengths = _encode_batch(batch, tokenizers)
+                if name == "train":
+                    keep = _within(lengths, data, dropped)
+                    columns = {column: values.filter(pa.array(keep)) for column, values in columns.items()}
+                    lengths = lengths[:, keep]
+                kept += lengths.shape[1]
+                pieces += lengths.sum(axis=1)
+                writer.write(columns)
+        active = [
+            f"{count:,} {key}" for key, count in dropped.items() if getattr(data.filters, key) is not None
+        ]
+        counts = f"dropped: {', '.join(active)}" if name == "train" and active else ""
+        if name == "train" and not kept:
+            raise DataError(
+                f"no training pair is left: {len(table):,} pairs encoded, {counts}; raise data.filters.max_tokens"
+                " or data.filters.max_ratio, or set them to null"
+            )
+        if kept:
+            line = f"{name}: {kept:,} pairs encoded, {pieces[0]:,} source and {pieces[1]:,} target pieces"
+            report.append(f"{line}, {counts}" if counts else line)
+    (folder / "report.json").write_text(json.dumps(report), "utf-8")
+
+
+def _encode_batch(
+    batch: pa.RecordBatch, tokenizers: TokenizerPair
+) -> tuple[dict[str, pa.Array], npt.NDArray[np.int64]]:
+    """The columns of SCHEMA for a batch of the corpus, and the lengths of both sides, [2, rows]."""
+    columns = {name: batch[name] for name in ("src", "tgt", "index")}
+    lengths = []
+    for side, tokenizer in (("src", tokenizers.src), ("tgt", tokenizers.tgt)):
+        ids = tokenizer.encode_batch(batch[side].to_pylist())
+        columns[f"{side}_ids"] = pa.array(ids, IDS)
+        lengths.append([len(row) for row in ids])
+    return columns, np.array(lengths, np.int64)
+
+
+def _within(
+    lengths: npt.NDArray[np.int64], data: DataConfig, dropped: dict[str, int]
+) -> npt.NDArray[np.bool_]:
+    """Which pairs the limits in pieces leave; the others are counted in `dropped`, under the first they break."""
+    longer, shorter = lengths.max(axis=0), np.maximum(lengths.min(axis=0), 1)
+    keep = np.ones(len(longer), np.bool_)
+    limits = {"max_tokens": data.filters.max_tokens, "max_ratio": data.filters.max_ratio}
+    for (key, limit), value in zip(limits.items(), (longer, longer / shorter), strict=True):
+        if limit is not None:
+            over = keep & (value > limit)
+            dropped[key] += int(over.sum())
+            keep &= ~over
+    return keep
