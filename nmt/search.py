@@ -1,0 +1,248 @@
+"""Beam search and sampling: one loop over target positions, tensors over sentences and hypotheses.
+
+Axis letters as in hypotheses.py.
+"""
+
+from dataclasses import replace
+from math import inf
+from typing import Protocol
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from nmt.config import SearchConfig
+from nmt.errors import ConfigError
+from nmt.hypotheses import (
+    Beam,
+    Candidates,
+    Finished,
+    Hypothesis,
+    Step,
+    begin,
+    extend,
+    finish,
+    length_divisors,
+    merge,
+    read,
+    unsettled,
+)
+from nmt.interfaces import Source, State
+from nmt.tokenizer import BOS, EOS, PAD
+
+GROUPS = 512  # of vocabulary entries, so that most of them are only read to find the likeliest groups
+
+
+class StepModel(Protocol):
+    """A translation model as the search sees it."""
+
+    def start(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool
+    ) -> tuple[Source, State]: ...
+
+    def step(
+        self, tokens: Int[Tensor, "R 1"], source: Source, state: State
+    ) -> tuple[Float[Tensor, "R V"], Float[Tensor, "R L H 1 S"], State]:
+        """Log-probabilities of the next token (the search may overwrite them), attention weights, new state.
+
+        R is a multiple of the rows of `source`: the hypotheses of a sentence lie side by side.
+        """
+        ...
+
+
+@torch.inference_mode()
+def search(
+    model: StepModel,
+    src: Int[Tensor, "B S"],
+    src_mask: Bool[Tensor, "B S"],
+    cfg: SearchConfig,
+    generator: torch.Generator | None,
+) -> list[list[Hypothesis]]:
+    """The n_best hypotheses of each sentence, best first: found by beam search, or drawn if `cfg.sample`.
+
+    Fewer where there are fewer translations. A sentence leaves the batch when as many hypotheses have
+    finished as the beam is wide, or when n_best have and no open one can still score higher.
+    """
+    check_search(cfg)
+    if len(src) == 0:
+        return []
+    width = cfg.n_best if cfg.sample else cfg.beam
+    beam, finished = begin(src, src_mask, cfg)
+    divisors = length_divisors(int(beam.limit.max()) + 1, cfg, src.device)
+    source, state = model.start(src, src_mask, cfg.coverage_penalty > 0)
+    tokens = src.new_full((len(src), 1), BOS)
+    steps: list[Step] = []
+    done: list[Finished] = []
+    for length, divisor in enumerate(divisors):
+        log_probs, attention, state = model.step(tokens, source, state)
+        beam = _cover(beam, attention, cfg.coverage_penalty)
+        candidates = _continue(log_probs, beam, length, cfg, generator)
+        finished = finish(finished, candidates, beam, length, width, divisor, cfg.coverage_penalty)
+        open_before = beam.log_prob.shape[1]
+        beam, step = extend(beam, candidates, width)
+        steps.append(step)
+        going = unsettled(beam, finished, width, divisors)
+        kept = going.nonzero()[:, 0]  # the one wait for the device in a step
+        if len(kept) < len(going):
+            done.append(finished.select((~going).nonzero()[:, 0]))
+            if len(kept) == 0:
+                break
+            source, finished, beam = source.select(kept), finished.select(kept), beam.select(kept)
+        state = state.select((kept[:, None] * open_before + step.parent[kept]).flatten())
+        tokens = step.token[kept].view(-1, 1)
+    return read(merge(done), steps, width)
+
+
+def check_search(cfg: SearchConfig) -> None:
+    """Raise ConfigError, with key, value and remedy, for values that no search can use."""
+    more = "give 1 or more"
+    rules = [
+        ("beam", cfg.beam >= 1, f"{more} (1 = greedy)"),
+        ("n_best", cfg.n_best >= 1, more),
+        ("n_best", cfg.sample or cfg.n_best <= cfg.beam, f"give search.beam={cfg.n_best} with it, or sample"),
+        ("alpha", 0 <= cfg.alpha < inf, "give 0 (no length penalty) or more"),
+        ("coverage_penalty", 0 <= cfg.coverage_penalty < inf, "give 0 (off) or more"),
+        ("max_length_a", 0 <= cfg.max_length_a < inf, "give 0 or more tokens"),
+        ("max_length_b", 0 <= cfg.max_length_b < inf, "give 0 or more tokens per source token"),
+        (
+            "max_length_a",
+            cfg.max_length_a + cfg.max_length_b > 0,
+            "give more, here or in search.max_length_b",
+        ),
+        (
+            "no_repeat_ngram",
+            cfg.no_repeat_ngram is None or cfg.no_repeat_ngram >= 1,
+            f"{more}, or null (off)",
+        ),
+        ("temperature", 0 < cfg.temperature < inf, "give more than 0 (1 = the model's own probabilities)"),
+        ("top_k", cfg.top_k is None or cfg.top_k >= 1, f"{more}, or null (all tokens)"),
+        (
+            "top_p",
+            cfg.top_p is None or 0 < cfg.top_p <= 1,
+            "give more than 0, at most 1, or null (all tokens)",
+        ),
+        ("batch_sentences", cfg.batch_sentences >= 1, more),
+    ]
+    for key, good, remedy in rules:
+        if not good:
+            raise ConfigError(f"search.{key}={getattr(cfg, key)} cannot be used in a search; {remedy}")
+
+
+def _continue(
+    log_probs: Float[Tensor, "R V"],
+    beam: Beam,
+    length: int,
+    cfg: SearchConfig,
+    generator: torch.Generator | None,
+) -> Candidates:
+    """What the open hypotheses, of `length` tokens, may be continued with."""
+    _forbid(log_probs, beam.prefix, cfg.no_repeat_ngram)
+    log_probs = log_probs.view(*beam.log_prob.shape, -1)
+    if cfg.sample:
+        candidates = draw(log_probs, beam.log_prob, cfg, generator)
+    else:
+        candidates = likeliest(log_probs, beam.log_prob, 2 * cfg.beam)
+    return _force_eos(candidates, log_probs, beam, length)
+
+
+def _cover(beam: Beam, attention: Float[Tensor, "R L H 1 S"], penalty: float) -> Beam:
+    """`beam` with this step's attention, averaged over layers and heads, added to its coverage."""
+    if beam.coverage is None:
+        return beam
+    if attention.shape[1] == 0:
+        raise ConfigError(
+            f"search.coverage_penalty={penalty} needs attention, this model has none; set it to 0"
+        )
+    received = attention.float().mean((1, 2, 3)).view_as(beam.coverage)
+    return replace(beam, coverage=beam.coverage + received)
+
+
+def _forbid(log_probs: Float[Tensor, "R V"], prefix: Int[Tensor, "N K T"] | None, ngram: int | None) -> None:
+    """Set to -inf what must not come next: pad, bos, the last token of an n-gram that has occurred."""
+    log_probs[:, PAD] = -inf
+    log_probs[:, BOS] = -inf
+    if prefix is None or ngram is None or prefix.shape[-1] < ngram:
+        return
+    seen = prefix.flatten(0, 1).unfold(1, ngram, 1)  # [R, T - ngram + 1, ngram]
+    last = prefix.flatten(0, 1)[:, prefix.shape[-1] - ngram + 1 :]
+    repeated = (seen[..., :-1] == last[:, None]).all(-1)
+    log_probs.scatter_(1, seen[..., -1].masked_fill(~repeated, PAD), -inf)
+
+
+def _force_eos(
+    candidates: Candidates, log_probs: Float[Tensor, "N K V"], beam: Beam, length: int
+) -> Candidates:
+    """In sentences at their length limit, eos after each open hypothesis is all there is."""
+    missing = (0, candidates.token.shape[1] - log_probs.shape[1])
+    ended = functional.pad(beam.log_prob + log_probs[..., EOS], missing, value=-inf)
+    parent = torch.arange(ended.shape[1], device=ended.device).clamp(max=log_probs.shape[1] - 1)
+    forced = (beam.limit <= length)[:, None]
+    return Candidates(
+        torch.where(forced, ended, candidates.log_prob),
+        torch.where(forced, parent, candidates.parent),
+        candidates.token.masked_fill(forced, EOS),
+    )
+
+
+def likeliest(log_probs: Float[Tensor, "N K V"], log_prob: Float[Tensor, "N K"], size: int) -> Candidates:
+    """The `size` likeliest continuations of each sentence, likeliest first.
+
+    The whole vocabulary is read once, for the maximum of each group; then the members of the best groups are.
+    """
+    hypotheses, vocab = log_probs.shape[1:]
+    groups = min(GROUPS, vocab)
+    members = vocab // groups
+    even = log_probs[..., : members * groups]
+    best = even.view(*even.shape[:2], members, groups).amax(-2)
+    rest = vocab - members * groups
+    if rest:
+        best[..., :rest] = torch.maximum(best[..., :rest], log_probs[..., -rest:])
+    best = (best + log_prob[..., None]).flatten(1)
+    group = best.topk(min(size, best.shape[1]), sorted=False).indices[..., None]
+    parent = group // groups
+    token = group % groups + groups * torch.arange(members + 1, device=group.device)
+    index = (parent * vocab + token.clamp(max=vocab - 1)).flatten(1)
+    total = (
+        log_probs.flatten(1).gather(1, index).view(token.shape)
+        + log_prob.gather(1, parent[..., 0])[..., None]
+    )
+    total = total.masked_fill(token >= vocab, -inf).flatten(1)
+    values, chosen = total.topk(min(size, hypotheses * vocab))
+    index = index.gather(1, chosen)
+    missing = (0, size - values.shape[1])
+    return Candidates(
+        functional.pad(values, missing, value=-inf),
+        functional.pad(index // vocab, missing),
+        functional.pad(index % vocab, missing, value=PAD),
+    )
+
+
+def draw(
+    log_probs: Float[Tensor, "N K V"],
+    log_prob: Float[Tensor, "N K"],
+    cfg: SearchConfig,
+    generator: torch.Generator | None,
+) -> Candidates:
+    """One random continuation of each of n_best hypotheses; at the first step all continue the only one.
+
+    top_k and top_p (nucleus, Holtzman et al. 2020) cut the distribution after the temperature has shaped it.
+    """
+    sentences, hypotheses, vocab = log_probs.shape
+    size = cfg.n_best
+    draws = size // hypotheses
+    rows = log_probs.flatten(0, 1)
+    likely, index = rows, None
+    if cfg.top_k is not None or cfg.top_p is not None:
+        likely, index = rows.topk(min(cfg.top_k or vocab, vocab))
+    probs = (likely / cfg.temperature).softmax(-1)
+    if cfg.top_p is not None:
+        likelier = probs.cumsum(-1) - probs
+        likelier[:, 0] = 0  # the likeliest token always stays
+        probs = probs.masked_fill(likelier >= cfg.top_p, 0)
+    token = torch.multinomial(probs, draws, replacement=True, generator=generator)
+    if index is not None:
+        token = index.gather(1, token)
+    total = rows.gather(1, token).view(sentences, size) + log_prob.repeat_interleave(draws, 1)
+    parent = torch.arange(size, device=token.device) // draws
+    return Candidates(total, parent.expand(sentences, size), token.view(sentences, size))
