@@ -5,7 +5,7 @@ Axis letters as in hypotheses.py.
 
 from dataclasses import replace
 from math import inf
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -34,6 +34,7 @@ from nmt.tokenizer import BOS, EOS, PAD
 GROUPS = 512  # of vocabulary entries, so that most of them are only read to find the likeliest groups
 
 
+@runtime_checkable
 class StepModel(Protocol):
     """A translation model as the search sees it."""
 
