@@ -1,0 +1,113 @@
+"""The console command `nmt`: finds the verb, and turns every mistake of a user into one line and exit code 2.
+
+Nothing heavy is imported before a verb runs, so that help is immediate.
+"""
+
+import importlib.metadata
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nmt.errors import ConfigError, NmtError, nearest
+
+BAD_INPUT, BUG, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A word after `nmt`; configs/<verb>.yaml is the root of its configuration."""
+
+    about: str
+    entry: str  # module:function, called with the configuration as plain data
+
+
+VERBS = {
+    "prepare": Verb("make the tokenizer and the encoded corpus (train does it too)", "nmt.prepare:main"),
+    "train": Verb("train a model, resume a run, fine-tune", "nmt.trainer:main"),
+    "evaluate": Verb("BLEU, chrF and TER of a model", "nmt.evaluate:main"),
+    "translate": Verb("translate lines of text", "nmt.translator:main"),
+    "interactive": Verb("a prompt to type sentences at", "nmt.interactive:main"),
+}
+
+HELP = """\
+nmt <verb> [key=value …]
+
+{verbs}
+
+nmt <verb> --help         every key that the verb takes, with its value
+nmt <verb> --cfg job      the configuration as it would be used, without running
+nmt train -m seed=1,2     one run for each value
+nmt --version
+eval "$(nmt -sc install=bash)"    completion of verbs, keys and values by the tab key
+
+Start with:  nmt train data=demo_en_de name=first
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; the exit code comes out."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = os.environ.get("NMT_DEBUG") == "1"
+    try:
+        _dispatch(words)
+        sys.stdout.flush()
+    except NmtError as error:
+        if debug:
+            raise
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever reads our output has closed it, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    return 0
+
+
+def _dispatch(words: list[str]) -> None:
+    if not words or words[0] in ("--help", "-h"):
+        width = max(map(len, VERBS)) + 2
+        verbs = "\n".join(f"  {name:<{width}}{verb.about}" for name, verb in VERBS.items())
+        print(HELP.format(verbs=verbs), end="")
+    elif "--version" in words:
+        print(importlib.metadata.version("nmt"))
+    elif words[0] in ("-sc", "--shell-completion"):
+        _complete(words)
+    elif words[0] not in VERBS:
+        if "=" in words[0] or words[0].startswith("-"):
+            raise ConfigError(f"'{words[0]}' stands before the verb; type nmt <verb> {words[0]}")
+        raise ConfigError(f"unknown verb '{words[0]}'; {nearest(words[0], VERBS)}")
+    elif "--help" in words or "-h" in words:
+        from nmt.cli_help import describe
+
+        print(describe(words[0], [w for w in words[1:] if not w.startswith("-")]), end="")
+    else:
+        from nmt.hydra_app import run
+
+        run(words[0], VERBS[words[0]].entry, words[1:])
+
+
+def _complete(words: list[str]) -> None:
+    """Shell completion: verbs ourselves, then Hydra's for the verb's configuration."""
+    from nmt.hydra_app import run
+
+    if not any(word.startswith("query=") for word in words):
+        run("train", VERBS["train"].entry, words)
+        return
+    line = os.environ.get("COMP_LINE", "")
+    before = line.split()[1:] if line.endswith(" ") else line.split()[1:-1]
+    if not before:
+        typed = "" if line.endswith(" ") else line.split()[-1]
+        print("\n".join(verb for verb in VERBS if verb.startswith(typed)))
+    elif before[0] in VERBS:
+        os.environ["COMP_LINE"] = re.sub(r"^(\S+\s+)\S+\s+", r"\1", line)
+        run(before[0], VERBS[before[0]].entry, words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""`nmt <verb> --help`: the groups with their choices, and every key with its value and meaning."""
+
+import dataclasses
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from hydra import compose
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+
+from nmt.config import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
+from nmt.hydra_app import CONFIGS, explain, groups, leaves, loader
+from nmt.overrides import readable
+
+LINE = re.compile(r"^( *)([\w.]+): *([^#]*?) *(?:# *(.*))?$")
+SECTIONS = {
+    "data": DataConfig,
+    "tokenizer": TokenizerConfig,
+    "model": ModelConfig,
+    "train": TrainConfig,
+    "search": SearchConfig,
+}
+
+
+def describe(verb: str, words: list[str]) -> str:
+    """The help of a verb; `words` are overrides, so that the keys of other choices can be seen."""
+    words = [readable(word, sweep=False) for word in words]
+    with loader() as available:
+        try:
+            config = compose(verb, words, return_hydra_config=True)
+        except HydraException as error:
+            raise explain(verb, words, error) from error
+        chosen = {key: config.hydra.runtime.choices[key] for key in groups(verb)}
+        choices = {key: available.get_group_options(key) for key in chosen}
+    settings = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+    return "\n".join(
+        [
+            *_top(CONFIGS / f"{verb}.yaml"),
+            "",
+            "Groups: word=choice",
+            *_table([(f"{key}={chosen[key] or 'null'}", ", ".join(choices[key])) for key in sorted(chosen)]),
+            "",
+            "Keys, with their values for these choices",
+            *_table(_keys(verb, settings, chosen)),
+            "",
+        ]
+    )
+
+
+def comments(path: Path, prefix: str = "") -> dict[str, str]:
+    """Dotted key -> the comment beside it in a YAML file of ours; keys from included files too."""
+    found: dict[str, str] = {}
+    stack: list[tuple[int, str]] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        match = LINE.match(line)
+        if match:
+            indent, key, _, comment = match.groups()
+            stack = [entry for entry in stack if entry[0] < len(indent)] + [(len(indent), key)]
+            found[".".join([*filter(None, [prefix]), *(name for _, name in stack)])] = comment or ""
+        elif (included := re.match(r"^ *- ([\w/]+)$", line)) and stack and stack[0][1] == "defaults":
+            inner = path.parent / f"{included[1]}.yaml"
+            found = comments(inner, prefix) | found if inner.is_file() else found
+    return found
+
+
+def schema_comments(cls: type, prefix: str) -> dict[str, str]:
+    """Dotted key -> the comment beside the field in the schema."""
+    written = dict(re.findall(r"^    (\w+): [^#\n]*?# *(.*)$", inspect.getsource(cls), re.MULTILINE))
+    found = {f"{prefix}.{name}": comment for name, comment in written.items()}
+    for name, hint in get_type_hints(cls).items():
+        if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+            found |= schema_comments(hint, f"{prefix}.{name}")
+    return found
+
+
+def _keys(verb: str, config: DictConfig, chosen: dict[str, str | None]) -> list[tuple[str, str]]:
+    """(key=value, meaning) for every key."""
+    written = comments(CONFIGS / f"{verb}.yaml")
+    for group, choice in chosen.items():
+        path = CONFIGS / group / f"{choice}.yaml"
+        if path.is_file() and group != "experiment":
+            written |= comments(path, group)
+    meaning: dict[str, str] = {}
+    for section, cls in SECTIONS.items():
+        meaning |= schema_comments(cls, section)
+    meaning |= {key: comment for key, comment in written.items() if comment}
+    rows = []
+    for key in leaves(config):
+        value = OmegaConf.select(config, key) if not _missing(config, key) else "???"
+        rows.append((f"{key}={_text(value)}", meaning[key] if key in meaning else ""))
+    return rows
+
+
+def _missing(config: DictConfig, key: str) -> bool:
+    parent, _, last = key.rpartition(".")
+    return OmegaConf.is_missing(OmegaConf.select(config, parent) if parent else config, last)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(
+        OmegaConf.to_container(value) if OmegaConf.is_config(value) else value, ensure_ascii=False
+    )
+
+
+def _top(path: Path) -> list[str]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line.removeprefix("# ") for line in lines if line.startswith("#") and "@package" not in line]
+
+
+def _table(rows: list[tuple[str, str]]) -> list[str]:
+    width = min(44, max(len(left) for left, _ in rows))
+    return [f"  {left:<{width}}  {right}".rstrip() for left, right in rows]

@@ -1,0 +1,161 @@
+"""Runs a verb through Hydra, so that multirun, launchers and completion work, with mistakes explained our way."""
+
+import importlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hydra import compose, initialize_config_dir
+from hydra._internal.utils import _run_hydra, get_args_parser
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from nmt.errors import ConfigError, nearest
+from nmt.overrides import parse, readable, run_name, text_of
+from nmt.schema import plain
+
+CONFIGS = next(
+    p for p in (Path(__file__).parent / "configs", Path(__file__).parents[1] / "configs") if p.is_dir()
+)
+
+
+def run(verb: str, entry: str, words: list[str]) -> None:
+    """Composes the verb's configuration and calls `entry` with it, once or for every job of a sweep."""
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us instead of being printed
+    parser = get_args_parser()
+    parser.error = _refuse  # type: ignore[method-assign]
+    args, unknown = parser.parse_known_intermixed_args(words)
+    if unknown:
+        flags = [flag for action in parser._actions for flag in action.option_strings]
+        raise ConfigError(f"unknown option '{unknown[0]}'; {nearest(unknown[0], flags)}")
+    sweep = args.multirun or "hydra.mode=MULTIRUN" in args.overrides
+    if not args.shell_completion:
+        args.overrides = [readable(word, sweep) for word in args.overrides]
+    typed = list(args.overrides)
+    with loader(args.config_dir):
+        known = [str(key) for key in compose(verb)] + list(groups(verb))
+    failures: list[Exception] = []
+
+    def job(config: DictConfig) -> Any:
+        try:
+            return start(verb, entry, config, known)
+        except Exception as error:
+            if sweep:  # perhaps in another process: the launcher brings it back
+                raise
+            failures.append(error)
+            return None
+
+    try:
+        _run_hydra(args, parser, job, str(CONFIGS), verb)
+    except (HydraException, OmegaConfBaseException) as error:
+        with loader(args.config_dir):
+            raise explain(verb, typed, error) from error
+    if failures:
+        raise failures[0]
+
+
+def start(verb: str, entry: str, config: DictConfig, known: list[str]) -> Any:
+    """Calls the verb's function. It gets every key of its root, and `typed`: what this command line changes."""
+    settings = plain(config)
+    for key in settings:
+        if key not in known:
+            raise ConfigError(f"unknown key '{key}'; {nearest(key, known)}")
+    hydra = HydraConfig.get()
+    overrides = [parse(word) for word in hydra.overrides.task]
+    settings["typed"] = typed_values(overrides, config)
+    if "name" in settings and settings["name"] is None and settings["resume"] is None:
+        choices = hydra.runtime.choices
+        settings["name"] = run_name(choices.experiment or choices.data, overrides, settings["seed"])
+    module, _, function = entry.partition(":")
+    return getattr(importlib.import_module(module), function)(settings)
+
+
+def typed_values(overrides: list[Override], config: DictConfig) -> dict[str, Any]:
+    """Dotted key -> value of what was typed; the whole section for a group's choice, the name for `experiment`."""
+    values: dict[str, Any] = {}
+    for override in overrides:
+        key = override.key_or_group.replace("/", ".")
+        value = override.value() if key == "experiment" else OmegaConf.select(config, key)
+        values[key] = OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+    return values
+
+
+@contextmanager
+def loader(config_dir: str | None = None) -> Iterator[ConfigLoader]:
+    """Hydra's config loader over our configs (and the user's own folder), outside of a run."""
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(
+        os.path.abspath(config_dir) if config_dir else str(CONFIGS), version_base="1.3"
+    ):
+        yield GlobalHydra.instance().config_loader()
+
+
+def groups(verb: str) -> dict[str, str | None]:
+    """The groups that the verb takes, with their choices by default."""
+    choices = compose(verb, return_hydra_config=True).hydra.runtime.choices
+    return {key: choice for key, choice in choices.items() if not key.startswith(("hydra", "base"))}
+
+
+def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
+    """The mistake on the command line behind Hydra's error, with the nearest right word."""
+    overrides = [o for o in map(parse, words) if not o.key_or_group.startswith("hydra")]
+    known_groups = groups(verb)
+    available = GlobalHydra.instance().config_loader()
+    chosen = [o for o in overrides if o.key_or_group in known_groups]
+    for override in chosen:
+        options = available.get_group_options(override.key_or_group)
+        for choice in str(text_of(override)).split(","):
+            if choice not in (*options, "null", "None"):
+                remedy = nearest(choice, options)
+                return ConfigError(f"{override.key_or_group}={choice} does not exist; {remedy}")
+    try:
+        config = compose(verb, [o.input_line for o in chosen if not o.is_sweep_override()])
+    except (HydraException, OmegaConfBaseException) as deeper:
+        return ConfigError(f"the configuration cannot be composed: {_first_line(deeper)}; correct that file")
+    for override in overrides:
+        if override not in chosen and not override.is_add():
+            unknown = unknown_key(override.key_or_group, config)
+            if unknown:
+                return ConfigError(unknown)
+    return ConfigError(f"{_first_line(error)}; nmt {verb} --help shows every key")
+
+
+def unknown_key(key: str, config: DictConfig) -> str | None:
+    """What is wrong with the dotted key, or None where it exists."""
+    node: Any = config
+    words = key.replace("/", ".").split(".")
+    for depth, word in enumerate(words):
+        if not isinstance(node, DictConfig):
+            return f"unknown key '{key}'; '{'.'.join(words[:depth])}' holds a single value"
+        if word not in node:
+            same_end = [leaf for leaf in leaves(config) if leaf.split(".")[-1] == words[-1]]
+            siblings = [".".join([*words[:depth], str(known)]) for known in node]
+            remedy = nearest(key, same_end or siblings)
+            return f"unknown key '{key}'; {remedy}"
+        node = node._get_node(word) if OmegaConf.is_missing(node, word) else node[word]
+    return None
+
+
+def leaves(config: DictConfig, prefix: str = "") -> list[str]:
+    """Every dotted key that holds a value."""
+    found: list[str] = []
+    for key in config:
+        node = None if OmegaConf.is_missing(config, key) else config[key]
+        name = f"{prefix}{key}"
+        found += leaves(node, f"{name}.") if isinstance(node, DictConfig) else [name]
+    return found
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".")
+
+
+def _refuse(message: str) -> NoReturn:
+    raise ConfigError(f"{message}; nmt --help shows what can be typed")

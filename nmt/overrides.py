@@ -1,0 +1,84 @@
+"""Words of the command line as Hydra reads them: quoted where its grammar needs it, and as a name for the run."""
+
+import hashlib
+import os
+import re
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, Quote, QuotedString
+from hydra.errors import OverrideParseException
+
+from nmt.errors import ConfigError
+
+# What does not change a model does not name its run.
+NOT_IN_NAME = {
+    "experiment", "seed", "runs_dir", "cache_dir", "trust", "data.root",
+    "train.device", "train.threads", "train.log_every", "train.examples",
+}  # fmt: skip
+LONGEST_NAME = 100
+
+
+def parse(word: str) -> Override:
+    """One override; the word has passed `readable`."""
+    return OverridesParser.create().parse_override(word)
+
+
+def readable(word: str, sweep: bool) -> str:
+    """The word, its value quoted where it is a text that Hydra's grammar would misread (file names do that)."""
+    key, equals, value = word.partition("=")
+    if word.startswith("~") and not word.startswith("~hydra"):
+        raise ConfigError(f"'{word}' removes a setting, and every setting is needed; null turns it off")
+    if not equals:
+        raise ConfigError(f"'{word}' sets nothing; type key=value")
+    quoted = f"{key}={_quote(value)}"
+    if value.strip() != value or (not sweep and re.search(r"[^\w./-]", value) and os.path.exists(value)):
+        return quoted
+    try:
+        override = parse(word)
+    except OverrideParseException as error:
+        return _repaired(word, quoted, error)
+    if override.is_sweep_override() and not sweep:
+        raise ConfigError(
+            f"'{word}' gives several values; add -m for a run with each, "
+            f'or type it as one text: "{quoted}", or as a list: {key}=[{value}]'
+        )
+    return word
+
+
+def text_of(override: Override) -> str:
+    """The value as it was typed, without quotes."""
+    value = override.input_line.partition("=")[2] if override.input_line else ""
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
+
+
+def run_name(base: str, overrides: list[Override], seed: int) -> str:
+    """A folder's name that tells the runs of a sweep apart: `base`, what was typed, the seed."""
+    changed = {o.key_or_group: text_of(o) for o in overrides if o.key_or_group not in NOT_IN_NAME}
+    changed = {key: value for key, value in changed.items() if (key, value) != ("data", base)}
+    raw = "_".join([base, *(f"{key}-{value}" for key, value in sorted(changed.items())), f"seed{seed}"])
+    name = re.sub(r"[^\w.-]+", "-", raw)
+    if name == raw and len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[:LONGEST_NAME]}_{hashlib.sha256(raw.encode()).hexdigest()[:8]}"
+
+
+def _repaired(word: str, quoted: str, error: OverrideParseException) -> str:
+    """A word that Hydra cannot parse, with its value, or the items of its list, as quoted text."""
+    key, _, value = word.partition("=")
+    attempt = quoted
+    if value.startswith("[") and value.endswith("]"):
+        items = [item.strip() for item in value[1:-1].split(",")]
+        attempt = f"{key}=[{','.join(i if i[:1] in ('', chr(34), chr(39)) else _quote(i) for i in items)}]"
+    elif value[:1] in ("{", "'", '"'):
+        raise ConfigError(f"'{word}' cannot be read; as one text type it so: \"{quoted}\"") from error
+    try:
+        parse(attempt)
+    except OverrideParseException:
+        raise ConfigError(
+            f"'{word}' is not of the form key=value; nmt <verb> --help shows every key"
+        ) from error
+    return attempt
+
+
+def _quote(text: str) -> str:
+    return QuotedString(text=text, quote=Quote.single).with_quotes()
