@@ -17,7 +17,7 @@ Config = Mapping[str, Any]
 
 def part(section: Config, where: str, trust: Sequence[str], given: Mapping[str, Any]) -> Any:
     """The object that a section describes: its `class`, called with the section's values and the `given` ones."""
-    if "class" not in section:
+    if section.get("class") is None:
         raise ConfigError(f"{where}.class is missing; write which class it is, as in configs/{where}/*.yaml")
     found = find_class(section["class"], where, trust)
     arguments = check_arguments(found, section, where, given)

@@ -48,14 +48,14 @@ class Prepared:
 def prepare(
     data: DataConfig, tokenizer: TokenizerConfig, cache_dir: Path, given: TokenizerPair | None = None
 ) -> Prepared:
-    """Corpus and tokenizers, ready to train on; `given`: the tokenizers of a model that is trained further."""
+    """Corpus and tokenizers, ready to train on; `given`: those of a model that is trained further."""
     check_tokenizer(tokenizer)
     corpus = read_corpus(data, cache_dir)
     if given is None:
-        tokenizers, key, report = _train(corpus, tokenizer, cache_dir)
+        tokenizers, report = _train(corpus, tokenizer, cache_dir)
     else:
         tokenizers, report = given, ["tokenizer: that of the model"]
-        key = digest([given.src.bytes.hex(), given.tgt.bytes.hex()])
+    key = digest([tokenizers.src.bytes.hex(), tokenizers.tgt.bytes.hex()])
     limits = [data.filters.max_tokens, data.filters.max_ratio]
     fingerprint = digest([VERSION, corpus.fingerprint, key, limits])
     folder = cached(cache_dir, "encoded", fingerprint, lambda draft: _encode(corpus, tokenizers, data, draft))
@@ -64,7 +64,7 @@ def prepare(
     return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint)
 
 
-def _train(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[TokenizerPair, str, list[str]]:
+def _train(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[TokenizerPair, list[str]]:
     settings = {name: value for name, value in asdict(cfg).items() if name != "sampling_alpha"}
     key = digest([VERSION, corpus.fingerprint, settings, sentencepiece.__version__])
     sides = {"joint": ("src", "tgt")} if cfg.joint else {"src": ("src",), "tgt": ("tgt",)}
@@ -80,7 +80,7 @@ def _train(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[Token
 
     folder = cached(cache_dir, "tokenizer", key, build)
     models = [Tokenizer.load(folder / f"{name}.model") for name in sides]
-    return TokenizerPair(models[0], models[-1]), key, json.loads((folder / "report.json").read_text("utf-8"))
+    return TokenizerPair(models[0], models[-1]), json.loads((folder / "report.json").read_text("utf-8"))
 
 
 def _sentences(table: Dataset, columns: tuple[str, ...]) -> Iterator[str]:
@@ -110,8 +110,8 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
         counts = f"dropped: {', '.join(active)}" if name == "train" and active else ""
         if name == "train" and not kept:
             raise DataError(
-                f"no training pair is left: {len(table):,} pairs encoded, {counts}; raise data.filters.max_tokens"
-                " or data.filters.max_ratio, or set them to null"
+                f"no training pair is left: {len(table):,} pairs encoded, {counts}; raise"
+                " data.filters.max_tokens or data.filters.max_ratio, or set them to null"
             )
         if kept:
             line = f"{name}: {kept:,} pairs encoded, {pieces[0]:,} source and {pieces[1]:,} target pieces"
@@ -135,7 +135,7 @@ def _encode_batch(
 def _within(
     lengths: npt.NDArray[np.int64], data: DataConfig, dropped: dict[str, int]
 ) -> npt.NDArray[np.bool_]:
-    """Which pairs the limits in pieces leave; the others are counted in `dropped`, under the first they break."""
+    """Which pairs the limits in pieces leave; `dropped` counts the others, each under the first it breaks."""
     longer, shorter = lengths.max(axis=0), np.maximum(lengths.min(axis=0), 1)
     keep = np.ones(len(longer), np.bool_)
     limits = {"max_tokens": data.filters.max_tokens, "max_ratio": data.filters.max_ratio}

@@ -1,0 +1,46 @@
+"""The output loss against torch's cross-entropy, value and gradient, over more tokens than one chunk."""
+
+import pytest
+import torch
+from torch.nn import functional
+
+from nmt.loss import CHUNK, output_loss
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
+@pytest.mark.parametrize("tokens", [1, CHUNK, 2 * CHUNK + 37])
+def test_value_and_gradients_are_those_of_cross_entropy(smoothing: float, tokens: int) -> None:
+    torch.manual_seed(tokens)
+    features = torch.randn(tokens, 12, requires_grad=True)
+    weight, bias = torch.randn(31, 12, requires_grad=True), torch.randn(31, requires_grad=True)
+    targets = torch.randint(31, (tokens,))
+    inputs = (features, weight, bias)
+    loss, plain = output_loss(*inputs, targets, smoothing)
+    found = torch.autograd.grad(loss * 0.37, inputs)
+    logits = features @ weight.t() + bias
+    expected = functional.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
+    torch.testing.assert_close(loss, expected, rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(plain, functional.cross_entropy(logits, targets, reduction="sum"), rtol=1e-5, atol=1e-4)
+    for mine, theirs in zip(found, torch.autograd.grad(expected * 0.37, inputs), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_bf16_is_near_fp32() -> None:
+    """Stated bound: 1 % of the loss and 2 % of the gradient's norm."""
+    torch.manual_seed(0)
+    features, weight, bias = torch.randn(600, 64), torch.randn(300, 64) / 8, torch.randn(300)
+    targets = torch.randint(300, (600,))
+    gradients, losses = [], []
+    for dtype in (torch.float32, torch.bfloat16):
+        given = weight.clone().requires_grad_()
+        loss, _ = output_loss(features.to(dtype), given, bias, targets, 0.1)
+        losses.append(loss.item())
+        gradients.append(torch.autograd.grad(loss, given)[0])
+    assert abs(losses[1] / losses[0] - 1) < 0.01
+    assert (gradients[1] - gradients[0]).norm() < 0.02 * gradients[0].norm()
+
+
+def test_without_gradients_nothing_is_kept() -> None:
+    with torch.no_grad():
+        loss, _ = output_loss(torch.randn(5, 4), torch.randn(7, 4), torch.randn(7), torch.randint(7, (5,)), 0.1)
+    assert not loss.requires_grad
