@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from nmt.errors import ConfigError, NmtError, nearest
 
-BAD_INPUT, BUG, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
+BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; a bug of ours ends with a traceback and 1
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,12 @@ class Verb:
     """A word after `nmt`; configs/<verb>.yaml is the root of its configuration."""
 
     about: str
-    entry: str  # module:function, called with the configuration as plain data
+    entry: str  # module:function(config, typed): the configuration and what was typed of it, as plain data
 
 
 VERBS = {
     "prepare": Verb("make the tokenizer and the encoded corpus (train does it too)", "nmt.prepare:main"),
-    "train": Verb("train a model, resume a run, fine-tune", "nmt.trainer:main"),
+    "train": Verb("train a model, resume a run, fine-tune", "nmt.train:main"),
     "evaluate": Verb("BLEU, chrF and TER of a model", "nmt.evaluate:main"),
     "translate": Verb("translate lines of text", "nmt.translator:main"),
     "interactive": Verb("a prompt to type sentences at", "nmt.interactive:main"),
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     debug = os.environ.get("NMT_DEBUG") == "1"
     try:
-        _dispatch(words)
+        code = _dispatch(words)
         sys.stdout.flush()
     except NmtError as error:
         if debug:
@@ -66,10 +66,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever reads our output has closed it, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    return 0
+    return code
 
 
-def _dispatch(words: list[str]) -> None:
+def _dispatch(words: list[str]) -> int:
+    """The exit code of the command."""
     if not words or words[0] in ("--help", "-h"):
         width = max(map(len, VERBS)) + 2
         verbs = "\n".join(f"  {name:<{width}}{verb.about}" for name, verb in VERBS.items())
@@ -89,7 +90,8 @@ def _dispatch(words: list[str]) -> None:
     else:
         from nmt.hydra_app import run
 
-        run(words[0], VERBS[words[0]].entry, words[1:])
+        return run(words[0], VERBS[words[0]].entry, words[1:])
+    return 0
 
 
 def _complete(words: list[str]) -> None:

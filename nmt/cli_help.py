@@ -90,7 +90,7 @@ def _keys(verb: str, config: DictConfig, chosen: dict[str, str | None]) -> list[
     rows = []
     for key in leaves(config):
         value = OmegaConf.select(config, key) if not _missing(config, key) else "???"
-        rows.append((f"{key}={_text(value)}", meaning[key] if key in meaning else ""))
+        rows.append((f"{key}={_text(value)}", meaning.get(key, "")))
     return rows
 
 

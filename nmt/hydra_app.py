@@ -1,4 +1,4 @@
-"""Runs a verb through Hydra, so that multirun, launchers and completion work, with mistakes explained our way."""
+"""Runs a verb through Hydra, so that multirun, launchers and completion work; explains mistakes our way."""
 
 import importlib
 import os
@@ -21,13 +21,14 @@ from nmt.errors import ConfigError, nearest
 from nmt.overrides import parse, readable, run_name, text_of
 from nmt.schema import plain
 
+INTERRUPTED = 130  # what a verb returns that Ctrl-C ended
 CONFIGS = next(
     p for p in (Path(__file__).parent / "configs", Path(__file__).parents[1] / "configs") if p.is_dir()
 )
 
 
-def run(verb: str, entry: str, words: list[str]) -> None:
-    """Composes the verb's configuration and calls `entry` with it, once or for every job of a sweep."""
+def run(verb: str, entry: str, words: list[str]) -> int:
+    """Composes the configuration and calls `entry` with it, once or for every job of a sweep; the exit code."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us instead of being printed
     parser = get_args_parser()
     parser.error = _refuse  # type: ignore[method-assign]
@@ -42,15 +43,17 @@ def run(verb: str, entry: str, words: list[str]) -> None:
     with loader(args.config_dir):
         known = [str(key) for key in compose(verb)] + list(groups(verb))
     failures: list[Exception] = []
+    codes = [0]
 
-    def job(config: DictConfig) -> Any:
+    def job(config: DictConfig) -> None:
         try:
-            return start(verb, entry, config, known)
+            codes.append(start(entry, config, known))
         except Exception as error:
             if sweep:  # perhaps in another process: the launcher brings it back
                 raise
             failures.append(error)
-            return None
+        if sweep and codes[-1] == INTERRUPTED:
+            raise KeyboardInterrupt
 
     try:
         _run_hydra(args, parser, job, str(CONFIGS), verb)
@@ -59,26 +62,32 @@ def run(verb: str, entry: str, words: list[str]) -> None:
             raise explain(verb, typed, error) from error
     if failures:
         raise failures[0]
+    return codes[-1]
 
 
-def start(verb: str, entry: str, config: DictConfig, known: list[str]) -> Any:
-    """Calls the verb's function. It gets every key of its root, and `typed`: what this command line changes."""
+def start(entry: str, config: DictConfig, known: list[str]) -> int:
+    """Calls the verb's function with its configuration and what this command line changes of it."""
     settings = plain(config)
     for key in settings:
         if key not in known:
             raise ConfigError(f"unknown key '{key}'; {nearest(key, known)}")
     hydra = HydraConfig.get()
     overrides = [parse(word) for word in hydra.overrides.task]
-    settings["typed"] = typed_values(overrides, config)
+    typed = typed_values(overrides, config)
+    if "resume" in settings and settings["resume"] is not None and "experiment" in typed:
+        raise ConfigError(
+            "experiment and resume are both given; a resumed run keeps its own, type single keys"
+        )
     if "name" in settings and settings["name"] is None and settings["resume"] is None:
         choices = hydra.runtime.choices
-        settings["name"] = run_name(choices.experiment or choices.data, overrides, settings["seed"])
+        base = choices["experiment"] or choices["data"]
+        settings["name"] = run_name(base, overrides, settings["seed"])
     module, _, function = entry.partition(":")
-    return getattr(importlib.import_module(module), function)(settings)
+    return getattr(importlib.import_module(module), function)(settings, typed) or 0
 
 
 def typed_values(overrides: list[Override], config: DictConfig) -> dict[str, Any]:
-    """Dotted key -> value of what was typed; the whole section for a group's choice, the name for `experiment`."""
+    """Dotted key -> value of what was typed: the section for a group's choice, the name for `experiment`."""
     values: dict[str, Any] = {}
     for override in overrides:
         key = override.key_or_group.replace("/", ".")
@@ -100,7 +109,7 @@ def loader(config_dir: str | None = None) -> Iterator[ConfigLoader]:
 def groups(verb: str) -> dict[str, str | None]:
     """The groups that the verb takes, with their choices by default."""
     choices = compose(verb, return_hydra_config=True).hydra.runtime.choices
-    return {key: choice for key, choice in choices.items() if not key.startswith(("hydra", "base"))}
+    return {str(key): choice for key, choice in choices.items() if not key.startswith(("hydra", "base"))}
 
 
 def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
@@ -111,8 +120,8 @@ def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
     chosen = [o for o in overrides if o.key_or_group in known_groups]
     for override in chosen:
         options = available.get_group_options(override.key_or_group)
-        for choice in str(text_of(override)).split(","):
-            if choice not in (*options, "null", "None"):
+        for choice in text_of(override).split(","):
+            if choice not in (*options, "null") and "(" not in choice:
                 remedy = nearest(choice, options)
                 return ConfigError(f"{override.key_or_group}={choice} does not exist; {remedy}")
     try:
@@ -133,7 +142,7 @@ def unknown_key(key: str, config: DictConfig) -> str | None:
     words = key.replace("/", ".").split(".")
     for depth, word in enumerate(words):
         if not isinstance(node, DictConfig):
-            return f"unknown key '{key}'; '{'.'.join(words[:depth])}' holds a single value"
+            return f"unknown key '{key}'; '{'.'.join(words[:depth])}' is a single value"
         if word not in node:
             same_end = [leaf for leaf in leaves(config) if leaf.split(".")[-1] == words[-1]]
             siblings = [".".join([*words[:depth], str(known)]) for known in node]
@@ -148,7 +157,7 @@ def leaves(config: DictConfig, prefix: str = "") -> list[str]:
     found: list[str] = []
     for key in config:
         node = None if OmegaConf.is_missing(config, key) else config[key]
-        name = f"{prefix}{key}"
+        name = f"{prefix}{key!s}"
         found += leaves(node, f"{name}.") if isinstance(node, DictConfig) else [name]
     return found
 

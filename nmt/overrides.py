@@ -1,4 +1,4 @@
-"""Words of the command line as Hydra reads them: quoted where its grammar needs it, and as a name for the run."""
+"""Words of the command line: quoted where Hydra's grammar needs it, and as a name for the run."""
 
 import hashlib
 import os
@@ -24,7 +24,7 @@ def parse(word: str) -> Override:
 
 
 def readable(word: str, sweep: bool) -> str:
-    """The word, its value quoted where it is a text that Hydra's grammar would misread (file names do that)."""
+    """The word, its value quoted where it is a text that Hydra would misread, as file names are."""
     key, equals, value = word.partition("=")
     if word.startswith("~") and not word.startswith("~hydra"):
         raise ConfigError(f"'{word}' removes a setting, and every setting is needed; null turns it off")
