@@ -102,7 +102,7 @@ def check_search(cfg: SearchConfig) -> None:
         ("beam", cfg.beam >= 1, f"{more} (1 = greedy)"),
         ("n_best", cfg.n_best >= 1, more),
         ("n_best", cfg.sample or cfg.n_best <= cfg.beam, f"give search.beam={cfg.n_best} with it, or sample"),
-        ("alpha", 0 <= cfg.alpha < inf, "give 0 (no length penalty) or more"),
+        ("alpha", 0 <= cfg.alpha <= 5, "give 0 (no length penalty) to 5"),
         ("coverage_penalty", 0 <= cfg.coverage_penalty < inf, "give 0 (off) or more"),
         ("max_length_a", 0 <= cfg.max_length_a < inf, "give 0 or more tokens"),
         ("max_length_b", 0 <= cfg.max_length_b < inf, "give 0 or more tokens per source token"),

@@ -372,6 +372,7 @@ def test_sampling_frequencies_are_the_models_probabilities(cut: dict[str, float]
         ("n_best", 5, "search.beam=5"),
         ("alpha", -0.1, "0 (no length penalty)"),
         ("alpha", math.nan, "0 (no length penalty)"),
+        ("alpha", 6.0, "to 5"),
         ("coverage_penalty", -1.0, "0 (off)"),
         ("max_length_a", -1, "0 or more"),
         ("max_length_a", math.inf, "0 or more"),
