@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Writes the demo corpora, English-German and English-Chinese, from the grammar in `demo_corpus/`.
+
+    python scripts/make_demo_corpus.py --out data --seed 1      write data/demo_en_de and data/demo_en_zh
+    python scripts/make_demo_corpus.py --out data --check       exit status 1 if they differ from the files there
+    python scripts/make_demo_corpus.py --report                 sizes, lexemes, clause types, lengths
+
+The same seed gives the same bytes on every Python version. Each folder holds train, dev and test, one sentence a
+line, and `test.align`: per line the gold word alignments `i-j`, both counted from 0. The tokens that i and j count
+are those of `demo_corpus.tokens.tokenise`: English and German are split on spaces, and a mark `, . ? !` at the end
+of a word is a token of its own; in Chinese every character is a token.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from demo_corpus.corpus import files, generate
+from demo_corpus.report import describe
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("data"), help="folder of the corpora (data)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all choices (1)")
+    parser.add_argument("--check", action="store_true", help="compare with the files there, write nothing")
+    parser.add_argument("--report", action="store_true", help="describe the corpora, write nothing")
+    arguments = parser.parse_args()
+    if arguments.report:
+        print(describe(generate(arguments.seed)))
+        return 0
+    differing = []
+    for name, content in files(generate(arguments.seed)).items():
+        path = arguments.out / name
+        if not arguments.check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        elif not path.is_file() or path.read_bytes() != content:
+            differing.append(str(path))
+    for path_name in differing:
+        print(f"error: {path_name} is not what seed {arguments.seed} gives; write it again without --check")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
