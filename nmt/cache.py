@@ -1,4 +1,4 @@
-"""Folders of results, keyed by what they were made from: built beside, then renamed, so never half-written."""
+"""Results keyed by what they were made from: built beside, then renamed, so never half-written."""
 
 import hashlib
 import json
@@ -30,6 +30,7 @@ def cached(cache_dir: Path, kind: str, key: str, build: Callable[[Path], None]) 
 
     Of several runs that build the same folder at once, the first to finish wins; the others use its result.
     """
+    cache_dir = cache_dir.expanduser()
     folder = cache_dir / f"{kind}-{key[:32]}"
     if folder.is_dir():
         return folder

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +41,7 @@ _VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u
 
 @dataclass(frozen=True)
 class Corpus:
-    """Three splits with columns src, tgt (text) and index (the pair's number in the split it was read from)."""
+    """Three splits with columns src, tgt (text) and index (number of the pair in the split as read)."""
 
     train: Dataset
     dev: Dataset  # no rows when neither given nor cut off
@@ -101,7 +100,7 @@ class TableWriter:
         self._sink = pa.OSFile(str(path), "wb")
         self._writer = pa.ipc.new_stream(self._sink, schema)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "TableWriter":
         return self
 
     def __exit__(

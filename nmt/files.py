@@ -63,7 +63,7 @@ def _expand(name: str, root: str | None, key: str) -> list[Path]:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, gzip or not: split on \\n alone; one trailing \\r and the byte-order mark go."""
+    """Lines of a UTF-8 file, gzip or not: split on \\n alone; one \\r before it and the BOM are dropped."""
     try:
         with open(path, "rb") as handle:
             packed = handle.read(2) == b"\x1f\x8b"

@@ -1,4 +1,4 @@
-"""Sentence pairs out of text pairs, TSV, JSONL, CSV, Parquet and the Hugging Face hub, as they stand, one at a time."""
+"""Sentence pairs as they stand in text files, TSV, JSONL, CSV, Parquet or a hub dataset, one at a time."""
 
 import csv
 import json
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
+import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -45,10 +46,6 @@ def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
     src, tgt = (_column(data, key) for key in ("src_column", "tgt_column"))
     if data.format == "hub":
         return _find_hub(data, split.files, src, tgt, cache_dir)
-    if data.format not in TABLES:
-        raise ConfigError(
-            f"data.format={data.format} is unknown; {nearest(data.format, [*TABLES, 'text', 'hub'])}"
-        )
     read = TABLES[data.format]
     files = find_files(split.files, data.root, f"data.{name}.files")
     return Split(
@@ -60,7 +57,7 @@ def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
 def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
     if split.files is not None:
         raise ConfigError(
-            f"data.{name}.files={split.files} is for tables, but data.format=text; set data.{name}.src and .tgt"
+            f"data.{name}.files={split.files} is for tables, but data.format=text; set data.{name}.src, .tgt"
         )
     if split.src is None and split.tgt is None:
         return None
@@ -71,7 +68,8 @@ def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
     targets = find_files(split.tgt, data.root, f"data.{name}.tgt")
     if len(sources) != len(targets):
         raise DataError(
-            f"data.{name}.src is {len(sources)} files but data.{name}.tgt is {len(targets)}; name one for each other"
+            f"data.{name}.src names {len(sources)} files but data.{name}.tgt {len(targets)};"
+            " file N of one must be the translation of file N of the other"
         )
     files = list(zip(sources, targets, strict=True))
     return Split(
@@ -170,7 +168,9 @@ def _read_parquet(path: Path, src: Column, tgt: Column) -> Iterator[Pair]:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
             tops = {name if name in names else name.split(".")[0] for name in (str(src), str(tgt))}
-            for batch in file.iter_batches(batch_size=4096, columns=sorted(tops & set(names))):
+            for missing in sorted(tops - set(names)):
+                raise DataError(f"column '{missing}' is not in {path}; {nearest(missing, names)}")
+            for batch in file.iter_batches(batch_size=4096, columns=sorted(tops)):
                 yield from _pairs_of(pa.table(batch), src, tgt, str(path))
     except (pa.ArrowInvalid, OSError) as error:
         raise DataError(
@@ -208,22 +208,21 @@ def _extract(table: pa.Table, column: str, name: str) -> list[str | None]:
 
 
 def _find_hub(data: DataConfig, files: Paths, src: Column, tgt: Column, cache_dir: Path) -> Split:
-    import datasets
-
     if data.hub is None:
         raise ConfigError("data.hub is null; set it to the id of a dataset on the Hugging Face hub")
     split = files if isinstance(files, str) else "+".join(files or [])
+    datasets.disable_progress_bars()
     try:
         table = datasets.load_dataset(
             data.hub,
             data.hub_config,
             split=split,
             revision=data.hub_revision,
-            cache_dir=str(cache_dir / "hub"),
+            cache_dir=str(cache_dir.expanduser() / "hub"),
         )
     except Exception as error:  # whatever the network, the hub or its libraries raise
         raise DataError(
-            f"data.hub={data.hub} (data.hub_config={data.hub_config or 'null'}, split {split}) cannot be loaded:"
+            f"data.hub={data.hub} (configuration {data.hub_config}, split {split}) cannot be read:"
             f" {_first_line(error)}; check the id, the configuration, the split and the network"
         ) from error
 

@@ -1,7 +1,7 @@
 """Text to numbers and back: SentencePiece models, trained, loaded, applied, sampled from.
 
-Whatever a text spells, `</s>`, `<0x41>` or `▁`, is text: SentencePiece never reads control pieces from it, and `▁`,
-its own mark for a space, is written as two characters that come back as `▁` (so is the first of the two).
+Whatever a text spells, `</s>`, `<0x41>` or `▁`, is text: SentencePiece never reads control pieces from it,
+and `▁`, its mark for a space, is written as two characters that come back as `▁` (as is the first of them).
 """
 
 import io
@@ -10,7 +10,6 @@ import re
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
 
 import sentencepiece
 
@@ -31,7 +30,7 @@ sentencepiece.set_min_log_level(3)
 
 
 class Tokenizer:
-    """A SentencePiece model with pad 0, unk 1, bos 2, eos 3. Texts are expected as `nmt.corpus.clean` leaves them."""
+    """A SentencePiece model with pad 0, unk 1, bos 2, eos 3. Texts come from `nmt.corpus.clean`."""
 
     def __init__(self, blob: bytes, name: str) -> None:
         """`name` is what errors call the model."""
@@ -45,17 +44,17 @@ class Tokenizer:
         ids = tuple(getattr(self._model, f"{piece}_id")() for piece in ("pad", "unk", "bos", "eos"))
         if ids != (PAD, UNK, BOS, EOS):
             raise CheckpointError(
-                f"{name} has pad, unk, bos, eos at {', '.join(map(str, ids))}; nmt needs 0, 1, 2, 3: train it with nmt"
+                f"{name} has pad, unk, bos, eos at {', '.join(map(str, ids))}, not 0 to 3; train it with nmt"
             )
         self.bytes = blob
 
     @classmethod
-    def from_bytes(cls, blob: bytes) -> Self:
+    def from_bytes(cls, blob: bytes) -> "Tokenizer":
         """The model whose file holds `blob`."""
         return cls(blob, "the tokenizer")
 
     @classmethod
-    def load(cls, path: Path) -> Self:
+    def load(cls, path: Path) -> "Tokenizer":
         """The model of a file."""
         try:
             blob = path.read_bytes()
@@ -80,27 +79,33 @@ class Tokenizer:
     def sample_batch(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Segmentations drawn at random, the same for the same seed.
 
-        unigram: from all segmentations, with probability ∝ p^alpha; bpe: merges left out with probability alpha.
+        unigram: from all segmentations, with probability ∝ p^alpha; bpe: a merge is left out with probability
+        alpha.
         """
         escaped = [_escape(text) for text in texts]
         drawn: list[list[int]] = []
+        refused: list[RuntimeError] = []
 
         def draw() -> None:
-            drawn.extend(
-                self._model.encode(
-                    escaped, out_type=int, enable_sampling=True, nbest_size=-1, alpha=alpha, num_threads=1
+            try:
+                drawn.extend(
+                    self._model.encode(
+                        escaped, out_type=int, enable_sampling=True, nbest_size=-1, alpha=alpha, num_threads=1
+                    )
                 )
-            )
+            except RuntimeError as error:
+                refused.append(error)
 
         with _sampling:  # a thread's generator is seeded when first used: hence a new thread
-            sentencepiece.set_random_generator_seed(seed % 2**32)
+            sentencepiece.set_random_generator_seed(seed % (2**32 - 1))  # 2**32 - 1 would mean a random seed
             thread = threading.Thread(target=draw)
             thread.start()
             thread.join()
-        if len(drawn) != len(escaped):
+        if refused:
             raise ConfigError(
-                "tokenizer.sampling_alpha is set, but this model has one segmentation only; set it to null"
-            )
+                f"tokenizer.sampling_alpha={alpha} is set, but this tokenizer has one segmentation only;"
+                " set it to null"
+            ) from refused[0]
         return drawn
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -140,7 +145,7 @@ def check_tokenizer(cfg: TokenizerConfig) -> None:
         )
     if cfg.sampling_alpha <= 0 or (cfg.model == "bpe" and cfg.sampling_alpha >= 1):
         raise ConfigError(
-            f"tokenizer.sampling_alpha={cfg.sampling_alpha} is out of range; set null for no sampling, or above 0"
+            f"tokenizer.sampling_alpha={cfg.sampling_alpha} is out of range; set null (off) or above 0"
             f"{' and below 1' if cfg.model == 'bpe' else ''}"
         )
 
@@ -148,7 +153,7 @@ def check_tokenizer(cfg: TokenizerConfig) -> None:
 def train_tokenizer(
     sentences: Iterable[str], cfg: TokenizerConfig, seed: int, report: list[str]
 ) -> Tokenizer:
-    """A model of these sentences, the same bytes for the same sentences; a line for people is added to `report`."""
+    """A model of these sentences, the same bytes for the same ones; adds a line for people to `report`."""
     check_tokenizer(cfg)
     shown, skipped = _choose(sentences, cfg.max_sentences, seed)
     if not any(sentence.strip() for sentence in shown):
@@ -201,7 +206,7 @@ def _choose(sentences: Iterable[str], count: int, seed: int) -> tuple[list[str],
 def _explain(message: str, cfg: TokenizerConfig) -> ConfigError:
     if most := re.search(r"Please set it to a value <= (\d+)", message):
         return ConfigError(
-            f"tokenizer.vocab_size={cfg.vocab_size} is more than this corpus supports with tokenizer.model={cfg.model};"
+            f"tokenizer.vocab_size={cfg.vocab_size} is too large for this corpus and model {cfg.model};"
             f" set it to at most {most[1]}"
         )
     if least := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
