@@ -5,18 +5,21 @@ Masks are boolean; True means a real token.
 """
 
 from dataclasses import dataclass, fields, replace
-from typing import Protocol, Self
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 
+R = TypeVar("R", bound="Rows")
+
+
 @dataclass(frozen=True)
 class Rows:
     """Tensors that share the batch on axis 0, so that one selection serves batches, beams and decoders alike."""
 
-    def select(self, rows: Int[Tensor, " N"]) -> Self:
+    def select(self: R, rows: Int[Tensor, " N"]) -> R:
         """Rows `rows` of every tensor, in that order."""
         changed = {
             f.name: value.index_select(0, rows)
@@ -25,7 +28,7 @@ class Rows:
         }
         return replace(self, **changed)
 
-    def to(self, device: torch.device) -> Self:
+    def to(self: R, device: torch.device) -> R:
         """The same rows on another device."""
         moved = {
             f.name: value.to(device, non_blocking=True)
@@ -70,6 +73,7 @@ class State(Rows):
     """What a decoder carries from token to token; each decoder has its own fields."""
 
 
+@runtime_checkable
 class Encoder(Protocol):
     """Embedded source to memory."""
 
@@ -78,6 +82,7 @@ class Encoder(Protocol):
     def __call__(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory: ...
 
 
+@runtime_checkable
 class Decoder(Protocol):
     """One callable for training (all T tokens at once) and search (one token)."""
 
