@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hydra import compose, initialize_config_dir
-from hydra._internal.utils import _run_hydra, get_args_parser
+from hydra import compose, version
+from hydra._internal.hydra import Hydra
+from hydra._internal.utils import _run_hydra, create_config_search_path, get_args_parser
 from hydra.core.config_loader import ConfigLoader
+from hydra.core.config_search_path import SearchPathQuery
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.types import Override
@@ -28,7 +30,7 @@ CONFIGS = next(
 
 
 def run(verb: str, entry: str, words: list[str]) -> int:
-    """Composes the configuration and calls `entry` with it, once or for every job of a sweep; the exit code."""
+    """Composes the configuration and calls `entry` with it, or with each of a sweep's; the exit code."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us instead of being printed
     parser = get_args_parser()
     parser.error = _refuse  # type: ignore[method-assign]
@@ -36,12 +38,14 @@ def run(verb: str, entry: str, words: list[str]) -> int:
     if unknown:
         flags = [flag for action in parser._actions for flag in action.option_strings]
         raise ConfigError(f"unknown option '{unknown[0]}'; {nearest(unknown[0], flags)}")
+    if sum(map(bool, (args.run, args.multirun, args.cfg, args.info, args.shell_completion))) > 1:
+        raise ConfigError("only one of --run, --multirun, --cfg, --info, --shell-completion is possible")
     sweep = args.multirun or "hydra.mode=MULTIRUN" in args.overrides
     if not args.shell_completion:
         args.overrides = [readable(word, sweep) for word in args.overrides]
     typed = list(args.overrides)
     with loader(args.config_dir):
-        known = [str(key) for key in compose(verb)] + list(groups(verb))
+        known = [str(key) for key in compose(verb)] + [*groups(verb)]
     failures: list[Exception] = []
     codes = [0]
 
@@ -79,7 +83,7 @@ def start(entry: str, config: DictConfig, known: list[str]) -> int:
             "experiment and resume are both given; a resumed run keeps its own, type single keys"
         )
     if "name" in settings and settings["name"] is None and settings["resume"] is None:
-        choices = hydra.runtime.choices
+        choices = dict(hydra.runtime.choices)
         base = choices["experiment"] or choices["data"]
         settings["name"] = run_name(base, overrides, settings["seed"])
     module, _, function = entry.partition(":")
@@ -99,17 +103,25 @@ def typed_values(overrides: list[Override], config: DictConfig) -> dict[str, Any
 @contextmanager
 def loader(config_dir: str | None = None) -> Iterator[ConfigLoader]:
     """Hydra's config loader over our configs (and the user's own folder), outside of a run."""
+    path = create_config_search_path(str(CONFIGS))
+    if config_dir is not None:
+        if not os.path.isdir(config_dir):
+            raise ConfigError(f"--config-dir {config_dir} is not a folder; name one with your configs")
+        own = f"file://{os.path.abspath(config_dir)}"
+        path.prepend("command-line", own, SearchPathQuery(provider="schema"))
+    version.setbase("1.3")
     GlobalHydra.instance().clear()
-    with initialize_config_dir(
-        os.path.abspath(config_dir) if config_dir else str(CONFIGS), version_base="1.3"
-    ):
+    Hydra.create_main_hydra2("nmt", path)
+    try:
         yield GlobalHydra.instance().config_loader()
+    finally:
+        GlobalHydra.instance().clear()
 
 
 def groups(verb: str) -> dict[str, str | None]:
     """The groups that the verb takes, with their choices by default."""
-    choices = compose(verb, return_hydra_config=True).hydra.runtime.choices
-    return {str(key): choice for key, choice in choices.items() if not key.startswith(("hydra", "base"))}
+    choices: dict[str, str | None] = dict(compose(verb, return_hydra_config=True).hydra.runtime.choices)
+    return {key: choice for key, choice in choices.items() if not key.startswith(("hydra", "base"))}
 
 
 def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
@@ -125,14 +137,13 @@ def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
                 remedy = nearest(choice, options)
                 return ConfigError(f"{override.key_or_group}={choice} does not exist; {remedy}")
     try:
-        config = compose(verb, [o.input_line for o in chosen if not o.is_sweep_override()])
+        config = compose(verb, [o.input_line or "" for o in chosen if not o.is_sweep_override()])
     except (HydraException, OmegaConfBaseException) as deeper:
         return ConfigError(f"the configuration cannot be composed: {_first_line(deeper)}; correct that file")
     for override in overrides:
-        if override not in chosen and not override.is_add():
-            unknown = unknown_key(override.key_or_group, config)
-            if unknown:
-                return ConfigError(unknown)
+        settled = override in chosen or override.is_add()
+        if not settled and (unknown := unknown_key(override.key_or_group, config)) is not None:
+            return ConfigError(unknown)
     return ConfigError(f"{_first_line(error)}; nmt {verb} --help shows every key")
 
 
@@ -143,7 +154,7 @@ def unknown_key(key: str, config: DictConfig) -> str | None:
     for depth, word in enumerate(words):
         if not isinstance(node, DictConfig):
             return f"unknown key '{key}'; '{'.'.join(words[:depth])}' is a single value"
-        if word not in node:
+        if word not in node.keys():  # noqa: SIM118 - `in` alone is false for a missing value
             same_end = [leaf for leaf in leaves(config) if leaf.split(".")[-1] == words[-1]]
             siblings = [".".join([*words[:depth], str(known)]) for known in node]
             remedy = nearest(key, same_end or siblings)

@@ -6,7 +6,7 @@ import re
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
-from hydra.errors import OverrideParseException
+from hydra.errors import HydraException
 
 from nmt.errors import ConfigError
 
@@ -16,6 +16,7 @@ NOT_IN_NAME = {
     "train.device", "train.threads", "train.log_every", "train.examples",
 }  # fmt: skip
 LONGEST_NAME = 100
+OUTSIDE_QUOTES = r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)"""  # a comma between items
 
 
 def parse(word: str) -> Override:
@@ -35,7 +36,7 @@ def readable(word: str, sweep: bool) -> str:
         return quoted
     try:
         override = parse(word)
-    except OverrideParseException as error:
+    except HydraException as error:
         return _repaired(word, quoted, error)
     if override.is_sweep_override() and not sweep:
         raise ConfigError(
@@ -62,18 +63,18 @@ def run_name(base: str, overrides: list[Override], seed: int) -> str:
     return f"{name[:LONGEST_NAME]}_{hashlib.sha256(raw.encode()).hexdigest()[:8]}"
 
 
-def _repaired(word: str, quoted: str, error: OverrideParseException) -> str:
+def _repaired(word: str, quoted: str, error: HydraException) -> str:
     """A word that Hydra cannot parse, with its value, or the items of its list, as quoted text."""
     key, _, value = word.partition("=")
     attempt = quoted
     if value.startswith("[") and value.endswith("]"):
-        items = [item.strip() for item in value[1:-1].split(",")]
+        items = [item.strip() for item in re.split(OUTSIDE_QUOTES, value[1:-1])]
         attempt = f"{key}=[{','.join(i if i[:1] in ('', chr(34), chr(39)) else _quote(i) for i in items)}]"
     elif value[:1] in ("{", "'", '"'):
         raise ConfigError(f"'{word}' cannot be read; as one text type it so: \"{quoted}\"") from error
     try:
         parse(attempt)
-    except OverrideParseException:
+    except HydraException:
         raise ConfigError(
             f"'{word}' is not of the form key=value; nmt <verb> --help shows every key"
         ) from error

@@ -23,7 +23,7 @@ NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "
 
 
 def read_section(cls: type[T], section: Mapping[str, Any], where: str) -> T:
-    """An instance of the dataclass `cls`, every value checked; `where` is the section's key as users type it."""
+    """An instance of the dataclass `cls`, every value checked; `where` is the section's key as typed."""
     return _build(cls, section, where)  # type: ignore[no-any-return]
 
 
@@ -82,10 +82,10 @@ def plain(config: DictConfig) -> dict[str, Any]:
 
     Resolvers such as ${oc.env:HOME} are refused: a configuration means the same wherever it is read.
     """
-    for key in sorted(OmegaConf.missing_keys(config)):
-        raise ConfigError(f"{key} has no value; type {key}=<value>")
-    _refuse_resolvers(OmegaConf.to_container(config, resolve=False), "")
     try:
+        _refuse_resolvers(OmegaConf.to_container(config, resolve=False), "")
+        for key in sorted(OmegaConf.missing_keys(config)):
+            raise ConfigError(f"{key} has no value; type {key}=<value>")
         data = OmegaConf.to_container(config, resolve=True)
     except OmegaConfBaseException as error:
         raise ConfigError(f"{error.full_key}: {str(error).splitlines()[0]}; correct the reference") from error

@@ -1,0 +1,257 @@
+"""The command line as a user types it: what reaches a verb, and one clear line for every mistake."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt import cli
+from nmt.errors import DataError
+from nmt.overrides import parse, readable, run_name
+
+ROOT = Path(__file__).parents[1]
+VERBS = ["prepare", "train", "evaluate", "translate", "interactive"]
+
+
+class Calls(list[tuple[dict[str, Any], dict[str, Any]]]):
+    """What the verbs were called with; `result` is returned, or raised."""
+
+    result: int | BaseException | None = None
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Calls]:
+    """Every verb records its arguments instead of working, in an empty folder that must stay empty."""
+    seen = Calls()
+
+    def verb(config: dict[str, Any], typed: dict[str, Any]) -> int | None:
+        seen.append((config, typed))
+        if isinstance(seen.result, BaseException):
+            raise seen.result
+        return seen.result
+
+    module = ModuleType("recording_verb")
+    module.__dict__["verb"] = verb
+    monkeypatch.setitem(sys.modules, "recording_verb", module)
+    for name in VERBS:
+        monkeypatch.setitem(cli.VERBS, name, cli.Verb("", "recording_verb:verb"))
+    monkeypatch.chdir(tmp_path)
+    yield seen
+    assert not {"outputs", "multirun", "multirun.yaml"} & {path.name for path in tmp_path.iterdir()}
+
+
+def fails(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The one line that a mistake gets."""
+    assert cli.main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_a_verb_gets_plain_values_and_what_was_typed(calls: Calls) -> None:
+    assert cli.main(["train", "attention=dot", "train.batch_tokens=10", "name=mine"]) == 0
+    [(config, typed)] = calls
+    assert config["attention"] == {"class": "attention.Dot"}
+    assert config["train"]["batch_tokens"] == 10
+    assert config["train"]["label_smoothing"] == 0.1
+    assert typed == {"attention": {"class": "attention.Dot"}, "train.batch_tokens": 10, "name": "mine"}
+
+
+def test_what_is_not_typed_of_the_search_stays_as_stored(calls: Calls) -> None:
+    assert cli.main(["evaluate", "model=m", "search.beam=8", "ref=[a,b]"]) == 0
+    assert cli.main(["translate", "model=m", "search=greedy"]) == 0
+    (config, typed), (_, greedy) = calls
+    assert typed == {"model": "m", "search.beam": 8, "ref": ["a", "b"]}
+    assert config["search"]["beam"] == 8
+    assert config["search"]["alpha"] is None
+    assert greedy["search"]["beam"] == 1
+    assert None not in [greedy["search"][key] for key in ("alpha", "length_penalty", "batch_sentences")]
+
+
+def test_exit_codes(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
+    calls.result = 130
+    assert cli.main(["train"]) == 130
+    calls.result = DataError("corpus.en has no lines; name another file")
+    assert "corpus.en has no lines" in fails(capsys, "train")
+    calls.result = KeyboardInterrupt()
+    assert cli.main(["train"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+    calls.result = ZeroDivisionError()
+    with pytest.raises(ZeroDivisionError):  # our bugs keep their traceback
+        cli.main(["train"])
+
+
+def test_a_sweep_runs_every_job_under_its_own_name(calls: Calls, tmp_path: Path) -> None:
+    assert cli.main(["train", "-m", "attention=dot,additive", "seed=1,2"]) == 0
+    names = [config["name"] for config, _ in calls]
+    assert len(set(names)) == 4
+    assert names[0] == "demo_en_de_attention-dot_seed1"
+    assert [typed["seed"] for _, typed in calls] == [1, 2, 1, 2]
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+
+
+def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(
+    calls: Calls, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls.result = DataError("no such file; check it")
+    assert cli.main(["train", "-m", "seed=1,2"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "error: no such file; check it"
+    calls.result = 130
+    calls.clear()
+    assert cli.main(["train", "-m", "seed=1,2"]) == 130
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["trian"], "did you mean 'train'?"),
+        (["seed=1"], "stands before the verb"),
+        (["train", "atention=dot"], "unknown key 'atention'; did you mean 'attention'?"),
+        (["train", "attention=addtive"], "attention=addtive does not exist; did you mean 'additive'?"),
+        (["train", "-m", "attention=dot,addtive"], "did you mean 'additive'?"),
+        (["train", "experiment=multi30k"], "did you mean 'multi30k_en_de'?"),
+        (["train", "train.batch_token=1"], "did you mean 'train.batch_tokens'?"),
+        (["train", "trian.batch_tokens=1"], "did you mean 'train.batch_tokens'?"),
+        (["train", "batch_tokens=1"], "did you mean 'train.batch_tokens'?"),
+        (["train", "seed.x=1"], "'seed' is a single value"),
+        (["train", "+sead=1"], "unknown key 'sead'; did you mean 'seed'?"),
+        (["train", "~seed"], "null turns it off"),
+        (["train", "seed"], "type key=value"),
+        (["train", "seed=1,2"], "add -m"),
+        (["train", "name={a"], "\"name='{a'\""),
+        (["train", "--mutirun"], "did you mean '--multirun'?"),
+        (["train", "--cfg", "jbo"], "invalid choice"),
+        (["train", "--cfg", "job", "-m"], "only one of"),
+        (["train", "--config-dir", "nowhere"], "nowhere"),
+        (["train", "name=${oc.env:HOME}"], "resolver"),
+        (["train", "name=${nothing}"], "nothing"),
+        (["train", "resume=r", "experiment=multi30k_en_de"], "a resumed run keeps its own"),
+        (["evaluate"], "model has no value"),
+        (["evaluate", "model=m", "attention=dot"], "unknown key 'attention'"),
+        (["train", "attention=addtive", "--help"], "did you mean 'additive'?"),
+    ],
+)
+def test_mistakes_get_one_line(
+    calls: Calls, capsys: pytest.CaptureFixture[str], words: list[str], expected: str
+) -> None:
+    assert expected in fails(capsys, *words)
+    assert not calls
+
+
+def test_a_mistake_in_a_file_is_named(
+    calls: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "experiment"
+    folder.mkdir()
+    (folder / "a.yaml").write_text("# @package _global_\nsead: 3\n")
+    (folder / "b.yaml").write_text("# @package _global_\ndefaults:\n  - override /attention: addtive\n")
+    assert "unknown key 'sead'; did you mean 'seed'?" in fails(
+        capsys, "train", "-cd", str(tmp_path), "experiment=a"
+    )
+    assert "attention/addtive" in fails(capsys, "train", "-cd", str(tmp_path), "experiment=b")
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["a b.txt", "Änderung.txt", "x=y=z.txt", "a[1].txt", "[draft].txt", "a(1).txt", "it's.txt", "~/a", "文.txt", " a "],
+)  # fmt: skip
+def test_file_names_arrive_as_typed(calls: Calls, value: str) -> None:
+    assert cli.main(["translate", "model=m", f"input={value}"]) == 0
+    assert calls[0][0]["input"] == value
+
+
+@pytest.mark.parametrize("value", ["a,b.txt", "a,b [1]{2}.txt", "{x}", '"q"', "back\\slash, comma"])
+def test_existing_file_names_arrive_as_typed(calls: Calls, tmp_path: Path, value: str) -> None:
+    (tmp_path / value).touch()
+    assert cli.main(["translate", "model=m", f"input={value}"]) == 0
+    assert calls[0][0]["input"] == value
+
+
+def test_lists_of_file_names_arrive_as_typed(calls: Calls) -> None:
+    assert cli.main(["evaluate", "model=m", "ref=[é 1.txt, 'b,c.txt',d(1).txt]"]) == 0
+    assert calls[0][0]["ref"] == ["é 1.txt", "b,c.txt", "d(1).txt"]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
+def test_the_quoted_form_that_an_error_shows_can_be_typed(text: str) -> None:
+    from nmt.overrides import _quote
+
+    word = readable(f"name={_quote(text)}", sweep=False)
+    assert parse(word).value() == text
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b.c", "d"]), st.text("xyzé /=", max_size=60), min_size=2))
+def test_runs_with_other_settings_have_other_names(values: dict[str, str]) -> None:
+    words = [parse(readable(f"{key}={value}", sweep=True)) for key, value in values.items()]
+    name = run_name("base", words, 1)
+    assert name == run_name("base", words[::-1], 1)
+    assert name != run_name("base", words[1:], 1)
+    assert len(name.encode()) < 255
+    assert "/" not in name
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_lists_groups_and_every_key(calls: Calls, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    assert cli.main([verb, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"nmt {verb}: ")
+    config = (
+        ["model=???", "search.beam=null"] if "train" not in (verb, *("train",) * (verb == "prepare")) else []
+    )
+    for key in config:
+        assert key in shown
+    if not config:
+        assert "attention=general" in shown
+        assert "additive" in shown
+        assert "train.clip_norm=1.0" in shown
+
+
+def shell(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    command = [sys.executable, "-m", "nmt.cli", *words]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def test_help_is_immediate_and_fits_a_screen() -> None:
+    start = time.monotonic()
+    result = shell("--help")
+    assert time.monotonic() - start < 2  # 0.1 on a quiet machine; what is heavy takes seconds to import
+    assert result.returncode == 0
+    assert all(verb in result.stdout for verb in VERBS)
+    assert len(result.stdout.splitlines()) <= 24
+    loaded = "import sys, nmt.cli; nmt.cli.main(['--help']); print([m for m in ('torch', 'hydra') if m in sys.modules])"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(
+        [sys.executable, "-c", loaded], capture_output=True, text=True, env=environment, check=True
+    )
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
+def test_shell_completion_knows_verbs_groups_and_keys() -> None:
+    assert "complete" in shell("-sc", "install=bash").stdout
+
+    def completions(line: str) -> list[str]:
+        return shell("-sc", "query=bash", COMP_LINE=line).stdout.split()
+
+    assert completions("nmt tra") == ["train", "translate"]
+    assert completions("nmt ") == VERBS
+    assert "attention=additive" in completions("nmt train attention=add")
+    assert "train.batch_tokens=" in "".join(completions("nmt train train.batch_t"))
+    assert completions("nmt nothing x") == []
+
+
+def test_the_configuration_can_be_shown_without_running() -> None:
+    result = shell("train", "--cfg", "job", "attention=dot")
+    assert result.returncode == 0
+    assert "class: attention.Dot" in result.stdout

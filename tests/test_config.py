@@ -1,0 +1,78 @@
+"""Every configuration file composes, names every key of its schema, and explains itself."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hydra import compose
+
+from nmt.config import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
+from nmt.hydra_app import CONFIGS, groups, loader
+from nmt.schema import find_class, plain, read_section
+
+GROUPS = [
+    "data",
+    "tokenizer",
+    "encoder",
+    "decoder",
+    "attention",
+    "optimizer",
+    "schedule",
+    "search",
+    "experiment",
+]
+PARTS = ["encoder", "decoder", "attention", "optimizer", "schedule"]
+CHOICES = [
+    f"{path.parent.name}={path.stem}" for group in GROUPS for path in sorted((CONFIGS / group).glob("*.yaml"))
+]
+
+
+@functools.cache
+def composed(verb: str, *words: str) -> dict[str, Any]:
+    with loader():
+        return plain(compose(verb, list(words)))
+
+
+def check(config: dict[str, Any]) -> None:
+    read_section(DataConfig, config["data"], "data")
+    read_section(TokenizerConfig, config["tokenizer"], "tokenizer")
+    read_section(ModelConfig, config["model"], "model")
+    read_section(TrainConfig, config["train"], "train")
+    read_section(SearchConfig, config["search"], "search")
+    for part in PARTS:
+        if config[part]["class"] is not None:  # attention=none
+            find_class(config[part]["class"], f"{part}.class", [])
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_every_choice_composes_and_checks(choice: str) -> None:
+    config = composed("train", choice)
+    check(config)
+    if not choice.startswith("experiment="):
+        assert set(config) == set(composed("train"))
+        assert composed("prepare", choice) == config
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_every_file_says_what_it_is(choice: str) -> None:
+    group, _, name = choice.partition("=")
+    lines = (CONFIGS / group / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+    first = next(line for line in lines if "@package" not in line)
+    assert first.startswith("# ")
+    if group == "experiment":
+        assert f"experiment={name}" in first
+
+
+def test_the_groups_are_the_folders() -> None:
+    folders = {path.name for path in Path(CONFIGS).iterdir() if path.is_dir()} - {"base"}
+    with loader():
+        assert set(groups("train")) == folders == set(GROUPS)
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "translate", "interactive"])
+def test_verbs_that_use_a_model_leave_its_search_alone(verb: str) -> None:
+    config = composed(verb, "model=m")
+    fields = set(SearchConfig.__dataclass_fields__)
+    assert config["search"] == dict.fromkeys(fields)
+    assert set(composed(verb, "model=m", "search=greedy")["search"]) == fields
