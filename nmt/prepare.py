@@ -1,9 +1,10 @@
 """From the configuration to numbers: corpus read, tokenizers trained, every split encoded, all cached."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from nmt.cache import cached, digest
 from nmt.config import DataConfig, TokenizerConfig
 from nmt.corpus import SPLITS, Corpus, TableWriter, load_table, read_corpus
 from nmt.errors import DataError
+from nmt.schema import read_section
 from nmt.tokenizer import Tokenizer, check_tokenizer, train_tokenizer
 
 VERSION = 1  # of the cached tables; raise it whenever what they hold changes
@@ -43,6 +45,16 @@ class Prepared:
     test: Dataset
     report: list[str]
     fingerprint: str  # of the content and of all settings that shaped the tables
+
+
+def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+    """`nmt prepare`: fills the cache and prints what was read, dropped and made."""
+    data = read_section(DataConfig, config["data"], "data")
+    tokenizer = read_section(TokenizerConfig, config["tokenizer"], "tokenizer")
+    cache_dir = Path(config["cache_dir"])
+    prepared = prepare(data, tokenizer, cache_dir)
+    print(*prepared.report, f"cached in {cache_dir.expanduser()}", sep="\n")
+    return 0
 
 
 def prepare(

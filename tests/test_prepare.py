@@ -1,7 +1,7 @@
 """Preparation: tables hold what the tokenizers say, filters count, and the second time costs nothing."""
 
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ from small_corpora import load_yaml, make_pairs, text_data, tokenizer_config
 
 from nmt.config import SplitConfig
 from nmt.errors import ConfigError, DataError
-from nmt.prepare import prepare
+from nmt.prepare import main, prepare
 from nmt.tokenizer import Tokenizer
 
 TOKENS = tokenizer_config("unigram", vocab_size=440)
@@ -146,3 +146,12 @@ def test_every_tokenizer_prepares_any_text(tmp_path, name):
 )
 def test_every_data_file_has_every_field(name):
     assert load_yaml("data", name).keys() == load_yaml("data", "text").keys()
+
+
+def test_the_command_fills_the_cache_and_prints_the_report(tmp_path, capsys):
+    data = text_data(tmp_path, make_pairs(400))
+    config = {"data": asdict(data), "tokenizer": asdict(TOKENS), "cache_dir": str(tmp_path / "c")}
+    assert main(config, {}) == 0
+    printed = capsys.readouterr().out
+    assert all(line in printed for line in prepare(data, TOKENS, tmp_path / "c").report)
+    assert str(tmp_path / "c") in printed
