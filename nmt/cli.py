@@ -27,7 +27,7 @@ VERBS = {
     "prepare": Verb("make the tokenizer and the encoded corpus (train does it too)", "nmt.prepare:main"),
     "train": Verb("train a model, resume a run, fine-tune", "nmt.train:main"),
     "evaluate": Verb("BLEU, chrF and TER of a model", "nmt.evaluate:main"),
-    "translate": Verb("translate lines of text", "nmt.translator:main"),
+    "translate": Verb("translate lines of text", "nmt.translate:main"),
     "interactive": Verb("a prompt to type sentences at", "nmt.interactive:main"),
 }
 

@@ -21,7 +21,8 @@ from omegaconf.errors import OmegaConfBaseException
 
 from nmt.errors import ConfigError, nearest
 from nmt.overrides import parse, readable, run_name, text_of
-from nmt.schema import plain
+from nmt.roots import ROOTS
+from nmt.schema import check_values, plain
 
 INTERRUPTED = 130  # what a verb returns that Ctrl-C ended
 CONFIGS = next(
@@ -51,7 +52,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
 
     def job(config: DictConfig) -> None:
         try:
-            codes.append(start(entry, config, known))
+            codes.append(start(verb, entry, config, known))
         except Exception as error:
             if sweep:  # perhaps in another process: the launcher brings it back
                 raise
@@ -69,12 +70,13 @@ def run(verb: str, entry: str, words: list[str]) -> int:
     return codes[-1]
 
 
-def start(entry: str, config: DictConfig, known: list[str]) -> int:
+def start(verb: str, entry: str, config: DictConfig, known: list[str]) -> int:
     """Calls the verb's function with its configuration and what this command line changes of it."""
     settings = plain(config)
     for key in settings:
         if key not in known:
             raise ConfigError(f"unknown key '{key}'; {nearest(key, known)}")
+    check_values(ROOTS[verb], settings)
     hydra = HydraConfig.get()
     overrides = [parse(word) for word in hydra.overrides.task]
     typed = typed_values(overrides, config)

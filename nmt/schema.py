@@ -27,6 +27,13 @@ def read_section(cls: type[T], section: Mapping[str, Any], where: str) -> T:
     return _build(cls, section, where)  # type: ignore[no-any-return]
 
 
+def check_values(cls: type, values: Mapping[str, Any]) -> None:
+    """Checks the values that the dataclass `cls` has a field for; the others are somebody else's."""
+    hints = get_type_hints(cls)
+    for field in dataclasses.fields(cls):
+        _convert(values[field.name], hints[field.name], field.name)
+
+
 def check_arguments(
     cls: Callable[..., Any], section: Mapping[str, Any], where: str, given: Mapping[str, Any]
 ) -> dict[str, Any]:

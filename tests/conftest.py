@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).parents[1]
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """Folder of the real corpora, which the repository does not carry: NMT_DATA, or ../shared/data beside it."""
+    """Folder of the real corpora, which are not in the repository: NMT_DATA, or ../shared/data beside it."""
     folder = Path(os.environ.get("NMT_DATA", REPOSITORY.parent / "shared" / "data"))
     if not folder.is_dir():
         pytest.skip(f"no real corpora: {folder} does not exist; name their folder in NMT_DATA")

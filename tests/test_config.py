@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from hydra import compose
 
+from nmt.cli import VERBS
 from nmt.config import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
 from nmt.hydra_app import CONFIGS, groups, loader
-from nmt.schema import find_class, plain, read_section
+from nmt.roots import ROOTS
+from nmt.schema import check_values, find_class, plain, read_section
 
 GROUPS = [
     "data",
@@ -68,6 +70,15 @@ def test_the_groups_are_the_folders() -> None:
     folders = {path.name for path in Path(CONFIGS).iterdir() if path.is_dir()} - {"base"}
     with loader():
         assert set(groups("train")) == folders == set(GROUPS)
+
+
+@pytest.mark.parametrize("verb", list(VERBS))
+def test_every_verb_has_a_schema_for_its_root(verb: str) -> None:
+    words = [] if verb in ("prepare", "train") else ["model=m"]
+    config = composed(verb, *words)
+    check_values(ROOTS[verb], config)
+    sections = {key for key, value in config.items() if isinstance(value, dict)}
+    assert set(config) - sections == set(ROOTS[verb].__dataclass_fields__)
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "translate", "interactive"])

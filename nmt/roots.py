@@ -1,0 +1,70 @@
+"""Schema of the keys that stand at the root of each verb's configuration; sections are in config.py."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class TrainRoot:
+    """nmt train, nmt prepare."""
+
+    name: str | None
+    runs_dir: str
+    cache_dir: str
+    seed: int
+    resume: str | None
+    init_from: str | None
+    trust: list[str]
+
+
+@dataclass(frozen=True)
+class ModelRoot:
+    """Every verb that uses a finished model."""
+
+    model: str
+    trust: list[str]
+    device: Literal["auto", "cpu", "cuda"]
+    precision: Literal["auto", "fp32", "bf16"]
+    threads: int | None
+
+
+@dataclass(frozen=True)
+class EvaluateRoot(ModelRoot):
+    """nmt evaluate."""
+
+    src: str | None
+    ref: str | list[str] | None
+    test_set: str | None
+    split: Literal["train", "dev", "test"]
+    output: str | None
+    intervals: bool
+    compare_with: str | None
+    cache_dir: str
+
+
+@dataclass(frozen=True)
+class TranslateRoot(ModelRoot):
+    """nmt translate."""
+
+    input: str | list[str] | None
+    output: str | None
+    format: Literal["text", "jsonl"]
+    n_best: int | None
+    alignments: bool
+    buffer: int
+
+
+@dataclass(frozen=True)
+class InteractiveRoot(ModelRoot):
+    """nmt interactive."""
+
+    history: str | None
+
+
+ROOTS: dict[str, type] = {
+    "prepare": TrainRoot,
+    "train": TrainRoot,
+    "evaluate": EvaluateRoot,
+    "translate": TranslateRoot,
+    "interactive": InteractiveRoot,
+}
