@@ -1,0 +1,204 @@
+"""Training reports: every update once, also after a resume; tensors read at log points; clean plain lines."""
+
+import io
+import json
+import math
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-untyped]
+    EventAccumulator,
+)
+
+from nmt.figures import attention_figure
+from nmt.report import METRICS_FILE, TENSORBOARD_FOLDER, Reporter, keep_until
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def run(
+    folder: Path, start: int, end: int, stream: io.StringIO, log_every: int = 5, validate_every: int = 10
+) -> None:
+    """A training run from update `start` to `end` as the trainer would report it."""
+    reporter = Reporter(folder, 100, start, log_every, stream)
+    for update in range(start + 1, end + 1):
+        reporter.update(
+            update, update // 20, torch.tensor(5.0 / update), 100 + update, 1e-3, torch.tensor(0.5)
+        )
+        if update % validate_every == 0:
+            reporter.validation(update, update // 20, {"loss": 2.0, "bleu": float(update)}, best=True)
+            reporter.examples(update, [("a | b", "<i>c</i>", f"translation {update}")])
+            figure = attention_figure(np.eye(3), list("abc"), list("xyz"))
+            reporter.attention(update, 0, figure)
+    reporter.close()
+
+
+def entries(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / METRICS_FILE).read_text().splitlines()]
+
+
+def events(folder: Path) -> EventAccumulator:
+    accumulator = EventAccumulator(
+        str(folder / TENSORBOARD_FOLDER), size_guidance={"images": 0, "tensors": 0}
+    )
+    accumulator.Reload()
+    return accumulator
+
+
+@pytest.mark.parametrize("killed_at", [20, 23, 25, 38])
+def test_a_resumed_run_has_every_point_once_like_an_uninterrupted_one(tmp_path: Path, killed_at: int) -> None:
+    run(tmp_path / "whole", 0, 40, io.StringIO())
+    run(tmp_path / "parts", 0, killed_at, io.StringIO())
+    run(tmp_path / "parts", 20, 40, io.StringIO())
+
+    whole, parts = entries(tmp_path / "whole"), entries(tmp_path / "parts")
+    for entry in [*whole, *parts]:
+        entry.pop("tokens_per_s", None)
+    assert parts == whole
+    assert [e["update"] for e in whole if e["kind"] == "train"] == list(range(5, 41, 5))
+    assert [e["update"] for e in whole if e["kind"] == "dev"] == [10, 20, 30, 40]
+
+    accumulator = events(tmp_path / "parts")
+    for name in ("loss", "perplexity", "learning_rate", "grad_norm", "tokens_per_s"):
+        assert [e.step for e in accumulator.Scalars(f"train/{name}")] == list(range(5, 41, 5))
+    for name in ("loss", "bleu"):
+        assert [e.step for e in accumulator.Scalars(f"dev/{name}")] == [10, 20, 30, 40]
+    assert [e.step for e in accumulator.Images("attention/0")] == [10, 20, 30, 40]
+    texts = accumulator.Tensors("examples/text_summary")
+    assert sorted({e.step for e in texts}) == [10, 20, 30, 40]  # tensorboard hides no withdrawn texts
+    shown = texts[0].tensor_proto.string_val[0].decode()
+    assert "| a &#124; b | &lt;i&gt;c&lt;/i&gt; | translation 10 |" in shown
+
+
+def test_the_loss_is_the_mean_over_tokens_and_the_perplexity_follows(tmp_path: Path) -> None:
+    reporter = Reporter(tmp_path, None, 0, 7, io.StringIO())
+    rng = random.Random(0)
+    steps = [(rng.uniform(0, 9), rng.randint(1, 500), rng.uniform(0, 3)) for _ in range(7)]
+    for number, (loss, tokens, norm) in enumerate(steps, 1):
+        as_tensor = number % 2 == 0
+        reporter.update(number, 0, torch.tensor(loss) if as_tensor else loss, tokens, 0.1, torch.tensor(norm))
+    reporter.close()
+    (entry,) = entries(tmp_path)
+    total = sum(tokens for _, tokens, _ in steps)
+    assert entry["tokens"] == total
+    assert entry["loss"] == pytest.approx(sum(loss * tokens for loss, tokens, _ in steps) / total, rel=1e-5)
+    assert entry["perplexity"] == pytest.approx(math.exp(entry["loss"]))
+    assert entry["grad_norm"] == pytest.approx(sum(norm for _, _, norm in steps) / 7, rel=1e-5)
+
+
+def test_tensors_are_read_at_log_points_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[int] = []
+    current = 0
+    for name in ("item", "__float__", "__int__", "__bool__", "tolist", "numpy", "cpu"):
+        original = getattr(torch.Tensor, name)
+
+        def spy(tensor: torch.Tensor, *args: Any, original: Any = original) -> Any:
+            reads.append(current)
+            return original(tensor, *args)
+
+        monkeypatch.setattr(torch.Tensor, name, spy)
+    reporter = Reporter(tmp_path, None, 0, 10, io.StringIO())
+    loss, tokens, norm = torch.tensor(1.0), torch.tensor(8), torch.tensor(0.1)
+    for current in range(1, 36):
+        reporter.update(current, 0, loss, tokens, 0.1, norm)
+    assert set(reads) == {10, 20, 30}
+    reporter.close()
+
+
+def test_validation_time_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    reporter = Reporter(tmp_path, 40, 0, 10, stream := io.StringIO())
+    for update in range(1, 41):
+        now += 2.0
+        reporter.update(update, 0, 1.0, 50, 0.1, 1.0)
+        if update % 5 == 0:
+            now += 1000.0
+            reporter.validation(update, 0, {"loss": 1.0}, best=False)
+            now += 300.0  # saving
+    reporter.close()
+    rates = [entry["tokens_per_s"] for entry in entries(tmp_path) if entry["kind"] == "train"]
+    assert rates == pytest.approx([25.0] * 4)
+    left = [line.split()[-2] for line in stream.getvalue().splitlines() if line.endswith(" left")]
+    assert left == ["01:00", "00:40", "00:20", "00:00"]
+
+
+def test_plain_streams_get_whole_lines_without_control_characters(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    run(tmp_path, 0, 20, stream)
+    lines = stream.getvalue().split("\n")
+    assert all(line.isprintable() for line in lines)
+    assert sum(line.startswith("update ") for line in lines) == 4
+    assert lines[0].startswith("update 5/100  epochs 0  loss ")
+    assert any(line.startswith("dev, update 20:  loss 2.0000  BLEU 20.00  (best so far)") for line in lines)
+    assert any(line.endswith("translation 10") for line in lines)
+
+
+def test_a_terminal_gets_a_bar_with_loss_perplexity_speed_and_time_left(tmp_path: Path) -> None:
+    stream = Terminal()
+    run(tmp_path, 0, 100, stream)
+    text = stream.getvalue()
+    assert "100/100" in text
+    for word in ("loss ", "ppl ", "tokens/s", " left]", "lr "):
+        assert word in text
+    assert "dev, update 20:" in text
+
+
+def test_a_run_of_unknown_length_has_a_bar_too(tmp_path: Path) -> None:
+    reporter = Reporter(tmp_path, None, 3, 2, stream := Terminal())
+    for update in range(4, 9):
+        reporter.update(update, 0, 1.0, 10, 0.1, 1.0)
+    reporter.close()
+    assert "8 updates" in stream.getvalue()
+
+
+def test_losses_that_are_no_numbers_are_null_in_the_file(tmp_path: Path) -> None:
+    reporter = Reporter(tmp_path, None, 0, 1, io.StringIO())
+    reporter.update(1, 0, torch.tensor(float("nan")), 10, 0.1, torch.tensor(float("inf")))
+    reporter.validation(1, 0, {"loss": math.inf}, best=False)
+    reporter.update(2, 0, 1e6, 10, 0.1, 1.0)
+    reporter.close()
+    first, dev, second = entries(tmp_path)
+    assert first["loss"] is first["grad_norm"] is dev["loss"] is None
+    assert second["loss"] == 1e6
+
+
+def test_the_last_incomplete_interval_is_recorded_on_closing(tmp_path: Path) -> None:
+    run(tmp_path, 0, 13, io.StringIO(), log_every=10)
+    assert [e["update"] for e in entries(tmp_path) if e["kind"] == "train"] == [10, 13]
+
+
+def test_nothing_is_written_before_the_first_report(tmp_path: Path) -> None:
+    Reporter(tmp_path / "run", None, 0, 10, io.StringIO()).close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("update", range(0, 9, 2))
+def test_cutting_keeps_whole_lines_up_to_the_update(tmp_path: Path, update: int) -> None:
+    metrics = tmp_path / METRICS_FILE
+    keep_until(metrics, update)
+    assert not metrics.exists()
+    lines = [
+        json.dumps({"kind": "train", "update": n, "text": "a\u2028b"}, ensure_ascii=False) for n in range(8)
+    ]
+    metrics.write_text(
+        "\n".join([*lines[:4], "damaged", "[1]", "null", '{"update": "x"}', *lines[4:], lines[0][:-5]])
+    )
+    keep_until(metrics, update)
+    assert metrics.read_text().split("\n")[:-1] == lines[: update + 1]
+    assert list(tmp_path.iterdir()) == [metrics]
+
+
+def test_importing_the_module_imports_neither_tensorboard_nor_matplotlib() -> None:
+    code = "import sys, nmt.report; sys.exit(bool({'matplotlib', 'tensorboard'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
