@@ -173,7 +173,7 @@ class Reporter:
             self._metrics = metrics.open("a", encoding="utf-8")
             folder = str(self.run_dir / TENSORBOARD_FOLDER)
             self._writer = SummaryWriter(folder, purge_step=self.resume_update + 1)
-            if self.stream.isatty():
+            if _can_redraw(self.stream):
                 self._bar = _progress_bar(self.stream, self.total_updates, self.resume_update)
         return self._writer
 
@@ -198,13 +198,13 @@ class Reporter:
             self._writer.add_scalar(f"train/{name}", value, update)
         if interval.timed_updates:
             self._seconds_per_update = interval.seconds / interval.timed_updates
-        shown = [_shown(name, values[name]) for name in ("loss", "perplexity", "learning_rate")]
+        shown = [_shown("loss", values["loss"]), _shown("perplexity", values["perplexity"])]
         if "tokens_per_s" in values:
-            shown.insert(2, f"{values['tokens_per_s']:,.0f} tokens/s")
+            shown.append(f"{values['tokens_per_s']:,.0f} tokens/s")
         if self._bar is not None:
-            self._bar.set_postfix_str("  ".join(shown))
+            self._bar.set_postfix_str(" ".join(shown))
         else:
-            self._print_line(update, epoch, shown)
+            self._print_line(update, epoch, [*shown, _shown("learning_rate", learning_rate)])
 
     def _print_line(self, update: int, epoch: int, shown: list[str]) -> None:
         of = "" if self.total_updates is None else f"/{self.total_updates:,}"
@@ -234,10 +234,21 @@ def keep_until(metrics: Path, update: int) -> None:
     os.replace(beside, metrics)
 
 
+def _can_redraw(stream: TextIO | TextIOBase) -> bool:
+    """A terminal that says it has room: tqdm shows nothing at all on one of 0 rows (some containers)."""
+    if not stream.isatty():
+        return False
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except OSError:
+        return True
+    return size.columns > 0 and size.lines > 1
+
+
 def _progress_bar(stream: TextIO | TextIOBase, total: int | None, done: int) -> tqdm[NoReturn]:
-    ending = "{n_fmt} updates [{elapsed}]{postfix}"
+    ending = "{n_fmt} updates [{elapsed}{postfix}]"
     if total is not None:
-        ending = "{percentage:3.0f}%|{bar:16}| {n_fmt}/{total_fmt} [{elapsed}, {remaining} left]{postfix}"
+        ending = "{percentage:3.0f}%|{bar:8}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
     return tqdm(total=total, initial=done, file=stream, dynamic_ncols=True, bar_format=ending)
 
 
