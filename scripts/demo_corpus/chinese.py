@@ -40,7 +40,7 @@ PRONOUNS = {
 }
 OWNERS = {"my": "我的", "your": "您的", "his": "他的", "her": "她的", "our": "我们的", "their": "他们的"}
 COUNTED = {"this": "这", "every": "每", "which": "哪", "several": "几", "a": "一"}
-UNCOUNTED = {"some": "一些", "many": "许多", "all": "所有的", "few": "少数", "how many": "多少"}
+UNCOUNTED = {"some": "一些", "many": "许多", "all": "所有的", "how many": "多少"}
 PREPOSITIONS = {  # before and after the object
     "in": ("在", "里"),
     "on": ("在", "上"),
@@ -50,11 +50,9 @@ PREPOSITIONS = {  # before and after the object
     "in front of": ("在", "前面"),
     "with": ("跟", "一起"),
     "for": ("为", ""),
-    "without": ("没有", "陪同就"),
     "by": ("被", ""),
-    "from": ("来自", ""),
-    "because of": ("因为", ""),
-    "despite": ("尽管有", ""),
+    "because of": ("由于", ""),
+    "despite": ("不顾", ""),
     "during": ("在", "期间"),
     "after": ("在", "之后"),
     "before": ("在", "之前"),
@@ -145,7 +143,7 @@ def time(t: Time) -> Tokens:
         case Day():
             return say(f"{t.lex.zh}{chinese_number(t.day, False)}日", t.id)
         case Adjunct():
-            return adjunct(t) + (COMMA if t.preposition in ("because of", "despite") else [])
+            return adjunct(t)
 
 
 def times(c: Clause) -> Tokens:
@@ -171,11 +169,7 @@ def clause(c: Clause, whether: Tokens | None = None) -> Tokens:
         tokens += times(c)
     if isinstance(c.subject, NounPhrase) and c.subject.det in ("every", "all"):
         tokens += say("都", c.subject.det_id)
-    if c.question in ("when", "why"):
-        tokens += say(QUESTIONS[c.question], c.question_id)
-    if c.place:
-        tokens += adjunct(c.place)
-    if c.question in ("where", "how"):
+    if c.question in ("when", "why", "how"):
         tokens += say(QUESTIONS[c.question], c.question_id)
     tokens += action(c, bare=False)
     if c.mood == "question" and not c.question:
@@ -197,8 +191,10 @@ def action(c: Clause, bare: bool) -> Tokens:
     if c.adverb and c.adverb.lex.kind == "frequency":
         tokens += say(c.adverb.lex.zh, c.adverb.id)
     completed = not bare and not c.modal and c.tense in ("past", "perfect") and not c.verb.state
-    completed = completed and c.gap != "direct"
+    completed = completed and (not c.gap or (c.gap == "subject" and c.direct is not None))
     tokens += [] if bare else auxiliaries(c)
+    tokens += say(QUESTIONS["where"], c.question_id) if c.question == "where" else []
+    tokens += adjunct(c.place) if c.place else []
     if c.adverb and c.adverb.lex.kind == "manner":
         tokens += say(c.adverb.lex.zh, c.adverb.id)
     if c.companion:

@@ -6,16 +6,17 @@ from dataclasses import replace
 
 from .chooser import NOUN_POOLS, VERB_POOLS
 from .lexicon import BE, COST, HAVE, PREFIXED, THERE, Verb
-from .noun_phrases import ADJECTIVE_CODES, ADJECTIVE_POOLS, COUNTABLE, NounPhrases
+from .noun_phrases import ADJECTIVE_CODES, ADJECTIVE_POOLS, COUNTABLE, NounPhrases, noun_pool
 from .tree import Adjunct, Clause, Modifier, Named, NounPhrase, Predicate, Pronoun, Word, last_heavy
 
 FRAMES = {
     "acc": 0.42, "dat": 0.06, "prep": 0.08, "intr": 0.13, "move": 0.07, "ditr": 0.07, "passive": 0.06,
-    "adjective": 0.08, "profession": 0.02, "comparative": 0.03, "equative": 0.02, "existential": 0.03,
-    "possession": 0.04, "price": 0.01, "measure": 0.01,
+    "adjective": 0.12, "profession": 0.02, "comparative": 0.03, "equative": 0.02, "existential": 0.04,
+    "possession": 0.07, "price": 0.01, "measure": 0.01,
 }  # fmt: skip
 SIMPLE_FRAMES = {name: FRAMES[name] for name in ("acc", "dat", "prep", "intr", "move", "ditr")}
-TENSES = {"present": 0.24, "past": 0.36, "perfect": 0.15, "future": 0.11, "modal": 0.1, "progressive": 0.04}
+TENSES = {"present": 0.24, "past": 0.36, "perfect": 0.14, "future": 0.13, "modal": 0.1, "progressive": 0.04}
+DESCRIBED = ("animal", "thing", "food", "drink", "clothes", "text", "place", "vehicle", "abstract", "abstract", "thing")
 NAMES = {
     "acc": "transitive", "dat": "dative_object", "prep": "prepositional_object", "intr": "intransitive",
     "move": "motion", "ditr": "ditransitive",
@@ -61,7 +62,7 @@ class Clauses(NounPhrases):
         verb = self.lexeme(VERB_POOLS[frame])
         self.mark(NAMES[frame])
         clause = self.tensed(verb, tense)
-        if verb.kinds == ("animal",) and frame == "intr":
+        if frame == "intr" and (verb.kinds == ("animal",) or self.chance(0.25)):
             clause = replace(clause, subject=self.noun_phrase("animal"))
         else:
             clause = replace(clause, subject=self.person())
@@ -71,15 +72,14 @@ class Clauses(NounPhrases):
     def with_objects(self, clause: Clause) -> Clause:
         verb = clause.verb
         if verb.frame in ("acc", "dat", "prep"):
-            kind = self.one_of(verb.kinds)
-            direct = self.object(kind)
+            direct = self.object(*verb.kinds)
             reflexive = isinstance(direct, Pronoun) and isinstance(clause.subject, Pronoun)
             if reflexive or (isinstance(direct, Pronoun) and verb.particle and not verb.preposition):
-                direct = self.noun_phrase(kind)
+                direct = self.noun_phrase(*verb.kinds)
             return replace(clause, direct=direct)
         if verb.frame == "ditr":
             to = self.noun_phrase("person", plain=True) if self.chance(0.75) else self.name()
-            return replace(clause, indirect=to, direct=self.noun_phrase(self.one_of(verb.kinds)))
+            return replace(clause, indirect=to, direct=self.noun_phrase(*verb.kinds))
         if verb.frame == "move":
             where = self.noun_phrase("place", definite=True, plain=True)
             city = Named(self.new(), self.phrase(self.one_of(("city", "country"))))
@@ -128,7 +128,7 @@ class Clauses(NounPhrases):
         verbs = [v for v in VERB_POOLS["acc"] if not v.state]
         clause = self.tensed(self.lexeme(verbs), tense or self.one_of(("past", "past", "perfect", "future")))
         agent = Adjunct(self.new(), "by", self.noun_phrase("person", plain=True))
-        subject = self.noun_phrase(self.one_of(clause.verb.kinds))
+        subject = self.noun_phrase(*clause.verb.kinds)
         clause = replace(clause, passive=True, subject=subject, companion=agent)
         return replace(clause, times=self.times(clause.tense)) if self.chance(0.3) and not clause.modal else clause
 
@@ -138,7 +138,7 @@ class Clauses(NounPhrases):
     def adjective(self, frame: str, tense: str) -> Clause:
         """The dog is (very) old."""
         self.mark("adjective_predicate")
-        noun = self.lexeme([n for kind in ADJECTIVE_CODES for n in NOUN_POOLS[kind] if kind != "substance"])
+        noun = self.lexeme(noun_pool(DESCRIBED))
         subject = self.with_noun(noun)
         if subject.det == "":
             subject = replace(subject, det="the")
@@ -185,8 +185,7 @@ class Clauses(NounPhrases):
     def possession(self, frame: str, tense: str) -> Clause:
         self.mark("possession")
         clause = Clause(self.new(), HAVE, tense if tense in ("present", "past") else self.one_of(("present", "past")))
-        kinds = ("animal", "thing", "vehicle", "furniture", "text", "clothes", "abstract")
-        direct = self.object(self.one_of(kinds))
+        direct = self.object("animal", "animal", "thing", "vehicle", "furniture", "text", "clothes", "abstract")
         clause = replace(clause, subject=self.person(), direct=direct)
         return self.negated(clause) if self.chance(0.15) else clause
 

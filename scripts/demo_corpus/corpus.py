@@ -66,12 +66,12 @@ def wanted_length(choices: Sentences) -> tuple[int, str]:
 
 
 def draw(choices: Sentences) -> Pair:
-    """A sentence within one word of a random length."""
+    """A sentence near a random length: one word off in a short one, two in others, more after many tries."""
     target, kind = wanted_length(choices)
     for attempt in range(TRIES):
         tree, end = choices.sentence(kind)
         length = words(join(tidy(english.sentence(tree), end)))
-        if abs(length - target) <= 1 + attempt // 20 and SHORTEST <= length <= LONGEST:
+        if abs(length - target) <= 1 + (kind != "short") + attempt // 20 and SHORTEST <= length <= LONGEST:
             return realise(tree, end, choices)
     return draw(choices)
 

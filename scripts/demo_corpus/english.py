@@ -38,6 +38,7 @@ MODALS = {
     ("must", True): "had to",
     ("should", False): "should",
 }
+TO_VERBS = ("donate", "recommend", "hand")
 SILENT_H = ("hour", "honest", "heir")
 CONSONANT_VOWELS = ("uni", "use", "Euro")
 
@@ -204,8 +205,15 @@ def clause(c: Clause) -> Tokens:
     negation = say("not", c.negation) if c.negation else []
     early = say(c.adverb.lex.en, c.adverb.id) if c.adverb and c.adverb.lex.kind == "frequency" else []
     tokens = opening(c) + start + head + negation + early + rest
-    tokens += nominal(c.indirect, "object") if c.indirect else []
-    return tokens + direct + ending(c)
+    return tokens + objects(c, direct) + ending(c)
+
+
+def objects(c: Clause, direct: Tokens) -> Tokens:
+    """give him a book, but donate a book to him."""
+    indirect = nominal(c.indirect, "object") if c.indirect else []
+    if c.indirect and c.verb.base in TO_VERBS:
+        return direct + say("to", -c.verb_id) + indirect
+    return indirect + direct
 
 
 def subject_of(c: Clause) -> Tokens:
@@ -269,9 +277,7 @@ def complement(c: Complement) -> Tokens:
 
 def infinitive(c: Clause) -> Tokens:
     tokens = say(f"{c.verb.base} {c.verb.particle}", c.verb_id)
-    tokens += nominal(c.indirect, "object") if c.indirect else []
-    tokens += nominal(c.direct, "object") if c.direct else []
-    return tokens + ending(c)
+    return tokens + objects(c, nominal(c.direct, "object") if c.direct else []) + ending(c)
 
 
 def imperative(c: Clause) -> Tokens:

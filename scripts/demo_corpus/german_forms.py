@@ -28,7 +28,7 @@ EIN_WORDS = {
     "their": "ihr",
 }
 DER_WORDS = {"this": "dies", "every": "jed", "all": "all", "which": "welch"}
-STRONG_WORDS = {"some": "einig", "many": "viel", "several": "mehrer", "few": "wenig"}
+STRONG_WORDS = {"some": "einig", "many": "viel", "several": "mehrer"}
 PRONOUNS = {
     "I": ("ich", "mich", "mir"),
     "you": ("Sie", "Sie", "Ihnen"),

@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parent / "lexicon"
 VOWELS = "aeiou"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Noun:
     """`weak`: the masculine n-declension. `plural_de` is None for mass nouns."""
 
@@ -25,7 +25,7 @@ class Noun:
     kind: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Verb:
     """`prefix` is German's separable one; `complement` is what Chinese 把 needs ("关" + "上")."""
 
@@ -56,7 +56,7 @@ class Verb:
         return f"{self.prefix}{self.infinitive} {self.preposition}".strip()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Adjective:
     """`relational` ones (red, married) take 是…的 as a Chinese predicate and are not compared."""
 
@@ -69,7 +69,7 @@ class Adjective:
     kinds: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Phrase:
     """A name, adverb or time expression that never inflects."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from .chooser import ADJECTIVE_POOLS, NOUN_POOLS, Chooser
 from .lexicon import Noun
 from .tree import Adjunct, Clock, Day, Group, Modifier, Named, Nominal, NounPhrase, Pronoun, Time, Word
@@ -37,7 +39,13 @@ EVENTS = (
 EVENT_POOL = [noun for noun in NOUN_POOLS["abstract"] if noun.en in EVENTS]
 COUNTABLE = {kind: [n for n in pool if n.plural_de] for kind, pool in NOUN_POOLS.items()}
 STANDS = ("on", "under", "behind", "next to", "in front of")
-MONTH_DAYS = 28
+SHORT_MONTHS = {"February": 28, "April": 30, "June": 30, "September": 30, "November": 30}
+OPEN_PLACES = ("bridge", "mountain", "farm", "field", "meadow")
+
+
+@cache
+def noun_pool(kinds: tuple[str, ...], countable: bool = False) -> list[Noun]:
+    return [noun for kind in kinds for noun in (COUNTABLE if countable else NOUN_POOLS)[kind]]
 
 
 class NounPhrases(Chooser):
@@ -73,8 +81,7 @@ class NounPhrases(Chooser):
 
     def noun_phrase(self, *kinds: str, definite: bool = False, plain: bool = False) -> NounPhrase:
         """One of the kinds; `plain`: without owner and place; `definite`: singular with a definite determiner."""
-        noun = self.lexeme([n for kind in kinds for n in (COUNTABLE if definite else NOUN_POOLS)[kind]])
-        return self.with_noun(noun, definite, plain)
+        return self.with_noun(self.lexeme(noun_pool(kinds, definite)), definite, plain)
 
     def with_noun(self, noun: Noun, definite: bool = False, plain: bool = False) -> NounPhrase:
         plural = not definite and noun.plural_de is not None and self.chance(0.3)
@@ -133,20 +140,18 @@ class NounPhrases(Chooser):
     def object(self, *kinds: str) -> Nominal:
         if self.chance(0.03 + 0.2 * self.rich):
             return self.group(*kinds, most=4 if self.rich > 0.6 else 3)
-        if kinds == ("person",) and self.chance(0.3):
+        if kinds == ("person",) and self.chance(0.38):
             if self.chance(0.5):
                 return self.name()
             return Pronoun(self.new(), self.one_of(("I", "you", "he", "she", "we", "they")))
         return self.noun_phrase(*kinds)
 
     def location(self) -> Adjunct:
-        """in a place, city or country."""
-        where: Nominal
+        """in a place, city or country, on open ground."""
         if self.chance(0.25):
-            where = Named(self.new(), self.phrase(self.one_of(("city", "city", "country"))))
-        else:
-            where = self.noun_phrase("place", definite=True, plain=True)
-        return Adjunct(self.new(), "in", where)
+            return Adjunct(self.new(), "in", Named(self.new(), self.phrase(self.one_of(("city", "city", "country")))))
+        where = self.noun_phrase("place", definite=True, plain=True)
+        return Adjunct(self.new(), "on" if where.noun.en in OPEN_PLACES else "in", where)
 
     def event(self) -> Adjunct:
         self.mark("event_phrase")
@@ -173,7 +178,8 @@ class NounPhrases(Chooser):
         kind = self.weighted({"weekday": 0.45, "month": 0.25, "date": 0.3})
         if kind == "date":
             self.mark("date")
-            return Day(self.new(), self.phrase("month"), 1 + self.below(MONTH_DAYS + 3))
+            month = self.phrase("month")
+            return Day(self.new(), month, 1 + self.below(SHORT_MONTHS.get(month.en, 31)))
         return Day(self.new(), self.phrase(kind))
 
     def clock(self) -> Clock:

@@ -53,7 +53,7 @@ class Sentences(Clauses):
             return clause
         if isinstance(clause.subject, NounPhrase) and self.chance(0.12 + 0.12 * self.rich):
             clause = replace(clause, subject=self.with_relative(clause.subject))
-        ended = clause.place or clause.companion or clause.target or clause.times or clause.adverb
+        ended = clause.indirect or clause.place or clause.companion or clause.target or clause.times or clause.adverb
         if isinstance(clause.direct, NounPhrase) and not ended and self.chance(0.25 + 0.2 * self.rich):
             clause = replace(clause, direct=self.with_relative(clause.direct))
         return clause
@@ -66,7 +66,7 @@ class Sentences(Clauses):
         if clause.place and not clause.times and self.chance(0.3):
             self.mark("fronted_place")
             return replace(clause, front="place")
-        if self.chance(0.1):
+        if self.chance(0.2):
             self.mark("sentence_adverb")
             return replace(clause, opener=Word(self.new(), self.phrase("sentence")))
         return clause
@@ -144,7 +144,7 @@ class Sentences(Clauses):
     def which_question(self) -> Clause:
         """Which book (how many books) did she read?"""
         clause = self.asked({"acc": 1.0})
-        noun = self.noun_phrase(self.one_of(clause.verb.kinds), plain=True)
+        noun = self.noun_phrase(*clause.verb.kinds, plain=True)
         many = noun.plural
         self.mark("how_many_question" if many else "which_question")
         direct = replace(noun, det="how many" if many else "which", number=0, owner=None)
@@ -232,7 +232,7 @@ class Sentences(Clauses):
         while True:
             clause = self.action(self.weighted(SIMPLE_FRAMES), tense)
             if not clause.negation:
-                return clause
+                return replace(clause, times=())
 
     def joined(self) -> Joined:
         """Two main clauses, three in a long sentence; in a long one the last may be complex."""
