@@ -1,4 +1,4 @@
-"""Laws of the demo corpora: deterministic, varied, disjoint splits, far from copying, aligned by the grammar."""
+"""Laws of the demo corpora: deterministic, varied, disjoint splits, far from copying, aligned."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import sys
 from collections import Counter
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -73,7 +74,9 @@ def test_no_source_sentence_twice(everything: list[corpus.Pair]) -> None:
     assert len(set(sources)) == len(sources)
 
 
-def test_lexemes_and_clause_types(splits: dict[str, list[corpus.Pair]], everything: list[corpus.Pair]) -> None:
+def test_lexemes_and_clause_types(
+    splits: dict[str, list[corpus.Pair]], everything: list[corpus.Pair]
+) -> None:
     for language in ("en", "de", "zh"):
         assert len(report.lexeme_counts(everything, language)) >= 1500
     train = report.lexeme_counts(splits["train"], "en")
@@ -88,7 +91,8 @@ def test_english_words_have_one_reading() -> None:
 
 def test_lengths(everything: list[corpus.Pair]) -> None:
     lengths = sorted(corpus.words(pair.en) for pair in everything)
-    assert lengths[0] >= 3 and lengths[-1] <= 35
+    assert lengths[0] >= 3
+    assert lengths[-1] <= 35
     assert 12 <= sum(lengths) / len(lengths) <= 16
     assert lengths[len(lengths) * 3 // 4] >= 19
     assert all(lengths.count(length) >= 50 for length in range(3, 34))
@@ -184,21 +188,27 @@ def content_words(language: str) -> set[str]:
 def test_text_is_clean(language: str, everything: list[corpus.Pair]) -> None:
     for pair in everything:
         line = getattr(pair, language)
-        assert line[-1] in ENDINGS[language] and line == line.strip()
+        assert line[-1] in ENDINGS[language]
+        assert line == line.strip()
         pieces = tokens.tokenise(line, language)
         if language == "zh":
             assert not any(c.isspace() or c in ",.?!" for c in line)
         else:
             assert tokens.join([tokens.Token(piece) for piece in pieces]) == line
-            assert line[0].isupper() and "  " not in line
-        assert not any(a == b and a in "，、," for a, b in zip(pieces, pieces[1:], strict=False)), line
+            assert line[0].isupper()
+            assert "  " not in line
+        assert not any(a == b and a in "，、," for a, b in pairwise(pieces)), line
 
 
 def test_numbers_in_words() -> None:
     assert numerals.german_number(23_405) == "dreiundzwanzigtausendvierhundertfünf"
     assert numerals.english_number(23_405) == "twenty-three thousand four hundred and five"
     assert numerals.chinese_number(23_405, True) == "两万三千四百零五"
-    for language in (numerals.english_number, numerals.german_number, lambda n: numerals.chinese_number(n, False)):
+    for language in (
+        numerals.english_number,
+        numerals.german_number,
+        lambda n: numerals.chinese_number(n, False),
+    ):
         sample = [*range(1, 3000), *range(9_990, 1_000_000, 977)]
         assert len({language(n) for n in sample}) == len(set(sample))
 
@@ -206,6 +216,11 @@ def test_numbers_in_words() -> None:
 def test_verb_forms() -> None:
     """Separable prefixes close main clauses, join subordinate ones, and take ge and zu inside."""
     close = next(verb for verb in lexicon.VERBS if verb.en == "close")
-    assert (close.prefix, close.er_form, close.past_de, close.participle_de) == ("zu", "macht", "machte", "zugemacht")
+    assert (close.prefix, close.er_form, close.past_de, close.participle_de) == (
+        "zu",
+        "macht",
+        "machte",
+        "zugemacht",
+    )
     repair = next(verb for verb in lexicon.VERBS if verb.en == "repair")
     assert (repair.er_form, repair.participle_de) == ("repariert", "repariert")

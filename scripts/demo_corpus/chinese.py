@@ -179,7 +179,8 @@ def clause(c: Clause, whether: Tokens | None = None) -> Tokens:
 
 def existence(c: Clause) -> Tokens:
     """There is: (time) place 有 what."""
-    assert c.direct and c.place
+    assert c.direct
+    assert c.place
     place = adjunct(c.place)[1:] if c.front != "place" else adjunct(c.place)
     no = say("没", c.negation) if c.negation else []
     return times(c) + place + no + say("有", c.verb_id) + nominal(c.direct, bool(c.negation))

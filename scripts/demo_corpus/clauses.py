@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .chooser import NOUN_POOLS, VERB_POOLS
+from .chooser import ADJECTIVE_POOLS, NOUN_POOLS, VERB_POOLS
 from .lexicon import BE, COST, HAVE, PREFIXED, THERE, Verb
-from .noun_phrases import ADJECTIVE_CODES, ADJECTIVE_POOLS, COUNTABLE, NounPhrases, noun_pool
+from .noun_phrases import ADJECTIVE_CODES, COUNTABLE, NounPhrases, noun_pool
 from .tree import Adjunct, Clause, Modifier, Named, NounPhrase, Predicate, Pronoun, Word, last_heavy
 
 FRAMES = {
@@ -16,7 +16,19 @@ FRAMES = {
 }  # fmt: skip
 SIMPLE_FRAMES = {name: FRAMES[name] for name in ("acc", "dat", "prep", "intr", "move", "ditr")}
 TENSES = {"present": 0.24, "past": 0.36, "perfect": 0.14, "future": 0.13, "modal": 0.1, "progressive": 0.04}
-DESCRIBED = ("animal", "thing", "food", "drink", "clothes", "text", "place", "vehicle", "abstract", "abstract", "thing")
+DESCRIBED = (
+    "animal",
+    "thing",
+    "food",
+    "drink",
+    "clothes",
+    "text",
+    "place",
+    "vehicle",
+    "abstract",
+    "abstract",
+    "thing",
+)
 NAMES = {
     "acc": "transitive", "dat": "dative_object", "prep": "prepositional_object", "intr": "intransitive",
     "move": "motion", "ditr": "ditransitive",
@@ -93,7 +105,9 @@ class Clauses(NounPhrases):
             clause = self.with_adverb(clause)
         light = not last_heavy(clause.direct)
         if light and clause.verb.frame == "intr" and self.chance(0.1 + 0.2 * rich):
-            companion = Adjunct(self.new(), self.one_of(("with", "for")), self.noun_phrase("person", plain=True))
+            companion = Adjunct(
+                self.new(), self.one_of(("with", "for")), self.noun_phrase("person", plain=True)
+            )
             clause = replace(clause, companion=companion)
         if light and clause.verb.frame not in ("move", "ditr") and self.chance(0.08 + 0.25 * rich):
             clause = replace(clause, place=self.location())
@@ -130,10 +144,16 @@ class Clauses(NounPhrases):
         agent = Adjunct(self.new(), "by", self.noun_phrase("person", plain=True))
         subject = self.noun_phrase(*clause.verb.kinds)
         clause = replace(clause, passive=True, subject=subject, companion=agent)
-        return replace(clause, times=self.times(clause.tense)) if self.chance(0.3) and not clause.modal else clause
+        return (
+            replace(clause, times=self.times(clause.tense))
+            if self.chance(0.3) and not clause.modal
+            else clause
+        )
 
     def be(self, tense: str) -> Clause:
-        return Clause(self.new(), BE, tense if tense in ("present", "past") else self.one_of(("present", "past")))
+        return Clause(
+            self.new(), BE, tense if tense in ("present", "past") else self.one_of(("present", "past"))
+        )
 
     def adjective(self, frame: str, tense: str) -> Clause:
         """The dog is (very) old."""
@@ -164,7 +184,9 @@ class Clauses(NounPhrases):
     def comparison(self, frame: str, tense: str) -> Clause:
         """The dog is older than (as old as) the cat."""
         self.mark(frame)
-        kind = self.one_of(("person", "animal", "thing", "vehicle", "furniture", "clothes", "place", "abstract"))
+        kind = self.one_of(
+            ("person", "animal", "thing", "vehicle", "furniture", "clothes", "place", "abstract")
+        )
         pool = [a for a in ADJECTIVE_POOLS[ADJECTIVE_CODES[kind]] if not a.relational]
         subject = self.noun_phrase(kind, definite=True)
         standard = self.noun_phrase(kind, definite=True)
@@ -179,13 +201,19 @@ class Clauses(NounPhrases):
         np = self.noun_phrase(*kinds, plain=True)
         if np.det in ("the", "this", "my", "your", "his", "her", "our", "their", "name", "all"):
             np = replace(np, det="some" if np.plural else "a", owner=None)
-        clause = Clause(self.new(), THERE, tense if tense in ("present", "past") else self.one_of(("present", "past")))
+        clause = Clause(
+            self.new(), THERE, tense if tense in ("present", "past") else self.one_of(("present", "past"))
+        )
         return replace(clause, direct=np, place=self.location())
 
     def possession(self, frame: str, tense: str) -> Clause:
         self.mark("possession")
-        clause = Clause(self.new(), HAVE, tense if tense in ("present", "past") else self.one_of(("present", "past")))
-        direct = self.object("animal", "animal", "thing", "vehicle", "furniture", "text", "clothes", "abstract")
+        clause = Clause(
+            self.new(), HAVE, tense if tense in ("present", "past") else self.one_of(("present", "past"))
+        )
+        direct = self.object(
+            "animal", "animal", "thing", "vehicle", "furniture", "text", "clothes", "abstract"
+        )
         clause = replace(clause, subject=self.person(), direct=direct)
         return self.negated(clause) if self.chance(0.15) else clause
 
@@ -198,7 +226,18 @@ class Clauses(NounPhrases):
     def measure(self, frame: str, tense: str) -> Clause:
         """The bridge is forty metres long."""
         self.mark("measure")
-        names = ("bridge", "tunnel", "river", "tower", "lighthouse", "ship", "rope", "ladder", "cable", "wall")
+        names = (
+            "bridge",
+            "tunnel",
+            "river",
+            "tower",
+            "lighthouse",
+            "ship",
+            "rope",
+            "ladder",
+            "cable",
+            "wall",
+        )
         nouns = [n for kind in ("place", "thing", "vehicle") for n in COUNTABLE[kind] if n.en in names]
         long = next(a for a in ADJECTIVE_POOLS["t"] if a.en == "long")
         self.used.append(long)

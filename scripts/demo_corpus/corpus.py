@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -10,13 +9,13 @@ from functools import cache
 from . import chinese, english, german
 from .lexicon import Lexeme
 from .sentences import Sentences
-from .tokens import Tokens, align, characters, join, say, tidy
+from .tokens import align, characters, join, tidy
 from .tree import Sentence
 
 SPLITS = {"train": 12_000, "dev": 500, "test": 500}
 SHORTEST, LONGEST = 3, 35
 TRIES = 60
-BANDS = ((3, 9, 0.34), (10, 18, 0.38), (19, 35, 0.28))
+BANDS = {"short": (3, 9, 0.34), "middle": (10, 18, 0.38), "long": (19, 35, 0.28)}  # words, share
 ZH_ENDS = {".": "。", "?": "？", "!": "！"}
 
 
@@ -54,11 +53,8 @@ def realise(tree: Sentence, end: str, choices: Sentences) -> Pair:
 
 def wanted_length(choices: Sentences) -> tuple[int, str]:
     """A length in words and the kind of sentence that reaches it."""
-    point = choices.random()
-    for (low, high, share), kind in zip(BANDS, ("short", "middle", "long"), strict=True):
-        if point < share:
-            break
-        point -= share
+    kind = choices.weighted({kind: share for kind, (_, _, share) in BANDS.items()})
+    low, high, _ = BANDS[kind]
     position = choices.random()
     if kind == "long":
         position *= position
@@ -81,7 +77,7 @@ def generate(seed: int) -> dict[str, list[Pair]]:
     """The splits. No English sentence occurs twice, so none is in two splits."""
     choices = Sentences(seed)
     seen: set[str] = set()
-    pairs = []
+    pairs: list[Pair] = []
     while len(pairs) < sum(SPLITS.values()):
         pair = draw(choices)
         if pair.en.lower() not in seen:

@@ -167,7 +167,9 @@ def verbs(c: Clause, person: str) -> tuple[Tokens, Tokens]:
         finite = auxiliary("sein" if c.passive else verb.auxiliary, was, person)
         return say(finite, node), say(f"{verb.participle_de}{' worden' if c.passive else ''}", node)
     if c.passive:
-        return say(forms.past("wurde", person) if was else forms.WERDEN[person], node), say(verb.participle_de, node)
+        return say(forms.past("wurde", person) if was else forms.WERDEN[person], node), say(
+            verb.participle_de, node
+        )
     finite = forms.past(verb.past_de, person) if was else forms.present(verb, person)
     return say(finite, node), say(verb.prefix, node)
 
@@ -264,7 +266,11 @@ def predicate(p: Predicate, standard: Nominal | None) -> Tokens:
         return word
     assert standard
     if p.kind == "comparative":
-        return say(p.modifier.lex.de_comparative, p.modifier.id) + say("als", p.count_id) + nominal(standard, "nom")
+        return (
+            say(p.modifier.lex.de_comparative, p.modifier.id)
+            + say("als", p.count_id)
+            + nominal(standard, "nom")
+        )
     return say("so", p.count_id) + word + say("wie", p.count_id) + nominal(standard, "nom")
 
 
@@ -301,5 +307,3 @@ def sentence(s: Sentence) -> Tokens:
             for part in s.parts[1:]:
                 tokens += COMMA + say(CONJUNCTIONS[s.conjunction], s.id) + sentence(part)
             return tokens
-
-

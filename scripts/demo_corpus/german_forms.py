@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from .lexicon import Noun, Verb, german_stem
 
 CASES = ("nom", "acc", "dat", "gen")
@@ -84,7 +86,7 @@ def adjective(word: str, det: str, gender: str, case: str) -> str:
     weak = det == "the" or det in DER_WORDS or (det in EIN_WORDS and not bare_ein(gender, case))
     stem = adjective_stem(word)
     if weak:
-        short = case == "nom" and gender != "p" or case == "acc" and gender in "fn"
+        short = (case == "nom" and gender != "p") or (case == "acc" and gender in "fn")
         return stem + ("e" if short else "en")
     if case == "gen" and gender in "mn":
         return stem + "en"
@@ -108,7 +110,7 @@ def genitive(word: str) -> str:
         return word + "ses"
     if word.endswith("us"):
         return word + ("ses" if word in ("Bus", "Omnibus") else "")
-    syllables = sum(a in "aeiouyäöü" and b not in "aeiouyäöü" for a, b in zip(word.lower(), word.lower()[1:] + "-"))
+    syllables = len(re.findall("[aeiouyäöü]+", word.lower()))
     sibilant = word.endswith(("s", "ß", "x", "z", "sch"))
     return word + ("es" if sibilant or (syllables == 1 and word[-1] not in "aeiouyäöühwr") else "s")
 

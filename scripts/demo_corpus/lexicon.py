@@ -232,7 +232,8 @@ def homographs() -> list[str]:
     """English word forms that belong to two lexemes (there must be none)."""
     owner: dict[str, str] = {}
     clashes = []
-    for lexeme in [*NOUNS, *VERBS, *ADJECTIVES, *PHRASES]:
+    lexemes: list[Lexeme] = [*NOUNS, *VERBS, *ADJECTIVES, *PHRASES]
+    for lexeme in lexemes:
         for form in sorted(english_forms(lexeme)):
             if owner.setdefault(form, repr(lexeme)) != repr(lexeme):
                 clashes.append(form)
@@ -253,12 +254,17 @@ def english_forms(lexeme: Lexeme) -> set[str]:
             return {lexeme.en}
 
 
-BE = Verb("be", "was", "been", "", "", "sein", "ist", "war", "gewesen", "sein", "", "nom", "是", "", True, "be", ())
-THERE = replace(BE, infinitive="geben", er_form="gibt", past_de="gab", participle_de="gegeben", auxiliary="haben")
-HAVE = Verb(
-    "have", "had", "had", "", "", "haben", "hat", "hatte", "gehabt", "haben", "", "acc", "有", "", True, "acc", ()
+BE = Verb(
+    "be", "was", "been", "", "", "sein", "ist", "war", "gewesen", "sein", "", "nom", "是", "", True, "be", ()
 )
-COST = Verb(
-    "cost", "cost", "cost", "", "", "kosten", "kostet", "kostete", "gekostet", "haben", "", "acc", "花费", "", True,
-    "acc", (),
-)  # fmt: skip
+THERE = replace(
+    BE,
+    infinitive="geben",
+    er_form="gibt",
+    past_de="gab",
+    participle_de="gegeben",
+    auxiliary="haben",
+    case="acc",
+)
+HAVE = read_verb("acc", "thing", "have had had | haben hat hatte gehabt | 有*")
+COST = read_verb("acc", "thing", "cost cost cost | kosten | 花费*")

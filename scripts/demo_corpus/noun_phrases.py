@@ -28,13 +28,13 @@ SINGULAR = {
     "their": 0.03, "name": 0.06,
 }  # fmt: skip
 PLURAL = {
-    "the": 0.3, "number": 0.24, "some": 0.09, "many": 0.09, "several": 0.08, "this": 0.06, "my": 0.03, "your": 0.02,
-    "his": 0.03, "her": 0.03, "our": 0.02, "their": 0.02, "all": 0.04,
+    "the": 0.3, "number": 0.24, "some": 0.09, "many": 0.09, "several": 0.08, "this": 0.06, "my": 0.03,
+    "your": 0.02, "his": 0.03, "her": 0.03, "our": 0.02, "their": 0.02, "all": 0.04,
 }  # fmt: skip
 DEFINITE = {"the": 0.7, "this": 0.1, "my": 0.07, "his": 0.07, "her": 0.06}
 EVENTS = (
-    "exam lecture film concert party wedding journey holiday match session contest election war accident storm"
-    " festival ceremony conversation experiment course adventure"
+    "exam lecture film concert party wedding journey holiday match session contest election war accident"
+    " storm festival ceremony conversation experiment course adventure"
 ).split()
 EVENT_POOL = [noun for noun in NOUN_POOLS["abstract"] if noun.en in EVENTS]
 COUNTABLE = {kind: [n for n in pool if n.plural_de] for kind, pool in NOUN_POOLS.items()}
@@ -80,7 +80,7 @@ class NounPhrases(Chooser):
         return tuple(modifiers)
 
     def noun_phrase(self, *kinds: str, definite: bool = False, plain: bool = False) -> NounPhrase:
-        """One of the kinds; `plain`: without owner and place; `definite`: singular with a definite determiner."""
+        """One of the kinds; `plain`: no owner, no place; `definite`: singular with a definite determiner."""
         return self.with_noun(self.lexeme(noun_pool(kinds, definite)), definite, plain)
 
     def with_noun(self, noun: Noun, definite: bool = False, plain: bool = False) -> NounPhrase:
@@ -149,7 +149,9 @@ class NounPhrases(Chooser):
     def location(self) -> Adjunct:
         """in a place, city or country, on open ground."""
         if self.chance(0.25):
-            return Adjunct(self.new(), "in", Named(self.new(), self.phrase(self.one_of(("city", "city", "country")))))
+            return Adjunct(
+                self.new(), "in", Named(self.new(), self.phrase(self.one_of(("city", "city", "country"))))
+            )
         where = self.noun_phrase("place", definite=True, plain=True)
         return Adjunct(self.new(), "on" if where.noun.en in OPEN_PLACES else "in", where)
 
@@ -159,7 +161,9 @@ class NounPhrases(Chooser):
         noun = self.lexeme(EVENT_POOL)
         det = self.one_of(("the", "the", "this"))
         return Adjunct(
-            self.new(), preposition, NounPhrase(self.new(), noun, False, det, self.new(), 0, self.modifiers(noun))
+            self.new(),
+            preposition,
+            NounPhrase(self.new(), noun, False, det, self.new(), 0, self.modifiers(noun)),
         )
 
     def times(self, tense: str) -> tuple[Time, ...]:
@@ -184,4 +188,6 @@ class NounPhrases(Chooser):
 
     def clock(self) -> Clock:
         self.mark("clock_time")
-        return Clock(self.new(), 1 + self.below(12), self.one_of((0, 0, 30, 30, 15, 45, 5, 10, 20, 40, 50, 55)))
+        return Clock(
+            self.new(), 1 + self.below(12), self.one_of((0, 0, 30, 30, 15, 45, 5, 10, 20, 40, 50, 55))
+        )

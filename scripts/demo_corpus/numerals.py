@@ -125,6 +125,8 @@ def chinese_clock(hour: int, minute: int) -> str:
     if minute == 30:
         return f"{name}点半"
     if minute < 30:
-        return f"{name}点" + ("一刻" if minute == 15 else f"{'零' if minute < 10 else ''}{chinese_number(minute, False)}分")
+        return f"{name}点" + (
+            "一刻" if minute == 15 else f"{'零' if minute < 10 else ''}{chinese_number(minute, False)}分"
+        )
     left = "一刻" if minute == 45 else f"{chinese_number(60 - minute, False)}分"
     return f"差{left}{chinese_number(hour % 12 + 1, True)}点"

@@ -1,4 +1,4 @@
-"""What a corpus is like: lexemes, clause types, lengths, and how far the test set is from the training set."""
+"""What a corpus is like: lexemes, clause types, lengths, how far the test set is from the training set."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lexeme_key(lexeme: Lexeme, language: str) -> tuple[str, str]:
 
 
 def lexeme_counts(pairs: Iterable[Pair], language: str) -> Counter[tuple[str, str]]:
-    """How many sentences each lexeme of the lexicon occurs in; function words and numerals are not counted."""
+    """How many sentences each lexeme of the lexicon occurs in (no function words, no numerals)."""
     return Counter(key for pair in pairs for key in {lexeme_key(lexeme, language) for lexeme in pair.lexemes})
 
 
@@ -43,7 +43,9 @@ def masked(line: str) -> tuple[str, ...]:
         name = token.removesuffix("'s")
         if name in NAMES:
             token = "<name>" + token[len(name) :]
-        elif is_number(token) or (token == "and" and kept and kept[-1] == "<number>" and next_is_number(line, index)):
+        elif is_number(token) or (
+            token == "and" and kept and kept[-1] == "<number>" and next_is_number(line, index)
+        ):
             token = "<number>"
         if token != "<number>" or not kept or kept[-1] != token:
             kept.append(token if token.startswith("<") else token.lower())
@@ -58,8 +60,8 @@ def next_is_number(line: str, index: int) -> bool:
 def neighbourhood(tokens: tuple[str, ...]) -> set[tuple[str, ...]]:
     """The tokens, and all that remain with one of them deleted or made a blank.
 
-    Two sentences are one edit (insertion, deletion, substitution) apart or less if and only if these sets meet:
-    a deletion equals the other sentence, a substitution leaves a blank at the same place.
+    Two sentences are at most one edit apart if one is a deletion of the other, or if both leave the same with a
+    blank at the same place.
     """
     near = {tokens}
     for index in range(len(tokens)):
@@ -69,7 +71,7 @@ def neighbourhood(tokens: tuple[str, ...]) -> set[tuple[str, ...]]:
 
 
 def far_share(train: list[str], test: list[str]) -> float:
-    """The share of test sentences at least two words from every training sentence, numbers and names masked."""
+    """The share of test sentences two words or more from every training sentence, when both are masked."""
     whole = {masked(line) for line in train}
     blanked = {variant for tokens in whole for variant in neighbourhood(tokens)}
     far = 0

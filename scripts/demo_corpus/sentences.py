@@ -12,13 +12,13 @@ from .tree import Clause, Complement, Complex, Joined, NounPhrase, Pronoun, Sent
 
 KINDS = {  # sentence makers with their share, by the length that is wanted
     "short": {
-        "statement": 0.5, "yes_no_question": 0.13, "wh_question": 0.09, "who_question": 0.05, "what_question": 0.05,
-        "which_question": 0.06, "imperative": 0.12,
+        "statement": 0.5, "yes_no_question": 0.13, "wh_question": 0.09, "who_question": 0.05,
+        "what_question": 0.05, "which_question": 0.06, "imperative": 0.12,
     },
     "middle": {
         "statement": 0.36, "that_clause": 0.09, "whether_clause": 0.04, "indirect_question": 0.04,
-        "infinitive_clause": 0.08, "purpose_clause": 0.06, "complex": 0.15, "joined": 0.07, "yes_no_question": 0.03,
-        "wh_question": 0.02, "which_question": 0.02, "imperative": 0.02, "who_question": 0.02,
+        "infinitive_clause": 0.08, "purpose_clause": 0.06, "complex": 0.15, "joined": 0.07,
+        "yes_no_question": 0.03, "wh_question": 0.02, "which_question": 0.02, "imperative": 0.02, "who_question": 0.02,
     },
     "long": {
         "complex": 0.4, "joined": 0.34, "that_clause": 0.09, "statement": 0.06, "purpose_clause": 0.06,
@@ -44,7 +44,9 @@ class Sentences(Clauses):
         kind = self.weighted(KINDS[length])
         self.mark(kind)
         maker: Callable[[], Sentence] = getattr(self, kind)
-        return maker(), "?" if "question" in kind and kind != "indirect_question" else ("." if kind != "imperative" else "!")
+        return maker(), "?" if "question" in kind and kind != "indirect_question" else (
+            "." if kind != "imperative" else "!"
+        )
 
     def full_clause(self, tense: str = "") -> Clause:
         """A statement that may hold relative clauses."""
@@ -53,7 +55,14 @@ class Sentences(Clauses):
             return clause
         if isinstance(clause.subject, NounPhrase) and self.chance(0.12 + 0.12 * self.rich):
             clause = replace(clause, subject=self.with_relative(clause.subject))
-        ended = clause.indirect or clause.place or clause.companion or clause.target or clause.times or clause.adverb
+        ended = (
+            clause.indirect
+            or clause.place
+            or clause.companion
+            or clause.target
+            or clause.times
+            or clause.adverb
+        )
         if isinstance(clause.direct, NounPhrase) and not ended and self.chance(0.25 + 0.2 * self.rich):
             clause = replace(clause, direct=self.with_relative(clause.direct))
         return clause
@@ -76,7 +85,12 @@ class Sentences(Clauses):
         if np.owner or np.place or np.det in QUANTIFIERS:
             return np
         kind = np.noun.kind
-        pool = [v for frame in ("acc", "dat", "prep") for v in VERB_POOLS[frame] if kind in v.kinds and "…" not in v.zh]
+        pool = [
+            v
+            for frame in ("acc", "dat", "prep")
+            for v in VERB_POOLS[frame]
+            if kind in v.kinds and "…" not in v.zh
+        ]
         if kind == "person" and self.chance(0.6):
             relative = self.subject_relative()
             self.mark("relative_subject")
@@ -119,7 +133,9 @@ class Sentences(Clauses):
     def wh_question(self) -> Clause:
         word = self.one_of(("where", "when", "why", "how"))
         self.mark(f"{word}_question")
-        frames = {name: w for name, w in SIMPLE_FRAMES.items() if word != "where" or name not in ("move", "ditr")}
+        frames = {
+            name: w for name, w in SIMPLE_FRAMES.items() if word != "where" or name not in ("move", "ditr")
+        }
         clause = replace(self.asked(frames), mood="question", question=word, question_id=self.new())
         if word == "when":
             clause = replace(clause, times=())
@@ -155,10 +171,18 @@ class Sentences(Clauses):
     def imperative(self) -> Clause:
         frame = self.weighted({"acc": 0.6, "dat": 0.1, "prep": 0.1, "ditr": 0.12, "move": 0.08})
         verb = self.lexeme([v for v in VERB_POOLS[frame] if not v.state])
-        clause = self.with_objects(Clause(self.new(), verb, "present", mood="imperative", question_id=self.new()))
+        clause = self.with_objects(
+            Clause(self.new(), verb, "present", mood="imperative", question_id=self.new())
+        )
         if isinstance(clause.direct, Pronoun):
             clause = replace(clause, direct=self.noun_phrase("person"))
-        definite = isinstance(clause.direct, NounPhrase) and clause.direct.det in ("the", "this", "my", "his", "her")
+        definite = isinstance(clause.direct, NounPhrase) and clause.direct.det in (
+            "the",
+            "this",
+            "my",
+            "his",
+            "her",
+        )
         if definite and self.chance(0.25):
             self.mark("negated_imperative")
             return replace(clause, negation=self.new())
@@ -178,13 +202,17 @@ class Sentences(Clauses):
         return replace(self.reporting("that"), complement=Complement(self.new(), "that", self.full_clause()))
 
     def whether_clause(self) -> Clause:
-        return replace(self.reporting("whether"), complement=Complement(self.new(), "whether", self.full_clause()))
+        return replace(
+            self.reporting("whether"), complement=Complement(self.new(), "whether", self.full_clause())
+        )
 
     def indirect_question(self) -> Clause:
         asked = self.wh_question()
         embedded = replace(asked, mood="statement", question="")
         inner = replace(embedded, question=asked.question, mood="embedded")
-        return replace(self.reporting("whether"), complement=Complement(asked.question_id, asked.question, inner))
+        return replace(
+            self.reporting("whether"), complement=Complement(asked.question_id, asked.question, inner)
+        )
 
     def infinitive(self) -> Clause:
         """A clause without subject and tense."""
@@ -204,7 +232,9 @@ class Sentences(Clauses):
         return replace(clause, complement=Complement(self.new(), "infinitive", self.infinitive()))
 
     def purpose_clause(self) -> Clause:
-        clause = self.action(self.weighted(SIMPLE_FRAMES), self.one_of(("past", "present", "future", "perfect")))
+        clause = self.action(
+            self.weighted(SIMPLE_FRAMES), self.one_of(("past", "present", "future", "perfect"))
+        )
         return replace(clause, complement=Complement(self.new(), "purpose", self.infinitive()))
 
     def complex(self) -> Complex:
@@ -240,7 +270,7 @@ class Sentences(Clauses):
         if self.length == "long" and self.chance(0.4):
             parts.append(self.complex())
         else:
-            parts += [self.full_clause() for _ in range(2 if self.length == "long" and self.chance(0.4) else 1)]
+            parts += [
+                self.full_clause() for _ in range(2 if self.length == "long" and self.chance(0.4) else 1)
+            ]
         return Joined(self.new(), self.one_of(("and", "and", "but", "or")), tuple(parts))
-
-

@@ -113,7 +113,10 @@ class Complement:
 
 @dataclass(frozen=True)
 class Clause:
-    """`gap`: the part that a relative clause lacks, "subject" or "direct". `mood`: statement, question, imperative."""
+    """`gap`: the part that a relative clause lacks, "subject" or "direct".
+
+    `mood`: statement, question, imperative, or embedded (an indirect question).
+    """
 
     verb_id: int
     verb: Verb
@@ -167,7 +170,9 @@ def person_of(subject: Nominal | None) -> str:
     """Agreement: "i" (first person singular), "one" (third singular), "many" (all else, polite "you" too)."""
     match subject:
         case Pronoun(word=word):
-            return {"I": "i", "he": "one", "she": "one", "who": "one", "what": "one", "it": "one"}.get(word, "many")
+            return {"I": "i", "he": "one", "she": "one", "who": "one", "what": "one", "it": "one"}.get(
+                word, "many"
+            )
         case NounPhrase(plural=plural):
             return "many" if plural else "one"
         case Group():
