@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from . import chinese_words as words
 from .lexicon import HAVE, THERE, Verb
 from .numerals import chinese_clock, chinese_number
 from .tokens import Token, Tokens, say
@@ -28,50 +29,6 @@ from .tree import (
 )
 
 COMMA = [Token("，")]
-PRONOUNS = {
-    "I": "我",
-    "you": "您",
-    "he": "他",
-    "she": "她",
-    "we": "我们",
-    "they": "他们",
-    "who": "谁",
-    "what": "什么",
-}
-OWNERS = {"my": "我的", "your": "您的", "his": "他的", "her": "她的", "our": "我们的", "their": "他们的"}
-COUNTED = {"this": "这", "every": "每", "which": "哪", "several": "几", "a": "一"}
-UNCOUNTED = {"some": "一些", "many": "许多", "all": "所有的", "how many": "多少"}
-PREPOSITIONS = {  # before and after the object
-    "in": ("在", "里"),
-    "on": ("在", "上"),
-    "under": ("在", "下面"),
-    "behind": ("在", "后面"),
-    "next to": ("在", "旁边"),
-    "in front of": ("在", "前面"),
-    "with": ("跟", "一起"),
-    "for": ("为", ""),
-    "by": ("被", ""),
-    "because of": ("由于", ""),
-    "despite": ("不顾", ""),
-    "during": ("在", "期间"),
-    "after": ("在", "之后"),
-    "before": ("在", "之前"),
-}
-CONJUNCTIONS = {  # before and after the subordinate clause, and before the main clause
-    "because": ("因为", "", "所以"),
-    "although": ("虽然", "", "但是"),
-    "if": ("如果", "", "那么"),
-    "when": ("当", "的时候", ""),
-    "while": ("在", "期间", ""),
-    "before": ("在", "之前", ""),
-    "after": ("在", "之后", ""),
-    "until": ("直到", "为止", ""),
-    "as soon as": ("一旦", "", ""),
-    "so that": ("为了让", "", ""),
-}
-LINKS = {"and": "而且", "but": "可是", "or": "或者"}
-MODALS = {"can": "能", "must": "必须", "should": "应该", "want to": "想", "be allowed to": "可以"}
-QUESTIONS = {"where": "在哪里", "when": "什么时候", "why": "为什么", "how": "怎么"}
 
 
 def nominal(np: Nominal, negated: bool = False) -> Tokens:
@@ -79,7 +36,7 @@ def nominal(np: Nominal, negated: bool = False) -> Tokens:
         case Named():
             return say(np.lex.zh, np.id)
         case Pronoun():
-            return say(PRONOUNS[np.word], np.id)
+            return say(words.PRONOUNS[np.word], np.id)
         case Group():
             tokens = nominal(np.members[0])
             for index, member in enumerate(np.members[1:], 1):
@@ -100,7 +57,7 @@ def noun_phrase(np: NounPhrase, negated: bool) -> Tokens:
     tokens += [] if negated and np.det == "a" else determiner(np)
     for m in np.modifiers:
         tokens += degree(m) + say(f"{m.lex.zh}的", m.id)
-    people = np.noun.kind == "person" and np.plural and (np.det == "the" or np.det in OWNERS)
+    people = np.noun.kind == "person" and np.plural and (np.det == "the" or np.det in words.OWNERS)
     return tokens + say(np.noun.zh + ("们" if people else ""), np.id)
 
 
@@ -112,12 +69,12 @@ def determiner(np: NounPhrase) -> Tokens:
         return say("那些", np.det_id)
     if np.det == "this" and np.plural:
         return say("这些", np.det_id)
-    if np.det in COUNTED:
-        return say(COUNTED[np.det] + ("" if measure == "-" else measure), np.det_id)
-    if np.det in OWNERS:
-        return say(OWNERS[np.det], np.det_id)
-    if np.det in UNCOUNTED:
-        return say(UNCOUNTED[np.det], np.det_id)
+    if np.det in words.COUNTED:
+        return say(words.COUNTED[np.det] + ("" if measure == "-" else measure), np.det_id)
+    if np.det in words.OWNERS:
+        return say(words.OWNERS[np.det], np.det_id)
+    if np.det in words.UNCOUNTED:
+        return say(words.UNCOUNTED[np.det], np.det_id)
     return []
 
 
@@ -126,7 +83,7 @@ def degree(m: Modifier) -> Tokens:
 
 
 def adjunct(a: Adjunct) -> Tokens:
-    before, after = PREPOSITIONS[a.preposition]
+    before, after = words.PREPOSITIONS[a.preposition]
     if isinstance(a.object, Named) and a.preposition == "in":
         after = ""
     return say(before, a.id) + nominal(a.object) + say(after, a.id)
@@ -170,7 +127,7 @@ def clause(c: Clause, whether: Tokens | None = None) -> Tokens:
     if isinstance(c.subject, NounPhrase) and c.subject.det in ("every", "all"):
         tokens += say("都", c.subject.det_id)
     if c.question in ("when", "why", "how"):
-        tokens += say(QUESTIONS[c.question], c.question_id)
+        tokens += say(words.QUESTIONS[c.question], c.question_id)
     tokens += action(c, bare=False)
     if c.mood == "question" and not c.question:
         tokens += say("吗", c.question_id)
@@ -194,7 +151,7 @@ def action(c: Clause, bare: bool) -> Tokens:
     completed = not bare and not c.modal and c.tense in ("past", "perfect") and not c.verb.state
     completed = completed and (not c.gap or (c.gap == "subject" and c.direct is not None))
     tokens += [] if bare else auxiliaries(c)
-    tokens += say(QUESTIONS["where"], c.question_id) if c.question == "where" else []
+    tokens += say(words.QUESTIONS["where"], c.question_id) if c.question == "where" else []
     tokens += adjunct(c.place) if c.place else []
     if c.adverb and c.adverb.lex.kind == "manner":
         tokens += say(c.adverb.lex.zh, c.adverb.id)
@@ -223,7 +180,7 @@ def auxiliaries(c: Clause) -> Tokens:
     if c.tense == "future":
         tokens += say("会", c.verb_id)
     if c.modal:
-        tokens += say(MODALS[c.modal], c.modal_id)
+        tokens += say(words.MODALS[c.modal], c.modal_id)
     return tokens
 
 
@@ -258,7 +215,7 @@ def definite(np: Nominal) -> bool:
     if isinstance(np, Group):
         return all(definite(member) for member in np.members)
     if isinstance(np, NounPhrase):
-        return np.det in ("the", "this", "all", "name") or np.det in OWNERS
+        return np.det in ("the", "this", "all", "name") or np.det in words.OWNERS
     return not (isinstance(np, Pronoun) and np.word in ("who", "what"))
 
 
@@ -294,7 +251,7 @@ def complement(c: Complement) -> Tokens:
 
 
 def complex_sentence(s: Complex) -> Tokens:
-    before, after, main = CONJUNCTIONS[s.conjunction]
+    before, after, main = words.CONJUNCTIONS[s.conjunction]
     timeless = s.conjunction in ("when", "while", "before", "after") and not s.subordinate.negation
     inner = replace(s.subordinate, tense="present") if timeless else s.subordinate
     sub = say(before, s.id) + clause(inner) + say(after, s.id)
@@ -312,5 +269,5 @@ def sentence(s: Sentence) -> Tokens:
         case Joined():
             tokens = sentence(s.parts[0])
             for part in s.parts[1:]:
-                tokens += COMMA + say(LINKS[s.conjunction], s.id) + sentence(part)
+                tokens += COMMA + say(words.LINKS[s.conjunction], s.id) + sentence(part)
             return tokens

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import english_forms as forms
 from .lexicon import THERE, add_s, present_participle
 from .numerals import english_clock, english_number, english_ordinal
 from .tokens import Token, Tokens, say
@@ -28,24 +29,7 @@ from .tree import (
 
 COMMA = [Token(",")]
 OBJECTS = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them"}
-HAVE = {"i": "have", "one": "has", "many": "have"}
-BE_NOW = {"i": "am", "one": "is", "many": "are"}
-BE_THEN = {"i": "was", "one": "was", "many": "were"}
-MODALS = {
-    ("can", False): "can",
-    ("can", True): "could",
-    ("must", False): "must",
-    ("must", True): "had to",
-    ("should", False): "should",
-}
 TO_VERBS = ("donate", "recommend", "hand")
-SILENT_H = ("hour", "honest", "heir")
-CONSONANT_VOWELS = ("uni", "use", "Euro")
-
-
-def article(following: str) -> str:
-    vowel = following[0] in "aeiouAEIO" and not following.startswith(CONSONANT_VOWELS)
-    return "an" if vowel or following.startswith((*SILENT_H, "unus", "unim", "unin")) else "a"
 
 
 def modifier(m: Modifier, comparative: bool = False) -> Tokens:
@@ -90,7 +74,7 @@ def determiner(np: NounPhrase, following: str) -> Tokens:
         case "":
             return []
         case "a":
-            return say(article(following), np.det_id)
+            return say(forms.article(following), np.det_id)
         case "number":
             return say(english_number(np.number), np.det_id)
         case "name":
@@ -118,18 +102,6 @@ def time(t: Time) -> Tokens:
             return say(f"on the {english_ordinal(t.day)} of {t.lex.en}", t.id)
         case Adjunct():
             return adjunct(t)
-
-
-def finite(word: str, past: bool, person: str) -> str:
-    if word == "be":
-        return (BE_THEN if past else BE_NOW)[person]
-    if word == "have":
-        return "had" if past else HAVE[person]
-    if (word, past) in MODALS:
-        return MODALS[word, past]
-    if word == "do":
-        return "did" if past else ("does" if person == "one" else "do")
-    return {"want to": ("wants to" if person == "one" else "want to", "wanted to")}[word][past]
 
 
 def verbs(c: Clause, person: str, inverted: bool) -> tuple[Tokens, Tokens]:
@@ -173,18 +145,18 @@ def verbs(c: Clause, person: str, inverted: bool) -> tuple[Tokens, Tokens]:
 
 def auxiliary(word: str, form: str, past: bool, person: str) -> str:
     if form == "":
-        return "will" if word == "will" else finite(word, past, person)
-    forms = {"be": ("be", "been"), "have": ("have", "had")}
-    return word if word not in forms else forms[word][form == "participle"]
+        return "will" if word == "will" else forms.finite(word, past, person)
+    nonfinite = {"be": ("be", "been"), "have": ("have", "had")}
+    return nonfinite[word][form == "participle"] if word in nonfinite else word
 
 
 def main_finite(c: Clause, past: bool, person: str) -> str:
     if c.verb.base == "be":
-        return finite("be", past, person)
+        return forms.finite("be", past, person)
     if past:
         return c.verb.past
     if c.verb.base == "have":
-        return HAVE[person]
+        return forms.HAVE[person]
     return add_s(c.verb.base) if person == "one" else c.verb.base
 
 

@@ -30,38 +30,6 @@ from .tree import (
 )
 
 COMMA = [Token(",")]
-PREPOSITIONS = {
-    "in": ("in", "dat"),
-    "on": ("auf", "dat"),
-    "under": ("unter", "dat"),
-    "behind": ("hinter", "dat"),
-    "next to": ("neben", "dat"),
-    "in front of": ("vor", "dat"),
-    "with": ("mit", "dat"),
-    "for": ("für", "acc"),
-    "by": ("von", "dat"),
-    "because of": ("wegen", "gen"),
-    "despite": ("trotz", "gen"),
-    "during": ("während", "gen"),
-    "after": ("nach", "dat"),
-    "before": ("vor", "dat"),
-}
-CONTRACTIONS = {("in", "dem"): "im", ("von", "dem"): "vom", ("zu", "dem"): "zum", ("zu", "der"): "zur"}
-CONJUNCTIONS = {
-    "because": "weil",
-    "although": "obwohl",
-    "if": "wenn",
-    "while": "während",
-    "before": "bevor",
-    "after": "nachdem",
-    "until": "bis",
-    "as soon as": "sobald",
-    "so that": "damit",
-    "and": "und",
-    "but": "aber",
-    "or": "oder",
-}
-QUESTIONS = {"where": "wo", "when": "wann", "why": "warum", "how": "wie", "that": "dass", "whether": "ob"}
 
 
 def gender_of(np: NounPhrase) -> str:
@@ -127,7 +95,7 @@ def relative(np: NounPhrase, c: Clause) -> Tokens:
 def governed(preposition: str, case: str, np: Nominal, node: int) -> Tokens:
     """Preposition and object, contracted (im, zum) where German does."""
     if isinstance(np, NounPhrase) and np.det == "the" and not np.plural:
-        short = CONTRACTIONS.get((preposition, forms.THE[np.noun.gender][case]))
+        short = forms.CONTRACTIONS.get((preposition, forms.THE[np.noun.gender][case]))
         if short:
             return say(short, node, np.det_id) + after_determiner(np, case)
     return say(preposition, node) + nominal(np, case)
@@ -136,7 +104,7 @@ def governed(preposition: str, case: str, np: Nominal, node: int) -> Tokens:
 def adjunct(a: Adjunct) -> Tokens:
     if a.preposition == "to":
         return governed("nach" if isinstance(a.object, Named) else "zu", "dat", a.object, a.id)
-    preposition, case = PREPOSITIONS[a.preposition]
+    preposition, case = forms.PREPOSITIONS[a.preposition]
     return governed(preposition, case, a.object, a.id)
 
 
@@ -206,7 +174,7 @@ def last(c: Clause, finite: Tokens, closing: Tokens) -> Tokens:
 def fronted(c: Clause) -> tuple[Tokens, Clause]:
     """What stands before the finite verb in place of the subject, and the clause without it."""
     if c.question in ("where", "when", "why", "how"):
-        return say(QUESTIONS[c.question], c.question_id), c
+        return say(forms.QUESTIONS[c.question], c.question_id), c
     if c.question == "direct" and c.direct:
         return direct_object(c, c.direct), replace(c, direct=None)
     if c.opener:
@@ -279,7 +247,7 @@ def complement(c: Complement) -> Tokens:
         um = say("um", c.id) if c.kind == "purpose" else []
         zu = say(forms.zu_infinitive(c.clause.verb), c.clause.verb_id)
         return COMMA + um + middle(c.clause) + zu + COMMA
-    return COMMA + say(QUESTIONS[c.kind], c.id) + clause(c.clause, "last") + COMMA
+    return COMMA + say(forms.QUESTIONS[c.kind], c.id) + clause(c.clause, "last") + COMMA
 
 
 def imperative(c: Clause) -> Tokens:
@@ -288,7 +256,7 @@ def imperative(c: Clause) -> Tokens:
 
 
 def subordinate(s: Complex) -> Tokens:
-    word = CONJUNCTIONS.get(s.conjunction)
+    word = forms.CONJUNCTIONS.get(s.conjunction)
     if word is None:  # "when": als for one event in the past
         word = "als" if s.subordinate.tense == "past" else "wenn"
     return say(word, s.id) + clause(s.subordinate, "last")
@@ -305,5 +273,5 @@ def sentence(s: Sentence) -> Tokens:
         case Joined():
             tokens = sentence(s.parts[0])
             for part in s.parts[1:]:
-                tokens += COMMA + say(CONJUNCTIONS[s.conjunction], s.id) + sentence(part)
+                tokens += COMMA + say(forms.CONJUNCTIONS[s.conjunction], s.id) + sentence(part)
             return tokens

@@ -52,6 +52,39 @@ MODALS = {  # infinitive, present singular, past singular
     "be allowed to": ("dürfen", "darf", "durfte"),
 }
 
+PREPOSITIONS = {
+    "in": ("in", "dat"),
+    "on": ("auf", "dat"),
+    "under": ("unter", "dat"),
+    "behind": ("hinter", "dat"),
+    "next to": ("neben", "dat"),
+    "in front of": ("vor", "dat"),
+    "with": ("mit", "dat"),
+    "for": ("für", "acc"),
+    "by": ("von", "dat"),
+    "because of": ("wegen", "gen"),
+    "despite": ("trotz", "gen"),
+    "during": ("während", "gen"),
+    "after": ("nach", "dat"),
+    "before": ("vor", "dat"),
+}
+CONTRACTIONS = {("in", "dem"): "im", ("von", "dem"): "vom", ("zu", "dem"): "zum", ("zu", "der"): "zur"}
+CONJUNCTIONS = {
+    "because": "weil",
+    "although": "obwohl",
+    "if": "wenn",
+    "while": "während",
+    "before": "bevor",
+    "after": "nachdem",
+    "until": "bis",
+    "as soon as": "sobald",
+    "so that": "damit",
+    "and": "und",
+    "but": "aber",
+    "or": "oder",
+}
+QUESTIONS = {"where": "wo", "when": "wann", "why": "warum", "how": "wie", "that": "dass", "whether": "ob"}
+
 
 def determiner(det: str, gender: str, case: str) -> str:
     if det == "the":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "lexicon"
@@ -254,17 +254,7 @@ def english_forms(lexeme: Lexeme) -> set[str]:
             return {lexeme.en}
 
 
-BE = Verb(
-    "be", "was", "been", "", "", "sein", "ist", "war", "gewesen", "sein", "", "nom", "是", "", True, "be", ()
-)
-THERE = replace(
-    BE,
-    infinitive="geben",
-    er_form="gibt",
-    past_de="gab",
-    participle_de="gegeben",
-    auxiliary="haben",
-    case="acc",
-)
+BE = read_verb("be", "thing", "be was been | +sein ist war gewesen | 是*")
+THERE = read_verb("there", "thing", "be was been | geben gibt gab gegeben | 有*")
 HAVE = read_verb("acc", "thing", "have had had | haben hat hatte gehabt | 有*")
 COST = read_verb("acc", "thing", "cost cost cost | kosten | 花费*")

@@ -176,7 +176,8 @@ class NounPhrases(Chooser):
             times: tuple[Time, ...] = (Word(self.new(), self.phrase(f"time_{tense}")),)
         else:
             times = (self.day(),)
-        return (*times, self.clock()) if self.chance(0.15) else times
+        month = isinstance(times[0], Day) and times[0].lex.kind == "month" and not times[0].day
+        return (*times, self.clock()) if not month and self.chance(0.16) else times
 
     def day(self) -> Day:
         kind = self.weighted({"weekday": 0.45, "month": 0.25, "date": 0.3})

@@ -60,8 +60,8 @@ def next_is_number(line: str, index: int) -> bool:
 def neighbourhood(tokens: tuple[str, ...]) -> set[tuple[str, ...]]:
     """The tokens, and all that remain with one of them deleted or made a blank.
 
-    Two sentences are at most one edit apart if one is a deletion of the other, or if both leave the same with a
-    blank at the same place.
+    Two sentences are at most one edit apart if one is a deletion of the other, or if both leave the same
+    with a blank at the same place.
     """
     near = {tokens}
     for index in range(len(tokens)):

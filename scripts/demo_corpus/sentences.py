@@ -18,7 +18,8 @@ KINDS = {  # sentence makers with their share, by the length that is wanted
     "middle": {
         "statement": 0.36, "that_clause": 0.09, "whether_clause": 0.04, "indirect_question": 0.04,
         "infinitive_clause": 0.08, "purpose_clause": 0.06, "complex": 0.15, "joined": 0.07,
-        "yes_no_question": 0.03, "wh_question": 0.02, "which_question": 0.02, "imperative": 0.02, "who_question": 0.02,
+        "yes_no_question": 0.03, "wh_question": 0.02, "which_question": 0.02, "imperative": 0.02,
+        "who_question": 0.02,
     },
     "long": {
         "complex": 0.4, "joined": 0.34, "that_clause": 0.09, "statement": 0.06, "purpose_clause": 0.06,
