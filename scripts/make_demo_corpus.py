@@ -7,8 +7,8 @@
 
 The same seed gives the same bytes on every Python version. Each folder holds train, dev and test, one
 sentence a line, and `test.align`: per line the gold word alignments `i-j`, both counted from 0. The tokens
-that i and j count are those of `demo_corpus.tokens.tokenise`: English and German are split on spaces, and a mark
-`, . ? !` at the end of a word is a token of its own; in Chinese every character is a token.
+that i and j count are those of `demo_corpus.tokens.tokenise`: English and German are split on spaces, and a
+mark `, . ? !` at the end of a word is a token of its own; in Chinese every character is a token.
 """
 
 from __future__ import annotations

@@ -200,6 +200,14 @@ def test_text_is_clean(language: str, everything: list[corpus.Pair]) -> None:
         assert not any(a == b and a in "，、," for a, b in pairwise(pieces)), line
 
 
+@pytest.mark.parametrize("target", ["de", "zh"])
+def test_readme_shows_pairs_of_the_corpus(target: str) -> None:
+    pairs = set(zip(read(f"demo_en_{target}/test.en"), read(f"demo_en_{target}/test.{target}"), strict=True))
+    shown = (ROOT / "data" / "README.md").read_text(encoding="utf-8").split("\n- ")[1:]
+    samples = [tuple(sample.split("\n\n")[0].rstrip("\n").split("\\\n  ")) for sample in shown]
+    assert sum(sample in pairs for sample in samples) == 5
+
+
 def test_numbers_in_words() -> None:
     assert numerals.german_number(23_405) == "dreiundzwanzigtausendvierhundertfünf"
     assert numerals.english_number(23_405) == "twenty-three thousand four hundred and five"

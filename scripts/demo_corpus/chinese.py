@@ -169,6 +169,8 @@ def auxiliaries(c: Clause) -> Tokens:
     tokens: Tokens = []
     if c.negation and (c.verb == HAVE or (finished and c.tense == "past")):
         tokens += say("没", c.negation)
+    elif c.negation and c.verb.zh[-1] in "见到" and not c.modal and c.tense == "present":
+        tokens += say("没", c.negation)  # seeing and finding are results: 没看见
     elif c.negation and c.tense == "perfect":
         tokens += say("还没", c.negation)
     elif c.negation and not c.predicate:

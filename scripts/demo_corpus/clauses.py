@@ -111,7 +111,8 @@ class Clauses(NounPhrases):
             clause = replace(clause, companion=companion)
         if light and clause.verb.frame not in ("move", "ditr") and self.chance(0.08 + 0.25 * rich):
             clause = replace(clause, place=self.location())
-        if not clause.modal and self.chance(0.2 + 0.3 * rich):
+        frequent = clause.adverb is not None and clause.adverb.lex.kind == "frequency"
+        if not clause.modal and not frequent and self.chance(0.2 + 0.3 * rich):
             clause = replace(clause, times=self.times(clause.tense))
         return self.negated(clause) if self.chance(0.09) else clause
 

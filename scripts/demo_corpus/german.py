@@ -210,8 +210,8 @@ def middle(c: Clause) -> Tokens:
     if isinstance(direct, Pronoun) and not c.verb.preposition:
         tokens, objects = objects, []
     tokens += [token for t in c.times for token in time(t)]
-    tokens += say(c.adverb.lex.de, c.adverb.id) if c.adverb else []
     tokens += say("gerade", c.verb_id) if c.tense == "progressive" else []
+    tokens += say(c.adverb.lex.de, c.adverb.id) if c.adverb else []
     tokens += nominal(c.indirect, "dat") if c.indirect else []
     tokens += nicht + objects if c.verb.preposition else objects + nicht
     for part in (c.companion, c.place, c.target):
