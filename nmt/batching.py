@@ -18,9 +18,7 @@ class BatchOrder:
     longer makes a batch of its own. Any epoch's order can be asked for at any time, so a run can be resumed anywhere.
     """
 
-    def __init__(
-        self, src_lengths: NDArray[np.int32], tgt_lengths: NDArray[np.int32], budget: int, seed: int
-    ) -> None:
+    def __init__(self, src_lengths: NDArray[np.int32], tgt_lengths: NDArray[np.int32], budget: int, seed: int) -> None:
         self.src_lengths = src_lengths
         self.tgt_lengths = tgt_lengths
         self.budget = budget

@@ -102,9 +102,7 @@ def _missing(config: DictConfig, key: str) -> bool:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return json.dumps(
-        OmegaConf.to_container(value) if OmegaConf.is_config(value) else value, ensure_ascii=False
-    )
+    return json.dumps(OmegaConf.to_container(value) if OmegaConf.is_config(value) else value, ensure_ascii=False)
 
 
 def _top(path: Path) -> list[str]:

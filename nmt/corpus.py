@@ -73,9 +73,7 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
         "splits": {name: split and split.content for name, split in splits.items()},
         "filters": {name: getattr(data.filters, name) for name in FILTERS},
         **{k: v for k, v in asdict(data).items() if k in ("format", "src_column", "tgt_column", "nfc")},
-        **{
-            k: v for k, v in asdict(data).items() if k in ("dev_size", "test_size") and splits[k[:-5]] is None
-        },
+        **{k: v for k, v in asdict(data).items() if k in ("dev_size", "test_size") and splits[k[:-5]] is None},
     }
     key = digest(settings)
     folder = cached(cache_dir, "corpus", key, lambda draft: _build(data, splits, draft))
@@ -111,9 +109,7 @@ class TableWriter:
 
     def write(self, columns: dict[str, object]) -> None:
         """Rows given as one sequence or array per column."""
-        self._writer.write_batch(
-            pa.record_batch([columns[name] for name in self._schema.names], schema=self._schema)
-        )
+        self._writer.write_batch(pa.record_batch([columns[name] for name in self._schema.names], schema=self._schema))
 
 
 @dataclass(frozen=True)
@@ -143,9 +139,7 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
     missing = [name for name in ("dev", "test") if splits[name] is None]
     home = _cut(train.src, keep, {name: getattr(data, f"{name}_size") for name in missing})
     report += [_cut_line(name, home, data) for name in missing]
-    report += [
-        _overlap_line(name, marks[name], train.src[home == 0]) for name in ("dev", "test") if name in marks
-    ]
+    report += [_overlap_line(name, marks[name], train.src[home == 0]) for name in ("dev", "test") if name in marks]
     _route(folder, home, missing)
     (folder / "report.json").write_text(json.dumps(report, ensure_ascii=False), "utf-8")
 
@@ -210,9 +204,7 @@ def _filter(data: DataConfig, marks: _Marks) -> tuple[npt.NDArray[np.bool_], str
     return keep, f"dropped: {', '.join(counts)}" if counts else ""
 
 
-def _cut(
-    src: npt.NDArray[np.uint64], keep: npt.NDArray[np.bool_], sizes: dict[str, int]
-) -> npt.NDArray[np.int8]:
+def _cut(src: npt.NDArray[np.uint64], keep: npt.NDArray[np.bool_], sizes: dict[str, int]) -> npt.NDArray[np.int8]:
     """For each pair 0 (train), 1 (dev), 2 (test) or -1 (dropped).
 
     All pairs with the same source go to the same split, in the order of the source's hash: the choice depends

@@ -27,11 +27,7 @@ def _folder(root: str | None) -> Path:
     package = Path(__file__).parent
     places = [package / "data", package.parent / "data"]
     there = {
-        entry.name: entry
-        for place in reversed(places)
-        if place.is_dir()
-        for entry in place.iterdir()
-        if entry.is_dir()
+        entry.name: entry for place in reversed(places) if place.is_dir() for entry in place.iterdir() if entry.is_dir()
     }
     if name not in there:
         raise ConfigError(f"data.root={root}: no such corpus comes with nmt; {nearest(name, there)}")

@@ -75,13 +75,9 @@ def _other_fonts() -> list[tuple[str, str]]:
         if path not in known:
             with suppress(OSError, RuntimeError, NotImplementedError):
                 manager.addfont(path)
-    upright = [
-        entry for entry in manager.ttflist if entry.style == "normal" and "Last Resort" not in entry.name
-    ]
+    upright = [entry for entry in manager.ttflist if entry.style == "normal" and "Last Resort" not in entry.name]
     heavy = ("bold", "black", "heavy", 600, 700, 800, 900)
-    files = {
-        entry.name: entry.fname for entry in sorted(upright, key=lambda entry: entry.weight not in heavy)
-    }
+    files = {entry.name: entry.fname for entry in sorted(upright, key=lambda entry: entry.weight not in heavy)}
 
     def usefulness(family: str) -> tuple[int, str]:
         known_good = (n for n, start in enumerate(_USEFUL_FONTS) if start in family)

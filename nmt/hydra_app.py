@@ -25,9 +25,7 @@ from nmt.roots import ROOTS
 from nmt.schema import check_values, plain
 
 INTERRUPTED = 130  # what a verb returns that Ctrl-C ended
-CONFIGS = next(
-    p for p in (Path(__file__).parent / "configs", Path(__file__).parents[1] / "configs") if p.is_dir()
-)
+CONFIGS = next(p for p in (Path(__file__).parent / "configs", Path(__file__).parents[1] / "configs") if p.is_dir())
 
 
 def run(verb: str, entry: str, words: list[str]) -> int:
@@ -81,9 +79,7 @@ def start(verb: str, entry: str, config: DictConfig, known: list[str]) -> int:
     overrides = [parse(word) for word in hydra.overrides.task]
     typed = typed_values(overrides, config)
     if "resume" in settings and settings["resume"] is not None and "experiment" in typed:
-        raise ConfigError(
-            "experiment and resume are both given; a resumed run keeps its own, type single keys"
-        )
+        raise ConfigError("experiment and resume are both given; a resumed run keeps its own, type single keys")
     if "name" in settings and settings["name"] is None and settings["resume"] is None:
         choices = dict(hydra.runtime.choices)
         base = choices["experiment"] or choices["data"]

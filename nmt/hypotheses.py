@@ -144,9 +144,7 @@ def extend(beam: Beam, candidates: Candidates, width: int) -> tuple[Beam, Step]:
     return extended, Step(beam.sentence, parent, token)
 
 
-def unsettled(
-    beam: Beam, finished: Finished, width: int, divisors: Float[Tensor, " T"]
-) -> Bool[Tensor, " N"]:
+def unsettled(beam: Beam, finished: Finished, width: int, divisors: Float[Tensor, " T"]) -> Bool[Tensor, " N"]:
     """Sentences with less than `width` finished hypotheses and an open one that may still be among the best.
 
     A log-probability only falls, coverage_log is at most 0, and the longest length allowed divides most.

@@ -1,7 +1,7 @@
 """The contracts between encoders, decoders, the model and the search.
 
-Axis letters: B batch, S source, T target, V vocabulary, D features, H heads, K beam, L layers, R decoder rows (B or B*K).
-Masks are boolean; True means a real token.
+Axis letters: B batch, S source, T target, V vocabulary, D features, H heads, K beam, L layers, R decoder rows (B or
+B*K). Masks are boolean; True means a real token.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -10,7 +10,6 @@ from typing import Protocol, TypeVar, runtime_checkable
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-
 
 R = TypeVar("R", bound="Rows")
 

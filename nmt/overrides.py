@@ -75,9 +75,7 @@ def _repaired(word: str, quoted: str, error: HydraException) -> str:
     try:
         parse(attempt)
     except HydraException:
-        raise ConfigError(
-            f"'{word}' is not of the form key=value; nmt <verb> --help shows every key"
-        ) from error
+        raise ConfigError(f"'{word}' is not of the form key=value; nmt <verb> --help shows every key") from error
     return attempt
 
 

@@ -116,9 +116,7 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
                 kept += lengths.shape[1]
                 pieces += lengths.sum(axis=1)
                 writer.write(columns)
-        active = [
-            f"{count:,} {key}" for key, count in dropped.items() if getattr(data.filters, key) is not None
-        ]
+        active = [f"{count:,} {key}" for key, count in dropped.items() if getattr(data.filters, key) is not None]
         counts = f"dropped: {', '.join(active)}" if name == "train" and active else ""
         if name == "train" and not kept:
             raise DataError(
@@ -144,9 +142,7 @@ def _encode_batch(
     return columns, np.array(lengths, np.int64)
 
 
-def _within(
-    lengths: npt.NDArray[np.int64], data: DataConfig, dropped: dict[str, int]
-) -> npt.NDArray[np.bool_]:
+def _within(lengths: npt.NDArray[np.int64], data: DataConfig, dropped: dict[str, int]) -> npt.NDArray[np.bool_]:
     """Which pairs the limits in pieces leave; `dropped` counts the others, each under the first it breaks."""
     longer, shorter = lengths.max(axis=0), np.maximum(lengths.min(axis=0), 1)
     keep = np.ones(len(longer), np.bool_)

@@ -94,9 +94,7 @@ def _read_text(src: Path, tgt: Path) -> Iterator[Pair]:
 
 def _read_tsv(path: Path, src: Column, tgt: Column) -> Iterator[Pair]:
     if not (isinstance(src, int) and isinstance(tgt, int) and src >= 0 and tgt >= 0):
-        raise ConfigError(
-            f"data.src_column={src}, data.tgt_column={tgt}: columns of TSV are numbers from 0; set both"
-        )
+        raise ConfigError(f"data.src_column={src}, data.tgt_column={tgt}: columns of TSV are numbers from 0; set both")
     width = None
     for number, line in enumerate(read_lines(path), start=1):
         cells = line.split("\t")
@@ -123,9 +121,7 @@ def _read_csv(path: Path, src: Column, tgt: Column) -> Iterator[Pair]:
             if row:
                 yield row[at[0]], row[at[1]]
     except csv.Error as error:
-        raise DataError(
-            f"{path}, line {rows.line_num}: not valid CSV ({error}); correct the quotes"
-        ) from error
+        raise DataError(f"{path}, line {rows.line_num}: not valid CSV ({error}); correct the quotes") from error
 
 
 def _choose(header: list[str], column: Column, name: str) -> int:
@@ -173,9 +169,7 @@ def _read_parquet(path: Path, src: Column, tgt: Column) -> Iterator[Pair]:
             for batch in file.iter_batches(batch_size=4096, columns=sorted(tops)):
                 yield from _pairs_of(pa.table(batch), src, tgt, str(path))
     except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(
-            f"{path} is not a Parquet file that can be read: {_first_line(error)}; check it"
-        ) from error
+        raise DataError(f"{path} is not a Parquet file that can be read: {_first_line(error)}; check it") from error
 
 
 def _pairs_of(table: pa.Table, src: Column, tgt: Column, name: str) -> Iterator[Pair]:
@@ -193,14 +187,8 @@ def _extract(table: pa.Table, column: str, name: str) -> list[str | None]:
         values = table[part] if values is None else pc.struct_field(values, part)
         known = [field.name for field in values.type] if pa.types.is_struct(values.type) else []
     assert values is not None
-    if not (
-        pa.types.is_string(values.type)
-        or pa.types.is_large_string(values.type)
-        or pa.types.is_null(values.type)
-    ):
-        raise DataError(
-            f"column '{column}' of {name} holds {str(values.type)[:60]}, not text; name another column"
-        )
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or pa.types.is_null(values.type)):
+        raise DataError(f"column '{column}' of {name} holds {str(values.type)[:60]}, not text; name another column")
     try:
         return list(values.to_pylist())
     except UnicodeDecodeError as error:

@@ -26,7 +26,9 @@ class RnnLayer(nn.Module):
         super().__init__()
         self.rnn = CELLS[cell](d_input, d_hidden, batch_first=True)
         self.vectors = STATE_VECTORS[cell]
-        if cell == "lstm":  # remember by default (Jozefowicz et al. 2015); gates are ordered input, forget, cell, output
+        if (
+            cell == "lstm"
+        ):  # remember by default (Jozefowicz et al. 2015); gates are ordered input, forget, cell, output
             with torch.no_grad():
                 self.rnn.bias_ih_l0[d_hidden : 2 * d_hidden].fill_(1.0)
 
@@ -186,14 +188,16 @@ class RnnDecoder(nn.Module):
         folded = query.reshape(sentences, -1, d_query)  # [B, K*T, D]
         scores = self.score(folded, source.keys[:, 0, 0])
         context, weights = attend(scores, source.values[:, 0, 0], source.mask[:, None])
-        wanted = weights.view(rows, 1, 1, length, positions) if source.weights else weights.new_zeros(
-            rows, 0, 1, length, positions
+        wanted = (
+            weights.view(rows, 1, 1, length, positions)
+            if source.weights
+            else weights.new_zeros(rows, 0, 1, length, positions)
         )
         return context.view(rows, length, -1), wanted
 
 
 def sequence_mask(like: Float[Tensor, "R T D"], dropout: float, training: bool) -> Float[Tensor, "R 1 D"] | None:
-    """A dropout mask that is the same at every position of a sequence (Gal & Ghahramani 2016); None = nothing to drop."""
+    """A dropout mask, the same at every position of a sequence (Gal & Ghahramani 2016); None = nothing to drop."""
     if not (training and dropout):
         return None
     keep = 1.0 - dropout

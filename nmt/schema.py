@@ -70,9 +70,7 @@ def find_class(name: str, where: str, trust: Sequence[str]) -> type:
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"{where}={name!r} cannot be imported: {error}; is its package installed?"
-        ) from error
+        raise ConfigError(f"{where}={name!r} cannot be imported: {error}; is its package installed?") from error
     classes = {
         key: value
         for key, value in vars(module).items()
@@ -115,9 +113,7 @@ def overlay(stored: Mapping[str, Any], typed: Mapping[str, Any], sections: Seque
 
 def _build(cls: Any, section: Any, where: str) -> Any:
     if not isinstance(section, Mapping):
-        raise ConfigError(
-            f"{where}={_show(section)} is not a section; give its keys, for example {where}.<key>=…"
-        )
+        raise ConfigError(f"{where}={_show(section)} is not a section; give its keys, for example {where}.<key>=…")
     fields = dataclasses.fields(cls)
     names = [f.name for f in fields]
     _check_keys(section, names, names, where)
@@ -198,9 +194,7 @@ def _refuse_resolvers(node: Any, where: str) -> None:
         for index, value in enumerate(node):
             _refuse_resolvers(value, f"{where}[{index}]")
     elif isinstance(node, str) and "${" in node and _has_resolver(parse(node)):
-        raise ConfigError(
-            f"{where}={node!r} asks a resolver, which a configuration may not do; write the value itself"
-        )
+        raise ConfigError(f"{where}={node!r} asks a resolver, which a configuration may not do; write the value itself")
 
 
 def _has_resolver(tree: Any) -> bool:

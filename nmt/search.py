@@ -38,9 +38,7 @@ GROUPS = 512  # of vocabulary entries, so that most of them are only read to fin
 class StepModel(Protocol):
     """A translation model as the search sees it."""
 
-    def start(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool
-    ) -> tuple[Source, State]: ...
+    def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Source, State]: ...
 
     def step(
         self, tokens: Int[Tensor, "R 1"], source: Source, state: State
@@ -152,9 +150,7 @@ def _cover(beam: Beam, attention: Float[Tensor, "R L H 1 S"], penalty: float) ->
     if beam.coverage is None:
         return beam
     if attention.shape[1] == 0:
-        raise ConfigError(
-            f"search.coverage_penalty={penalty} needs attention, this model has none; set it to 0"
-        )
+        raise ConfigError(f"search.coverage_penalty={penalty} needs attention, this model has none; set it to 0")
     received = attention.float().mean((1, 2, 3)).view_as(beam.coverage)
     return replace(beam, coverage=beam.coverage + received)
 
@@ -171,9 +167,7 @@ def _forbid(log_probs: Float[Tensor, "R V"], prefix: Int[Tensor, "N K T"] | None
     log_probs.scatter_(1, seen[..., -1].masked_fill(~repeated, PAD), -inf)
 
 
-def _force_eos(
-    candidates: Candidates, log_probs: Float[Tensor, "N K V"], beam: Beam, length: int
-) -> Candidates:
+def _force_eos(candidates: Candidates, log_probs: Float[Tensor, "N K V"], beam: Beam, length: int) -> Candidates:
     """In sentences at their length limit, eos after each open hypothesis is all there is."""
     missing = (0, candidates.token.shape[1] - log_probs.shape[1])
     ended = functional.pad(beam.log_prob + log_probs[..., EOS], missing, value=-inf)
@@ -204,10 +198,7 @@ def likeliest(log_probs: Float[Tensor, "N K V"], log_prob: Float[Tensor, "N K"],
     parent = group // groups
     token = group % groups + groups * torch.arange(members + 1, device=group.device)
     index = (parent * vocab + token.clamp(max=vocab - 1)).flatten(1)
-    total = (
-        log_probs.flatten(1).gather(1, index).view(token.shape)
-        + log_prob.gather(1, parent[..., 0])[..., None]
-    )
+    total = log_probs.flatten(1).gather(1, index).view(token.shape) + log_prob.gather(1, parent[..., 0])[..., None]
     total = total.masked_fill(token >= vocab, -inf).flatten(1)
     values, chosen = total.topk(min(size, hypotheses * vocab))
     index = index.gather(1, chosen)

@@ -47,9 +47,7 @@ class Seq2Seq(nn.Module):
         """The source sentences' memory."""
         return self.encoder(self.embedding(src), src_mask)
 
-    def start(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool
-    ) -> tuple[Source, State]:
+    def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Source, State]:
         """What decoding these sentences starts from; `weights`: will attention weights be wanted?"""
         return self.decoder.start(self.encode(src, src_mask), weights)
 

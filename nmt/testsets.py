@@ -11,9 +11,7 @@ from sacrebleu.dataset import DATASETS
 from nmt.errors import ConfigError, DataError, nearest
 
 
-def named_test_set(
-    name: str, src_lang: str | None, tgt_lang: str | None
-) -> tuple[list[str], list[list[str]]]:
+def named_test_set(name: str, src_lang: str | None, tgt_lang: str | None) -> tuple[list[str], list[list[str]]]:
     """Source lines, and the lines of every reference; downloaded on first use.
 
     The files are kept where sacreBLEU keeps them: the folder in $SACREBLEU, else ~/.sacrebleu.
@@ -24,8 +22,7 @@ def named_test_set(
     pairs = DATASETS[name].langpairs
     if pair not in pairs:
         raise ConfigError(
-            f"no language pair '{pair}' (data.src_lang, data.tgt_lang), test_set={name}; "
-            f"{nearest(pair, pairs)}"
+            f"no language pair '{pair}' (data.src_lang, data.tgt_lang), test_set={name}; {nearest(pair, pairs)}"
         )
     try:
         source, *references = [_lines(file) for file in _files(name, pair)]
@@ -55,9 +52,7 @@ def _archives(name: str) -> list[tuple[str, Path]]:
 def _files(name: str, pair: str) -> list[str]:
     try:
         return [sacrebleu.utils.get_source_file(name, pair), *sacrebleu.utils.get_reference_files(name, pair)]
-    except (
-        FileNotFoundError
-    ):  # an archive put in place by hand: sacreBLEU unpacks only what it downloads itself
+    except FileNotFoundError:  # an archive put in place by hand: sacreBLEU unpacks only what it downloads itself
         for _, archive in _archives(name):
             shutil.unpack_archive(archive, archive.parent, filter="data")
         return [sacrebleu.utils.get_source_file(name, pair), *sacrebleu.utils.get_reference_files(name, pair)]

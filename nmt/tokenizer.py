@@ -38,9 +38,7 @@ class Tokenizer:
         try:
             self._model.LoadFromSerializedProto(blob)
         except RuntimeError as error:
-            raise CheckpointError(
-                f"{name} is not a SentencePiece model; restore the file or train again"
-            ) from error
+            raise CheckpointError(f"{name} is not a SentencePiece model; restore the file or train again") from error
         ids = tuple(getattr(self._model, f"{piece}_id")() for piece in ("pad", "unk", "bos", "eos"))
         if ids != (PAD, UNK, BOS, EOS):
             raise CheckpointError(
@@ -59,9 +57,7 @@ class Tokenizer:
         try:
             blob = path.read_bytes()
         except OSError as error:
-            raise CheckpointError(
-                f"tokenizer {path} cannot be read: {error.strerror}; check the folder"
-            ) from error
+            raise CheckpointError(f"tokenizer {path} cannot be read: {error.strerror}; check the folder") from error
         return cls(blob, f"tokenizer {path}")
 
     @property
@@ -103,17 +99,14 @@ class Tokenizer:
             thread.join()
         if refused:
             raise ConfigError(
-                f"tokenizer.sampling_alpha={alpha} is set, but this tokenizer has one segmentation only;"
-                " set it to null"
+                f"tokenizer.sampling_alpha={alpha} is set, but this tokenizer has one segmentation only; set it to null"
             ) from refused[0]
         return drawn
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of pieces; special ones vanish, unk is ⁇, bytes that are not UTF-8 are U+FFFD."""
         text = str(self._model.decode([int(i) for i in ids])).replace(MARK, " ").strip(" ")
-        return (
-            _ESCAPES.sub(lambda match: MARK if match[1] == "1" else ESCAPE, text) if ESCAPE in text else text
-        )
+        return _ESCAPES.sub(lambda match: MARK if match[1] == "1" else ESCAPE, text) if ESCAPE in text else text
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The pieces as SentencePiece spells them: `▁` begins a word, `<0x41>` is a byte."""
@@ -133,9 +126,7 @@ def check_tokenizer(cfg: TokenizerConfig) -> None:
             f"tokenizer.character_coverage={cfg.character_coverage} is not a share; set it above 0, at most 1"
         )
     if cfg.max_sentences < 1:
-        raise ConfigError(
-            f"tokenizer.max_sentences={cfg.max_sentences} leaves nothing to train on; set at least 1"
-        )
+        raise ConfigError(f"tokenizer.max_sentences={cfg.max_sentences} leaves nothing to train on; set at least 1")
     if cfg.sampling_alpha is None:
         return
     if cfg.model in ("char", "word"):
@@ -150,16 +141,12 @@ def check_tokenizer(cfg: TokenizerConfig) -> None:
         )
 
 
-def train_tokenizer(
-    sentences: Iterable[str], cfg: TokenizerConfig, seed: int, report: list[str]
-) -> Tokenizer:
+def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, report: list[str]) -> Tokenizer:
     """A model of these sentences, the same bytes for the same ones; adds a line for people to `report`."""
     check_tokenizer(cfg)
     shown, skipped = _choose(sentences, cfg.max_sentences, seed)
     if not any(sentence.strip() for sentence in shown):
-        raise DataError(
-            f"no sentence to train a tokenizer on ({skipped:,} too long); check the training split"
-        )
+        raise DataError(f"no sentence to train a tokenizer on ({skipped:,} too long); check the training split")
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -214,9 +201,7 @@ def _explain(message: str, cfg: TokenizerConfig) -> ConfigError:
             f"tokenizer.vocab_size={cfg.vocab_size} is too small for the characters of this corpus;"
             f" set it to at least {least[1]}, or lower tokenizer.character_coverage"
         )
-    return ConfigError(
-        f"SentencePiece cannot train this tokenizer: {message.strip()[:300]}; check tokenizer.*"
-    )
+    return ConfigError(f"SentencePiece cannot train this tokenizer: {message.strip()[:300]}; check tokenizer.*")
 
 
 def _escape(text: str) -> str:

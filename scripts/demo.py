@@ -97,8 +97,8 @@ def show_scores(results: dict[str, Result]) -> None:
     """A table: BLEU of both models, over all and in quarters of the source length."""
     with_attention, without = results["general"], results["none"]
     rows = [("all sentences", with_attention.bleu, without.bleu)]
-    for a, b in zip(with_attention.by_length, without.by_length, strict=True):
-        rows.append((f"{a.low} to {a.high} words", a.bleu, b.bleu))
+    for bucket, other in zip(with_attention.by_length, without.by_length, strict=True):
+        rows.append((f"{bucket.low} to {bucket.high} words", bucket.bleu, other.bleu))
     print("\n=== What attention is for: BLEU on 500 test sentences ===\n")
     print(f"{'source length':<18}{'with attention':>16}{'without':>10}{'difference':>12}")
     for name, a, b in rows:

@@ -25,9 +25,7 @@ def matrix(score: AttentionScore, name: str) -> np.ndarray:
 FORMULAS: dict[str, Formula] = {
     "dot": lambda m, s, h: float(s @ h),
     "scaled_dot": lambda m, s, h: float(s @ h) / math.sqrt(len(h)),
-    "cosine": lambda m, s, h: float(
-        np.exp(matrix(m, "log_tau")) * (s @ h) / (np.linalg.norm(s) * np.linalg.norm(h))
-    ),
+    "cosine": lambda m, s, h: float(np.exp(matrix(m, "log_tau")) * (s @ h) / (np.linalg.norm(s) * np.linalg.norm(h))),
     "general": lambda m, s, h: float(s @ matrix(m, "key_projection.weight") @ h),
     "reduced_rank": lambda m, s, h: float(
         (matrix(m, "query_projection.weight") @ s) @ (matrix(m, "key_projection.weight") @ h)
@@ -66,7 +64,10 @@ def test_score_is_its_formula(name: str, seed: int) -> None:
     found = built(query, built.keys(states))
     formula = FORMULAS[name]
     expected = [
-        [[formula(built, query[b, t].double().numpy(), states[b, i].double().numpy()) for i in range(S)] for t in range(T)]
+        [
+            [formula(built, query[b, t].double().numpy(), states[b, i].double().numpy()) for i in range(S)]
+            for t in range(T)
+        ]
         for b in range(B)
     ]
     torch.testing.assert_close(found.double(), torch.tensor(expected, dtype=torch.float64), atol=1e-5, rtol=1e-5)

@@ -100,9 +100,7 @@ def test_a_sweep_runs_every_job_under_its_own_name(calls: Calls, tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
 
 
-def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(
-    calls: Calls, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
     calls.result = DataError("no such file; check it")
     assert cli.main(["train", "-m", "seed=1,2"]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == "error: no such file; check it"
@@ -154,16 +152,12 @@ def test_mistakes_get_one_line(
     assert not calls
 
 
-def test_a_mistake_in_a_file_is_named(
-    calls: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_mistake_in_a_file_is_named(calls: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = tmp_path / "experiment"
     folder.mkdir()
     (folder / "a.yaml").write_text("# @package _global_\nsead: 3\n")
     (folder / "b.yaml").write_text("# @package _global_\ndefaults:\n  - override /attention: addtive\n")
-    assert "unknown key 'sead'; did you mean 'seed'?" in fails(
-        capsys, "train", "-cd", str(tmp_path), "experiment=a"
-    )
+    assert "unknown key 'sead'; did you mean 'seed'?" in fails(capsys, "train", "-cd", str(tmp_path), "experiment=a")
     assert "attention/addtive" in fails(capsys, "train", "-cd", str(tmp_path), "experiment=b")
 
 
@@ -223,11 +217,7 @@ def test_help_lists_groups_and_every_key(calls: Calls, capsys: pytest.CaptureFix
     shown = capsys.readouterr().out
     assert shown.startswith(f"nmt {verb}: ")
     trains = verb in ("prepare", "train")
-    keys = (
-        ["attention=general", "additive", "train.clip_norm=1.0"]
-        if trains
-        else ["model=???", "search.beam=null"]
-    )
+    keys = ["attention=general", "additive", "train.clip_norm=1.0"] if trains else ["model=???", "search.beam=null"]
     assert all(key in shown for key in keys)
 
 

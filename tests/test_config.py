@@ -25,9 +25,7 @@ GROUPS = [
     "experiment",
 ]
 PARTS = ["encoder", "decoder", "attention", "optimizer", "schedule"]
-CHOICES = [
-    f"{path.parent.name}={path.stem}" for group in GROUPS for path in sorted((CONFIGS / group).glob("*.yaml"))
-]
+CHOICES = [f"{path.parent.name}={path.stem}" for group in GROUPS for path in sorted((CONFIGS / group).glob("*.yaml"))]
 
 
 @functools.cache

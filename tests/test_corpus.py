@@ -305,8 +305,7 @@ def test_runs_at_the_same_time_give_the_same_result(tmp_path):
     data = text_data(tmp_path, make_pairs(200))
     found = []
     threads = [
-        threading.Thread(target=lambda: found.append(rows(read_corpus(data, tmp_path / "c").train)))
-        for _ in range(6)
+        threading.Thread(target=lambda: found.append(rows(read_corpus(data, tmp_path / "c").train))) for _ in range(6)
     ]
     for thread in threads:
         thread.start()
@@ -336,9 +335,7 @@ def test_a_damaged_cache_and_one_that_cannot_be_written_are_named(tmp_path):
 
 def test_a_missing_file_is_named_with_its_key(tmp_path):
     data = data_config("text", root=str(tmp_path), train=SplitConfig("no.en", "no.de", None))
-    with pytest.raises(
-        DataError, match=re.escape(f"{tmp_path / 'no.en'} does not exist, data.train.src")
-    ) as error:
+    with pytest.raises(DataError, match=re.escape(f"{tmp_path / 'no.en'} does not exist, data.train.src")) as error:
         read_corpus(data, tmp_path)
     message(error)
     with pytest.raises(DataError, match="no file matches") as glob_error:
@@ -430,9 +427,7 @@ def test_parquet_columns_that_are_missing_or_no_text_are_named(tmp_path):
 
 def test_null_is_an_empty_sentence(tmp_path):
     pq.write_table(pa.table({"src": ["a", None, "c"], "tgt": ["x", "y", None]}), tmp_path / "f.parquet")
-    (tmp_path / "f.jsonl").write_text(
-        '{"src":"a","tgt":"x"}\n{"src":null,"tgt":"y"}\n\n{"src":"c","tgt":null}\n'
-    )
+    (tmp_path / "f.jsonl").write_text('{"src":"a","tgt":"x"}\n{"src":null,"tgt":"y"}\n\n{"src":"c","tgt":null}\n')
     for data in ("parquet", "jsonl"):
         corpus = read(data, tmp_path, train=SplitConfig(None, None, f"f.{data}"))
         assert rows(corpus.train) == [("a", "x")]

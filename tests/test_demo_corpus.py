@@ -74,9 +74,7 @@ def test_no_source_sentence_twice(everything: list[corpus.Pair]) -> None:
     assert len(set(sources)) == len(sources)
 
 
-def test_lexemes_and_clause_types(
-    splits: dict[str, list[corpus.Pair]], everything: list[corpus.Pair]
-) -> None:
+def test_lexemes_and_clause_types(splits: dict[str, list[corpus.Pair]], everything: list[corpus.Pair]) -> None:
     for language in ("en", "de", "zh"):
         assert len(report.lexeme_counts(everything, language)) >= 1500
     train = report.lexeme_counts(splits["train"], "en")

@@ -89,9 +89,7 @@ def test_attention_is_drawn_for_any_tokens(tmp_path: Path, suffix: str, rows: in
 def test_the_same_picture_is_the_same_file(tmp_path: Path) -> None:
     for suffix in (".png", ".pdf"):
         for name in "ab":
-            save_figure(
-                attention_figure(weights(3, 4), list("abcd"), list("xyz")), tmp_path / (name + suffix)
-            )
+            save_figure(attention_figure(weights(3, 4), list("abcd"), list("xyz")), tmp_path / (name + suffix))
         assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
 
 
@@ -99,9 +97,7 @@ def test_heavier_is_darker_and_scales_are_the_same_in_every_picture() -> None:
     def darkest(weight: float) -> int:
         picture = pixels(attention_figure(np.full((6, 6), weight), [" "] * 6, [" "] * 6))
         height, width, _ = picture.shape
-        return int(
-            picture[height // 4 : 3 * height // 4, width // 4 : width // 2].astype(int).sum(axis=2).min()
-        )
+        return int(picture[height // 4 : 3 * height // 4, width // 4 : width // 2].astype(int).sum(axis=2).min())
 
     levels = [darkest(weight) for weight in (0.0, 0.25, 0.5, 0.75, 1.0)]
     assert levels == sorted(levels, reverse=True)
@@ -109,9 +105,7 @@ def test_heavier_is_darker_and_scales_are_the_same_in_every_picture() -> None:
 
 
 def test_all_labels_lie_inside_the_picture() -> None:
-    figure = attention_figure(
-        weights(4, 30), ["▁Donaudampfschifffahrt"] * 30, ["a", "▁Gesellschaften", "c", "d"]
-    )
+    figure = attention_figure(weights(4, 30), ["▁Donaudampfschifffahrt"] * 30, ["a", "▁Gesellschaften", "c", "d"])
     box = figure.get_tightbbox()
     width, height = figure.get_size_inches()
     assert box.x0 >= 0

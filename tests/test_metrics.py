@@ -42,9 +42,7 @@ CHINESE = [*"我们喜欢音乐你好，。？（）", "3.5", "GPU"]
 SAMPLES = 50
 
 
-def corpus(
-    seed: int, zh: bool, sentences: int = 40, systems: int = 1
-) -> tuple[list[list[str]], list[list[str]]]:
+def corpus(seed: int, zh: bool, sentences: int = 40, systems: int = 1) -> tuple[list[list[str]], list[list[str]]]:
     """Random hypotheses of `systems` systems, and two references."""
     rng = random.Random(seed)
     units, space = (CHINESE, "") if zh else (ENGLISH, " ")
@@ -74,9 +72,7 @@ def sacrebleu(folder: Path, hyps: list[list[str]], refs: list[list[str]], zh: bo
 def test_scores_equal_sacrebleus_command_line(tmp_path: Path, zh: bool, n_refs: int) -> None:
     (hyps,), refs = corpus(n_refs, zh)
     refs = refs[:n_refs]
-    output = sacrebleu(
-        tmp_path, [hyps], refs, zh, "--format=json", "--confidence", f"--confidence-n={SAMPLES}"
-    )
+    output = sacrebleu(tmp_path, [hyps], refs, zh, "--format=json", "--confidence", f"--confidence-n={SAMPLES}")
     theirs = json.loads(output)
     ours = score_corpus(hyps, refs, "zh-CN" if zh else "de", intervals=True, samples=SAMPLES)
     assert [m.name for m in ours] == [m["name"] for m in theirs] == ["BLEU", "chrF2", "TER"]
@@ -93,9 +89,7 @@ def test_scores_equal_sacrebleus_command_line(tmp_path: Path, zh: bool, n_refs: 
 @pytest.mark.parametrize("zh", [False, True])
 def test_paired_bootstrap_equals_sacrebleus_command_line(tmp_path: Path, zh: bool) -> None:
     (a, b), refs = corpus(7, zh, systems=2)
-    output = sacrebleu(
-        tmp_path, [a, b], refs[:1], zh, "--format=latex", "--paired-bs", f"--paired-bs-n={SAMPLES}"
-    )
+    output = sacrebleu(tmp_path, [a, b], refs[:1], zh, "--format=latex", "--paired-bs", f"--paired-bs-n={SAMPLES}")
     first, second = re.findall(r"[12]\.txt & (.*)\\\\", output)  # one line per system, one cell per metric
     ours = paired_bootstrap(a, b, refs[:1], "zh" if zh else None, samples=SAMPLES)
     for mine, cell_a, cell_b in zip(ours, first.split("&"), second.split("&"), strict=True):
@@ -165,9 +159,7 @@ def test_unequal_counts_are_refused_with_both_counts() -> None:
 
 
 @pytest.mark.parametrize(("lang", "name", "extra"), [("ja", "ja-mecab", "ja"), ("kor", "ko-mecab", "ko")])
-def test_a_missing_tokeniser_names_the_extra(
-    monkeypatch: pytest.MonkeyPatch, lang: str, name: str, extra: str
-) -> None:
+def test_a_missing_tokeniser_names_the_extra(monkeypatch: pytest.MonkeyPatch, lang: str, name: str, extra: str) -> None:
     module = f"sacrebleu.tokenizers.tokenizer_{name.replace('-', '_')}"
     monkeypatch.setattr(__import__(module, fromlist=["x"]), "MeCab", None, raising=False)
     monkeypatch.setattr(__import__(module, fromlist=["x"]), "mecab_ko", None, raising=False)

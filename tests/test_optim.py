@@ -1,6 +1,7 @@
 """Schedules against their formulae, and what they refuse."""
 
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -28,7 +29,7 @@ def test_linear_holds_then_falls_to_its_end() -> None:
     schedule = Linear(1000, 0, hold=0.5, end=0.1)
     shares = [schedule(update, []) for update in range(1, 1001)]
     assert shares[:500] == [1.0] * 500
-    steps = [a - b for a, b in zip(shares[500:], shares[501:], strict=False)]
+    steps = [a - b for a, b in pairwise(shares[500:])]
     assert max(steps) - min(steps) < 1e-9
     assert math.isclose(shares[-1], 0.1)
 

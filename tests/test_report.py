@@ -28,15 +28,11 @@ class Terminal(io.StringIO):
         return True
 
 
-def run(
-    folder: Path, start: int, end: int, stream: io.StringIO, log_every: int = 5, validate_every: int = 10
-) -> None:
+def run(folder: Path, start: int, end: int, stream: io.StringIO, log_every: int = 5, validate_every: int = 10) -> None:
     """A training run from update `start` to `end` as the trainer would report it."""
     reporter = Reporter(folder, 100, start, log_every, stream)
     for update in range(start + 1, end + 1):
-        reporter.update(
-            update, update // 20, torch.tensor(5.0 / update), 100 + update, 1e-3, torch.tensor(0.5)
-        )
+        reporter.update(update, update // 20, torch.tensor(5.0 / update), 100 + update, 1e-3, torch.tensor(0.5))
         if update % validate_every == 0:
             reporter.validation(update, update // 20, {"loss": 2.0, "bleu": float(update)}, best=True)
             reporter.examples(update, [("a | b", "<i>c</i>", f"translation {update}")])
@@ -50,9 +46,7 @@ def entries(folder: Path) -> list[dict[str, Any]]:
 
 
 def events(folder: Path) -> EventAccumulator:
-    accumulator = EventAccumulator(
-        str(folder / TENSORBOARD_FOLDER), size_guidance={"images": 0, "tensors": 0}
-    )
+    accumulator = EventAccumulator(str(folder / TENSORBOARD_FOLDER), size_guidance={"images": 0, "tensors": 0})
     accumulator.Reload()
     return accumulator
 
@@ -212,12 +206,8 @@ def test_cutting_keeps_whole_lines_up_to_the_update(tmp_path: Path, update: int)
     metrics = tmp_path / METRICS_FILE
     keep_until(metrics, update)
     assert not metrics.exists()
-    lines = [
-        json.dumps({"kind": "train", "update": n, "text": "a\u2028b"}, ensure_ascii=False) for n in range(8)
-    ]
-    metrics.write_text(
-        "\n".join([*lines[:4], "damaged", "[1]", "null", '{"update": "x"}', *lines[4:], lines[0][:-5]])
-    )
+    lines = [json.dumps({"kind": "train", "update": n, "text": "a\u2028b"}, ensure_ascii=False) for n in range(8)]
+    metrics.write_text("\n".join([*lines[:4], "damaged", "[1]", "null", '{"update": "x"}', *lines[4:], lines[0][:-5]]))
     keep_until(metrics, update)
     assert metrics.read_text().split("\n")[:-1] == lines[: update + 1]
     assert list(tmp_path.iterdir()) == [metrics]

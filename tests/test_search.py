@@ -270,8 +270,7 @@ def test_no_ngram_is_repeated(ngram: int, sample: bool) -> None:
 
     def repeats(found: list[list[Hypothesis]]) -> bool:
         grams = [
-            [tuple(h.tokens[i : i + ngram]) for i in range(len(h.tokens) - ngram + 1)]
-            for h in itertools.chain(*found)
+            [tuple(h.tokens[i : i + ngram]) for i in range(len(h.tokens) - ngram + 1)] for h in itertools.chain(*found)
         ]
         return any(len(set(each)) < len(each) for each in grams)
 
@@ -412,9 +411,7 @@ def test_coverage_of_a_model_without_attention_is_refused() -> None:
         run(NoAttention(0, 6), *sentences(0, 6, [2]), replace(CFG, coverage_penalty=0.2))
 
 
-@pytest.mark.parametrize(
-    ("name", "changed"), [("beam", {}), ("greedy", {"beam": 1}), ("sample", {"sample": True})]
-)
+@pytest.mark.parametrize(("name", "changed"), [("beam", {}), ("greedy", {"beam": 1}), ("sample", {"sample": True})])
 def test_configs_are_complete_and_differ_in_what_they_are_for(name: str, changed: dict[str, object]) -> None:
     folder = Path(__file__).parents[1] / "configs"
     with initialize_config_dir(str(folder), version_base="1.3"):

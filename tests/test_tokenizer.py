@@ -37,11 +37,7 @@ def tokenizer(request):
 
 
 @pytest.mark.parametrize("name", MODELS)
-@given(
-    text=st.one_of(
-        st.text(st.characters()), st.text(f"ab </s>un<kpd0x41{MARK}{ESCAPE}01\u2585\x00\x05\u2047 ")
-    )
-)
+@given(text=st.one_of(st.text(st.characters()), st.text(f"ab </s>un<kpd0x41{MARK}{ESCAPE}01\u2585\x00\x05\u2047 ")))
 @example(text="</s>")
 @example(text=f"{MARK}{ESCAPE}1{ESCAPE}{MARK}0{ESCAPE}{ESCAPE}")
 @example(text="a <unk> <0x41><s></s><pad> \u2581 \u2585 \u2047")

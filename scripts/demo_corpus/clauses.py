@@ -105,9 +105,7 @@ class Clauses(NounPhrases):
             clause = self.with_adverb(clause)
         light = not last_heavy(clause.direct)
         if light and clause.verb.frame == "intr" and self.chance(0.1 + 0.2 * rich):
-            companion = Adjunct(
-                self.new(), self.one_of(("with", "for")), self.noun_phrase("person", plain=True)
-            )
+            companion = Adjunct(self.new(), self.one_of(("with", "for")), self.noun_phrase("person", plain=True))
             clause = replace(clause, companion=companion)
         if light and clause.verb.frame not in ("move", "ditr") and self.chance(0.08 + 0.25 * rich):
             clause = replace(clause, place=self.location())
@@ -145,16 +143,10 @@ class Clauses(NounPhrases):
         agent = Adjunct(self.new(), "by", self.noun_phrase("person", plain=True))
         subject = self.noun_phrase(*clause.verb.kinds)
         clause = replace(clause, passive=True, subject=subject, companion=agent)
-        return (
-            replace(clause, times=self.times(clause.tense))
-            if self.chance(0.3) and not clause.modal
-            else clause
-        )
+        return replace(clause, times=self.times(clause.tense)) if self.chance(0.3) and not clause.modal else clause
 
     def be(self, tense: str) -> Clause:
-        return Clause(
-            self.new(), BE, tense if tense in ("present", "past") else self.one_of(("present", "past"))
-        )
+        return Clause(self.new(), BE, tense if tense in ("present", "past") else self.one_of(("present", "past")))
 
     def adjective(self, frame: str, tense: str) -> Clause:
         """The dog is (very) old."""
@@ -185,9 +177,7 @@ class Clauses(NounPhrases):
     def comparison(self, frame: str, tense: str) -> Clause:
         """The dog is older than (as old as) the cat."""
         self.mark(frame)
-        kind = self.one_of(
-            ("person", "animal", "thing", "vehicle", "furniture", "clothes", "place", "abstract")
-        )
+        kind = self.one_of(("person", "animal", "thing", "vehicle", "furniture", "clothes", "place", "abstract"))
         pool = [a for a in ADJECTIVE_POOLS[ADJECTIVE_CODES[kind]] if not a.relational]
         subject = self.noun_phrase(kind, definite=True)
         standard = self.noun_phrase(kind, definite=True)
@@ -202,19 +192,13 @@ class Clauses(NounPhrases):
         np = self.noun_phrase(*kinds, plain=True)
         if np.det in ("the", "this", "my", "your", "his", "her", "our", "their", "name", "all"):
             np = replace(np, det="some" if np.plural else "a", owner=None)
-        clause = Clause(
-            self.new(), THERE, tense if tense in ("present", "past") else self.one_of(("present", "past"))
-        )
+        clause = Clause(self.new(), THERE, tense if tense in ("present", "past") else self.one_of(("present", "past")))
         return replace(clause, direct=np, place=self.location())
 
     def possession(self, frame: str, tense: str) -> Clause:
         self.mark("possession")
-        clause = Clause(
-            self.new(), HAVE, tense if tense in ("present", "past") else self.one_of(("present", "past"))
-        )
-        direct = self.object(
-            "animal", "animal", "thing", "vehicle", "furniture", "text", "clothes", "abstract"
-        )
+        clause = Clause(self.new(), HAVE, tense if tense in ("present", "past") else self.one_of(("present", "past")))
+        direct = self.object("animal", "animal", "thing", "vehicle", "furniture", "text", "clothes", "abstract")
         clause = replace(clause, subject=self.person(), direct=direct)
         return self.negated(clause) if self.chance(0.15) else clause
 

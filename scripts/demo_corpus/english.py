@@ -134,9 +134,7 @@ def verbs(c: Clause, person: str, inverted: bool) -> tuple[Tokens, Tokens]:
         if asks == "allowed to":
             tokens += say("allowed to", node)
         form = "base" if asks == "allowed to" else asks
-    verb = {"base": c.verb.base, "participle": c.verb.participle, "ing": present_participle(c.verb.base)}[
-        form
-    ]
+    verb = {"base": c.verb.base, "participle": c.verb.participle, "ing": present_participle(c.verb.base)}[form]
     tokens += say(f"{verb} {c.verb.particle}", c.verb_id)
     if chain[0][0] == "want to":
         return [], tokens
@@ -238,9 +236,7 @@ def predicate(p: Predicate) -> Tokens:
     assert p.standard
     if p.kind == "comparative":
         return modifier(p.modifier, True) + say("than", p.count_id) + nominal(p.standard, "object")
-    return (
-        say("as", p.count_id) + modifier(p.modifier) + say("as", p.count_id) + nominal(p.standard, "object")
-    )
+    return say("as", p.count_id) + modifier(p.modifier) + say("as", p.count_id) + nominal(p.standard, "object")
 
 
 def complement(c: Complement) -> Tokens:

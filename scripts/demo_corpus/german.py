@@ -135,9 +135,7 @@ def verbs(c: Clause, person: str) -> tuple[Tokens, Tokens]:
         finite = auxiliary("sein" if c.passive else verb.auxiliary, was, person)
         return say(finite, node), say(f"{verb.participle_de}{' worden' if c.passive else ''}", node)
     if c.passive:
-        return say(forms.past("wurde", person) if was else forms.WERDEN[person], node), say(
-            verb.participle_de, node
-        )
+        return say(forms.past("wurde", person) if was else forms.WERDEN[person], node), say(verb.participle_de, node)
     finite = forms.past(verb.past_de, person) if was else forms.present(verb, person)
     return say(finite, node), say(verb.prefix, node)
 
@@ -234,11 +232,7 @@ def predicate(p: Predicate, standard: Nominal | None) -> Tokens:
         return word
     assert standard
     if p.kind == "comparative":
-        return (
-            say(p.modifier.lex.de_comparative, p.modifier.id)
-            + say("als", p.count_id)
-            + nominal(standard, "nom")
-        )
+        return say(p.modifier.lex.de_comparative, p.modifier.id) + say("als", p.count_id) + nominal(standard, "nom")
     return say("so", p.count_id) + word + say("wie", p.count_id) + nominal(standard, "nom")
 
 

@@ -149,9 +149,7 @@ class NounPhrases(Chooser):
     def location(self) -> Adjunct:
         """in a place, city or country, on open ground."""
         if self.chance(0.25):
-            return Adjunct(
-                self.new(), "in", Named(self.new(), self.phrase(self.one_of(("city", "city", "country"))))
-            )
+            return Adjunct(self.new(), "in", Named(self.new(), self.phrase(self.one_of(("city", "city", "country")))))
         where = self.noun_phrase("place", definite=True, plain=True)
         return Adjunct(self.new(), "on" if where.noun.en in OPEN_PLACES else "in", where)
 
@@ -189,6 +187,4 @@ class NounPhrases(Chooser):
 
     def clock(self) -> Clock:
         self.mark("clock_time")
-        return Clock(
-            self.new(), 1 + self.below(12), self.one_of((0, 0, 30, 30, 15, 45, 5, 10, 20, 40, 50, 55))
-        )
+        return Clock(self.new(), 1 + self.below(12), self.one_of((0, 0, 30, 30, 15, 45, 5, 10, 20, 40, 50, 55)))

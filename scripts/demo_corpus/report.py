@@ -43,9 +43,7 @@ def masked(line: str) -> tuple[str, ...]:
         name = token.removesuffix("'s")
         if name in NAMES:
             token = "<name>" + token[len(name) :]
-        elif is_number(token) or (
-            token == "and" and kept and kept[-1] == "<number>" and next_is_number(line, index)
-        ):
+        elif is_number(token) or (token == "and" and kept and kept[-1] == "<number>" and next_is_number(line, index)):
             token = "<number>"
         if token != "<number>" or not kept or kept[-1] != token:
             kept.append(token if token.startswith("<") else token.lower())

@@ -56,14 +56,7 @@ class Sentences(Clauses):
             return clause
         if isinstance(clause.subject, NounPhrase) and self.chance(0.12 + 0.12 * self.rich):
             clause = replace(clause, subject=self.with_relative(clause.subject))
-        ended = (
-            clause.indirect
-            or clause.place
-            or clause.companion
-            or clause.target
-            or clause.times
-            or clause.adverb
-        )
+        ended = clause.indirect or clause.place or clause.companion or clause.target or clause.times or clause.adverb
         if isinstance(clause.direct, NounPhrase) and not ended and self.chance(0.25 + 0.2 * self.rich):
             clause = replace(clause, direct=self.with_relative(clause.direct))
         return clause
@@ -86,12 +79,7 @@ class Sentences(Clauses):
         if np.owner or np.place or np.det in QUANTIFIERS:
             return np
         kind = np.noun.kind
-        pool = [
-            v
-            for frame in ("acc", "dat", "prep")
-            for v in VERB_POOLS[frame]
-            if kind in v.kinds and "…" not in v.zh
-        ]
+        pool = [v for frame in ("acc", "dat", "prep") for v in VERB_POOLS[frame] if kind in v.kinds and "…" not in v.zh]
         if kind == "person" and self.chance(0.6):
             relative = self.subject_relative()
             self.mark("relative_subject")
@@ -134,9 +122,7 @@ class Sentences(Clauses):
     def wh_question(self) -> Clause:
         word = self.one_of(("where", "when", "why", "how"))
         self.mark(f"{word}_question")
-        frames = {
-            name: w for name, w in SIMPLE_FRAMES.items() if word != "where" or name not in ("move", "ditr")
-        }
+        frames = {name: w for name, w in SIMPLE_FRAMES.items() if word != "where" or name not in ("move", "ditr")}
         clause = replace(self.asked(frames), mood="question", question=word, question_id=self.new())
         if word == "when":
             clause = replace(clause, times=())
@@ -172,9 +158,7 @@ class Sentences(Clauses):
     def imperative(self) -> Clause:
         frame = self.weighted({"acc": 0.6, "dat": 0.1, "prep": 0.1, "ditr": 0.12, "move": 0.08})
         verb = self.lexeme([v for v in VERB_POOLS[frame] if not v.state])
-        clause = self.with_objects(
-            Clause(self.new(), verb, "present", mood="imperative", question_id=self.new())
-        )
+        clause = self.with_objects(Clause(self.new(), verb, "present", mood="imperative", question_id=self.new()))
         if isinstance(clause.direct, Pronoun):
             clause = replace(clause, direct=self.noun_phrase("person"))
         definite = isinstance(clause.direct, NounPhrase) and clause.direct.det in (
@@ -203,17 +187,13 @@ class Sentences(Clauses):
         return replace(self.reporting("that"), complement=Complement(self.new(), "that", self.full_clause()))
 
     def whether_clause(self) -> Clause:
-        return replace(
-            self.reporting("whether"), complement=Complement(self.new(), "whether", self.full_clause())
-        )
+        return replace(self.reporting("whether"), complement=Complement(self.new(), "whether", self.full_clause()))
 
     def indirect_question(self) -> Clause:
         asked = self.wh_question()
         embedded = replace(asked, mood="statement", question="")
         inner = replace(embedded, question=asked.question, mood="embedded")
-        return replace(
-            self.reporting("whether"), complement=Complement(asked.question_id, asked.question, inner)
-        )
+        return replace(self.reporting("whether"), complement=Complement(asked.question_id, asked.question, inner))
 
     def infinitive(self) -> Clause:
         """A clause without subject and tense."""
@@ -233,9 +213,7 @@ class Sentences(Clauses):
         return replace(clause, complement=Complement(self.new(), "infinitive", self.infinitive()))
 
     def purpose_clause(self) -> Clause:
-        clause = self.action(
-            self.weighted(SIMPLE_FRAMES), self.one_of(("past", "present", "future", "perfect"))
-        )
+        clause = self.action(self.weighted(SIMPLE_FRAMES), self.one_of(("past", "present", "future", "perfect")))
         return replace(clause, complement=Complement(self.new(), "purpose", self.infinitive()))
 
     def complex(self) -> Complex:
@@ -271,7 +249,5 @@ class Sentences(Clauses):
         if self.length == "long" and self.chance(0.4):
             parts.append(self.complex())
         else:
-            parts += [
-                self.full_clause() for _ in range(2 if self.length == "long" and self.chance(0.4) else 1)
-            ]
+            parts += [self.full_clause() for _ in range(2 if self.length == "long" and self.chance(0.4) else 1)]
         return Joined(self.new(), self.one_of(("and", "and", "but", "or")), tuple(parts))

@@ -170,9 +170,7 @@ def person_of(subject: Nominal | None) -> str:
     """Agreement: "i" (first person singular), "one" (third singular), "many" (all else, polite "you" too)."""
     match subject:
         case Pronoun(word=word):
-            return {"I": "i", "he": "one", "she": "one", "who": "one", "what": "one", "it": "one"}.get(
-                word, "many"
-            )
+            return {"I": "i", "he": "one", "she": "one", "who": "one", "what": "one", "it": "one"}.get(word, "many")
         case NounPhrase(plural=plural):
             return "many" if plural else "one"
         case Group():
