@@ -5,13 +5,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import perf_counter
 from typing import Any
 
-from nmt.alignment import source_length
+from tqdm import tqdm
+
+from nmt.alignment import source_length, spaceless
 from nmt.checkpoint import write_atomically
 from nmt.config import DataConfig
-from nmt.corpus import read_corpus
+from nmt.corpus import clean, read_corpus
 from nmt.errors import CheckpointError, ConfigError, DataError
 from nmt.files import read_lines
 from nmt.metrics import bleu_by_length, bleu_tokenizer, paired_bootstrap, score_corpus, table
@@ -20,114 +23,164 @@ from nmt.testsets import named_test_set
 from nmt.translate import open_model
 from nmt.translator import Translator
 
+CHUNK = 1024  # sentences translated between two looks of the progress bar
+
 
 @dataclass(frozen=True)
-class TestSet:
+class Benchmark:
     """Sentences and their reference translations, one list per reference."""
 
     name: str
     sources: list[str]
     references: list[list[str]]
-    src_lang: str | None
     tgt_lang: str | None
 
 
 def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     """Translates the test set, prints a table, and writes hypotheses and scores."""
     translator = open_model(config, typed)
+    other = None if config["compare_with"] is None else open_model(config, typed, "compare_with")
     data = overlay(translator.config, typed, ["data"])["data"]
-    test = read_test_set(config, data)
-    bleu_tokenizer(test.tgt_lang)  # a missing package is said before the work
-    folder = Path(config["output"] or Path(config["model"]) / "evaluations" / test.name).expanduser()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CheckpointError(f"cannot write {folder} ({error.strerror}); choose another output=") from None
-    hypotheses, seconds = translate_all(translator, test.sources)
-    scores = score_corpus(hypotheses, test.references, test.tgt_lang, config["intervals"])
-    lengths = [source_length(sentence) for sentence in test.sources]
-    buckets = bleu_by_length(lengths, hypotheses, test.references, test.tgt_lang)
-    print(f"{test.name}: {len(hypotheses):,} sentences, {len(hypotheses) / seconds:,.0f} a second\n")
-    print(table(scores), table(buckets), sep="\n\n")
+    benchmark = read_benchmark(config, data)
+    bleu_tokenizer(benchmark.tgt_lang)  # a missing package is said before the work
+    folder = Path(config["output"] or Path(config["model"]) / "evaluations" / benchmark.name).expanduser()
+    check_writable(folder)
+    start = perf_counter()
+    hypotheses = translate_all(translator, benchmark.sources)
+    seconds = perf_counter() - start
+    second = None if other is None else translate_all(other, benchmark.sources)
     result: dict[str, Any] = {
         "model": str(config["model"]),
-        "test_set": test.name,
+        "test_set": benchmark.name,
         "sentences": len(hypotheses),
         "seconds": seconds,
         "search": asdict(translator.settings),
-        "scores": [asdict(score) for score in scores],
-        "bleu_by_source_length": [asdict(bucket) for bucket in buckets],
     }
-    write_lines(folder / "hypotheses.txt", hypotheses)
-    if config["compare_with"] is not None:
-        other, _ = translate_all(open_model(config, typed, "compare_with"), test.sources)
-        compared = paired_bootstrap(hypotheses, other, test.references, test.tgt_lang)
-        print(f"\nfirst: {config['model']}    second: {config['compare_with']}    (paired bootstrap)\n")
-        print(table(compared))
-        result["comparison"] = {"with": str(config["compare_with"]), "scores": [asdict(row) for row in compared]}
-        write_lines(folder / "hypotheses.second.txt", other)
-    write_lines(folder / "sources.txt", test.sources)
-    for number, reference in enumerate(test.references):
-        write_lines(folder / f"reference{number or ''}.txt", reference)
-    write_atomically(folder / "scores.json", json.dumps(result, indent=1, ensure_ascii=False).encode())
+    print(f"{benchmark.name}: {len(hypotheses):,} sentences, {len(hypotheses) / seconds:,.0f} a second\n")
+    result |= scores(benchmark, hypotheses, config["intervals"])
+    if second is not None:
+        result["comparison"] = comparison(benchmark, hypotheses, second, config)
+    write(folder, benchmark, hypotheses, second, result)
     print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
     return 0
 
 
-def translate_all(translator: Translator, sources: Sequence[str]) -> tuple[list[str], float]:
-    """Best translations and the seconds they took."""
-    start = perf_counter()
-    texts = [translation.text for translation in translator.translate(sources)]
-    return texts, perf_counter() - start
+def scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> dict[str, Any]:
+    """Prints the scores, over all and by source length; the same as data."""
+    metrics = score_corpus(hypotheses, benchmark.references, benchmark.tgt_lang, intervals)
+    lengths = [source_length(sentence) for sentence in benchmark.sources]
+    buckets = bleu_by_length(lengths, hypotheses, benchmark.references, benchmark.tgt_lang)
+    print(table(metrics), table(buckets), sep="\n\n")
+    return {
+        "scores": [asdict(metric) for metric in metrics],
+        "bleu_by_source_length": [asdict(bucket) for bucket in buckets],
+    }
 
 
-def read_test_set(config: Mapping[str, Any], data: Mapping[str, Any]) -> TestSet:
+def comparison(
+    benchmark: Benchmark, hypotheses: list[str], second: list[str], config: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Prints how the second model compares with the first; the same as data."""
+    compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.tgt_lang)
+    print(f"\nfirst: {config['model']}    second: {config['compare_with']}    (paired bootstrap)\n")
+    print(table(compared))
+    return {"with": str(config["compare_with"]), "scores": [asdict(row) for row in compared]}
+
+
+def translate_all(translator: Translator, sources: Sequence[str]) -> list[str]:
+    """Best translations; a terminal sees how far they are."""
+    bar = tqdm(total=len(sources), unit=" sentences", leave=False, disable=None, dynamic_ncols=True)
+    texts = []
+    with bar:
+        for translation in translator.stream(sources, CHUNK):
+            texts.append(translation.text)
+            bar.update()
+    return texts
+
+
+def read_benchmark(config: Mapping[str, Any], data: Mapping[str, Any]) -> Benchmark:
     """What is evaluated on: files, a set that sacreBLEU knows by name, or a split of the model's own corpus."""
-    given = [key for key in ("src", "test_set") if config[key] is not None]
-    if len(given) > 1:
+    if config["src"] is not None and config["test_set"] is not None:
         raise ConfigError("src and test_set are both given; evaluate on one of them")
     if (config["src"] is None) != (config["ref"] is None):
         missing = "ref" if config["ref"] is None else "src"
         raise ConfigError(f"{missing} is not given; evaluating on files needs both, src=FILE ref=FILE")
     if config["src"] is not None:
-        return from_files(str(config["src"]), config["ref"], data)
-    if config["test_set"] is not None:
+        benchmark = from_files(config["src"], config["ref"], data["tgt_lang"])
+    elif config["test_set"] is not None:
+        if data["src_lang"] is None or data["tgt_lang"] is None:
+            raise ConfigError(
+                f"the model's corpus does not say its languages, test_set={config['test_set']}; "
+                "type them, for example data.src_lang=en data.tgt_lang=de"
+            )
         sources, references = named_test_set(config["test_set"], data["src_lang"], data["tgt_lang"])
-        return TestSet(config["test_set"], sources, references, data["src_lang"], data["tgt_lang"])
-    if config["split"] not in ("test", "dev", "train"):
-        raise ConfigError(f"split={config['split']} is not possible; choose test, dev or train")
-    corpus = read_corpus(read_section(DataConfig, data, "data"), Path(config["cache_dir"]).expanduser())
-    split = getattr(corpus, config["split"])
-    if not len(split):
-        raise DataError(f"the corpus has no {config['split']} split; give src=FILE ref=FILE")
-    return TestSet(config["split"], list(split["src"]), [list(split["tgt"])], data["src_lang"], data["tgt_lang"])
+        benchmark = Benchmark(config["test_set"], sources, references, data["tgt_lang"])
+    else:
+        benchmark = from_corpus(config["split"], data, Path(config["cache_dir"]).expanduser())
+    text = "".join("".join(reference) for reference in benchmark.references)
+    if benchmark.tgt_lang is None and 2 * sum(map(spaceless, text)) > len(text):
+        raise ConfigError(
+            "the references are in a script without spaces, and data.tgt_lang=null does not say how BLEU "
+            "counts its words; type data.tgt_lang=zh, for example"
+        )
+    return benchmark
 
 
-def from_files(src: str, ref: str | list[str], data: Mapping[str, Any]) -> TestSet:
+def from_corpus(split: str, data: Mapping[str, Any], cache_dir: Path) -> Benchmark:
+    """A split of a corpus."""
+    table = getattr(read_corpus(read_section(DataConfig, data, "data"), cache_dir), split)
+    if not len(table):
+        raise DataError(f"the corpus has no pairs in its {split} split, split={split}; give src=FILE ref=FILE")
+    return Benchmark(split, list(table["src"]), [list(table["tgt"])], data["tgt_lang"])
+
+
+def from_files(src: str, ref: str | list[str], tgt_lang: str | None) -> Benchmark:
     """A test set in text files; every reference has as many lines as the source."""
     sources = read_file(src, "src")
-    references = []
-    for name in [ref] if isinstance(ref, str) else ref:
-        lines = read_file(name, "ref")
+    names = [ref] if isinstance(ref, str) else ref
+    if not names:
+        raise ConfigError("ref is an empty list; name a file with reference translations")
+    references = [read_file(name, "ref") for name in names]
+    for name, lines in zip(names, references, strict=True):
         if len(lines) != len(sources):
             raise DataError(
                 f"{src} has {len(sources):,} lines, {name} has {len(lines):,}; line N of one must translate line N "
                 "of the other"
             )
-        references.append(lines)
     if not sources:
         raise DataError(f"{src} is empty, src={src}; give a file with sentences")
-    return TestSet(Path(src).stem, sources, references, data["src_lang"], data["tgt_lang"])
+    return Benchmark(Path(src).name, sources, references, tgt_lang)
 
 
 def read_file(name: str, key: str) -> list[str]:
-    """All lines of a text file."""
+    """All lines of a text file; what other programs take for a line break inside of one is a space."""
     path = Path(name).expanduser()
-    if not path.is_file():
+    if not path.exists():
         raise DataError(f"no file {name}, {key}={name}; check the path")
-    return list(read_lines(path))
+    return [clean(line, nfc=False) for line in read_lines(path)]
 
 
-def write_lines(path: Path, lines: Sequence[str]) -> None:
-    """One line each, LF."""
-    write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
+def check_writable(folder: Path) -> None:
+    """Makes the folder, and finds out before the work whether files can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CheckpointError(f"cannot write {folder} ({error.strerror}); choose another output=") from None
+
+
+def write(
+    folder: Path, benchmark: Benchmark, hypotheses: list[str], second: list[str] | None, result: Mapping[str, Any]
+) -> None:
+    """The files of an evaluation in place of those of an earlier one; scores.json last."""
+    texts = {"sources.txt": benchmark.sources, "hypotheses.txt": hypotheses}
+    if second is not None:
+        texts["hypotheses.second.txt"] = second
+    for number, reference in enumerate(benchmark.references, 1):
+        texts["reference.txt" if number == 1 else f"reference.{number}.txt"] = reference
+    for stale in ["scores.json", "hypotheses.second.txt", *(path.name for path in folder.glob("reference.*.txt"))]:
+        (folder / stale).unlink(missing_ok=True)
+    for name, lines in texts.items():
+        write_atomically(folder / name, "".join(f"{line}\n" for line in lines).encode())
+    write_atomically(folder / "scores.json", json.dumps(result, indent=1, ensure_ascii=False).encode())

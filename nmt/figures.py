@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 DPI = 120
 CELL = 0.26  # inches, of a long sentence
 LARGEST_CELL = 0.5
+LARGEST = 60.0  # inches, of a side of the grid: cells of longer sentences are smaller than CELL
 GRID = 3.0  # inches, of the grid that short sentences fill as far as their cells may grow
 
 # colours of Okabe and Ito, told apart by the colour-blind; markers and dashes tell them apart in grey
@@ -45,9 +46,7 @@ SHADES = ((" ", 0.0), ("░", 0.05), ("▒", 0.2), ("▓", 0.4), ("█", 0.7))
 LEGEND = "░ ≥ 0.05  ▒ ≥ 0.2  ▓ ≥ 0.4  █ ≥ 0.7"
 
 
-def attention_figure(
-    weights: NDArray[np.floating], src_tokens: Sequence[str], tgt_tokens: Sequence[str]
-) -> Figure:
+def attention_figure(weights: NDArray[np.floating], src_tokens: Sequence[str], tgt_tokens: Sequence[str]) -> Figure:
     """A heat map of the weights [target, source]: source above, target at the left, the darker the more.
 
     The scale is always 0 to 1, so that pictures can be compared.
@@ -57,7 +56,7 @@ def attention_figure(
 
     T, S = weights.shape
     assert (len(tgt_tokens), len(src_tokens)) == (T, S)
-    cell = min(max(CELL, GRID / max(T, S, 1)), LARGEST_CELL)
+    cell = min(max(CELL, GRID / max(T, S, 1)), LARGEST_CELL, LARGEST / max(T, S, 1))
     width, height = max(S, 1) * cell, max(T, 1) * cell
     figure = Figure(figsize=(width, height), dpi=DPI)
     canvas = FigureCanvasAgg(figure)
@@ -111,17 +110,13 @@ def save_figure(figure: Figure, path: Path) -> None:
         ".pdf": {"CreationDate": None},
     }  # no dates: same picture, same file
     if path.suffix.lower() not in kinds:
-        raise ConfigError(
-            f"unknown kind of picture '{path.suffix}', {path}; end the name in .png, .svg or .pdf"
-        )
+        raise ConfigError(f"unknown kind of picture '{path.suffix}', {path}; end the name in .png, .svg or .pdf")
     drawn = io.BytesIO()
     figure.savefig(drawn, format=path.suffix.lower()[1:], metadata=kinds[path.suffix.lower()])
     try:
         path.write_bytes(drawn.getvalue())
     except OSError as error:
-        raise DataError(
-            f"cannot write the picture ({error.strerror}), {path}; choose another folder"
-        ) from error
+        raise DataError(f"cannot write the picture ({error.strerror}), {path}; choose another folder") from error
 
 
 def pixels(figure: Figure) -> NDArray[np.uint8]:
@@ -158,9 +153,7 @@ def attention_text(
             column = [row - depth + len(above[i]) for i in part]
             cells = [above[i][c] if c >= 0 else "" for i, c in zip(part, column, strict=True)]
             lines.append(" " * (margin + 1) + "".join(_pad(cell, 2) for cell in cells))
-        lines += [
-            label + " " + "".join(_shade(weights[j, i]) * 2 for i in part) for j, label in enumerate(labels)
-        ]
+        lines += [label + " " + "".join(_shade(weights[j, i]) * 2 for i in part) for j, label in enumerate(labels)]
     lines.append(LEGEND if len(LEGEND) <= columns else "")
     width = max(display_width(line) for line in lines)
     return "\n".join(_pad(line, width) for line in lines)
@@ -216,9 +209,7 @@ def _shown(token: str) -> str:
 
 
 def _label_tokens(axes: Axes, src_tokens: Sequence[str], tgt_tokens: Sequence[str]) -> None:
-    src, tgt = (
-        [drawable(_fit(_shown(token), 30)) for token in tokens] for tokens in (src_tokens, tgt_tokens)
-    )
+    src, tgt = ([drawable(_fit(_shown(token), 30)) for token in tokens] for tokens in (src_tokens, tgt_tokens))
     axes.xaxis.tick_top()
     if all(display_width(label) <= 2 for label in src):
         axes.set_xticks(np.arange(len(src)) + 0.5, src)

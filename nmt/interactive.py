@@ -2,16 +2,16 @@
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from nmt.alignment import word_attention
 from nmt.config import SearchConfig
-from nmt.errors import ConfigError, NmtError, nearest
+from nmt.errors import ConfigError, DataError, NmtError, nearest
 from nmt.search import check_search
 from nmt.translate import open_model
 from nmt.translator import Translation, Translator, with_n_best
@@ -20,7 +20,7 @@ HELP = """\
 Type a sentence to translate it, or:
   :attention          the last translation's attention, as a shaded grid of words
   :save FILE          the same as a picture (.png, .svg or .pdf)
-  :nbest N            show the N best translations (1 = only the best)
+  :nbest N            show the N best translations (1 = only the best; without N, as many as the beam is wide)
   :beam N             search with a beam of N (1 = greedy)
   :help               this list
   :quit               leave (so does Ctrl-D)"""
@@ -39,7 +39,7 @@ class Session:
         line = line.strip()
         if not line:
             return ""
-        return self.command(line[1:]) if line.startswith(":") else self.translate(line)
+        return self.command(line[1:]) if line.startswith(":") and line[1:2].isalpha() else self.translate(line)
 
     def translate(self, sentence: str) -> str:
         """The translations and the time they took."""
@@ -55,34 +55,42 @@ class Session:
         """A word after a colon."""
         word, _, rest = line.partition(" ")
         rest = rest.strip()
-        commands = {
-            "attention": lambda: self.attention(),
+        commands: dict[str, Callable[[], str]] = {
+            "attention": self.attention,
             "save": lambda: self.save(rest),
-            "nbest": lambda: self.change(with_n_best(self.settings, number(rest, ":nbest 3"))),
+            "nbest": lambda: self.n_best(number(rest, ":nbest 3") if rest else self.settings.beam),
             "beam": lambda: self.beam(number(rest, ":beam 8")),
             "help": lambda: HELP,
         }
         if word not in commands:
-            raise ConfigError(f"unknown command ':{word}'; {nearest(word, [*commands, 'quit'])} :help lists them")
+            known = [f":{name}" for name in [*commands, "quit"]]
+            raise ConfigError(f"unknown command ':{word}'; {nearest(f':{word}', known)}")
         return commands[word]()
+
+    def n_best(self, count: int) -> str:
+        """As many translations of each sentence; the beam grows with them."""
+        return self.change(with_n_best(self.settings, count))
 
     def beam(self, beam: int) -> str:
         """Another beam; n_best shrinks with it."""
+        if self.settings.sample:
+            raise ConfigError("search.sample=true draws translations without a beam; start with search=beam")
         return self.change(replace(self.settings, beam=beam, n_best=max(1, min(self.settings.n_best, beam))))
 
     def change(self, settings: SearchConfig) -> str:
         """Settings for the sentences to come."""
         check_search(settings)
         self.settings = settings
-        return f"beam {settings.beam}, {settings.n_best} best"
+        shown = "the best translation" if settings.n_best == 1 else f"the {settings.n_best} best translations"
+        return f"{settings.n_best} samples" if settings.sample else f"beam {settings.beam}, {shown}"
 
     def weights(self) -> tuple[Any, list[str], list[str]]:
         """Attention of the last translation, [target words, source words], with the words."""
         if self.last is None:
             raise ConfigError("nothing is translated yet; type a sentence first")
-        if self.last.attention is None:
+        if not self.translator.has_attention:
             raise ConfigError("this model has no attention to show; train one with attention=general, for example")
-        return word_attention(self.last.attention, self.last.src_pieces, self.last.tgt_pieces)
+        return self.last.word_attention
 
     def attention(self) -> str:
         """The grid, as wide as the terminal allows."""
@@ -111,28 +119,52 @@ def number(text: str, example: str) -> int:
 def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     """Reads lines until :quit or the end of input."""
     session = Session(open_model(config, typed))
+    if isinstance(sys.stdin, TextIOWrapper):  # bytes that are not UTF-8 reach `read_line`, which refuses them
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    if not sys.stdin.isatty():
+        converse(session, prompt="")
+        return 0
     history = None if config["history"] is None else Path(config["history"]).expanduser()
-    at_terminal = sys.stdin.isatty()
-    if at_terminal:
-        edit_lines(history)
-        print(f"{config['model']}: type a sentence, :help for more, :quit to leave")
+    edit_lines(history)
+    print(f"{config['model']}: type a sentence, :help for more, :quit to leave")
+    try:
+        converse(session, prompt="> ")
+    finally:
+        keep_history(history)
+    return 0
+
+
+def converse(session: Session, prompt: str) -> None:
+    """Question and answer; mistakes leave the session as it was."""
     while True:
         try:
-            line = input("> " if at_terminal else "")
+            line = read_line(prompt)
             if line.strip() in (":quit", ":q"):
                 break
             if shown := session.answer(line):
                 print(shown, flush=True)
         except NmtError as error:
-            print(f"error: {error}", file=sys.stderr)
-        except KeyboardInterrupt:  # drops the line or the translation under way, not the session
-            print()
+            print(f"error: {error}", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            if not prompt:
+                raise
+            print()  # drops the line or the translation under way, not the session
         except EOFError:
-            print()
+            if prompt:
+                print()
             break
-    if at_terminal and history is not None:
-        keep_history(history)
-    return 0
+
+
+def read_line(prompt: str) -> str:
+    """The next line typed."""
+    line = input(prompt)
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        raise DataError("the line is not valid UTF-8; set the terminal, or convert the file, to UTF-8") from None
+    return line
 
 
 def edit_lines(history: Path | None) -> None:
@@ -144,8 +176,10 @@ def edit_lines(history: Path | None) -> None:
             readline.read_history_file(history)
 
 
-def keep_history(history: Path) -> None:
+def keep_history(history: Path | None) -> None:
     """Writes the sentences typed for the next session; a folder that cannot be written costs only that."""
+    if history is None:
+        return
     with suppress(ImportError, OSError):
         import readline
 

@@ -142,9 +142,7 @@ def bleu_by_length(
     scorer = BLEU(tokenize=bleu_tokenizer(tgt_lang), force=True)
     result = []
     for rows in _quantiles(src_lengths, buckets):
-        score = scorer.corpus_score(
-            [hyps[row] for row in rows], [[ref[row] for row in rows] for ref in refs]
-        ).score
+        score = scorer.corpus_score([hyps[row] for row in rows], [[ref[row] for row in rows] for ref in refs]).score
         lengths = [src_lengths[row] for row in rows]
         result.append(LengthBucket(min(lengths), max(lengths), len(rows), float(score)))
     return result
@@ -160,9 +158,7 @@ def paired_bootstrap(
     """System b against system a in every metric, by paired bootstrap resampling (Koehn 2004)."""
     _check(hyps_a, refs)
     _check(hyps_b, refs)
-    test = PairedTest(
-        [("a", hyps_a), ("b", hyps_b)], _scorers(tgt_lang), refs, test_type="bs", n_samples=samples
-    )
+    test = PairedTest([("a", hyps_a), ("b", hyps_b)], _scorers(tgt_lang), refs, test_type="bs", n_samples=samples)
     signatures, results = test()
     comparisons = []
     for name, signature in signatures.items():
@@ -204,7 +200,7 @@ def _scorers(tgt_lang: str | None) -> dict[str, Scorer]:
     # TER's Asian support has an effect only together with its normalisation
     asian = _language(tgt_lang) in ("zh", "ja")
     return {
-        "BLEU": BLEU(tokenize=bleu_tokenizer(tgt_lang)),
+        "BLEU": BLEU(tokenize=bleu_tokenizer(tgt_lang), force=True),  # no advice on its own options
         "CHRF": CHRF(),
         "TER": TER(normalized=asian, asian_support=asian),
     }
@@ -218,9 +214,7 @@ def _score(scorer: Scorer, hyps: Sequence[str], refs: Sequence[Sequence[str]], s
     if samples > 1:
         # sacreBLEU leaves the interval out when every sample scored 0
         shown = json.loads(score.format(width=12, signature=signature, is_json=True))
-        mean, half = (
-            (shown["confidence_mean"], shown["confidence_var"]) if "confidence" in shown else (0.0, 0.0)
-        )
+        mean, half = (shown["confidence_mean"], shown["confidence_var"]) if "confidence" in shown else (0.0, 0.0)
         low, high = mean - half, mean + half
     return Metric(score.name, float(score.score), low, high, signature)
 

@@ -1,14 +1,17 @@
 """`nmt translate`: one line out for every line in."""
 
+import io
 import json
+import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import torch
 
-from nmt.alignment import pharaoh, word_attention
+from nmt.alignment import align, pharaoh
 from nmt.checkpoint import read_run
 from nmt.config import SearchConfig
 from nmt.errors import ConfigError, DataError
@@ -17,29 +20,42 @@ from nmt.schema import overlay, read_section
 from nmt.search import check_search
 from nmt.translator import Translation, Translator, with_n_best
 
+LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # JSON may hold them as they are
+
 
 def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     """Translates standard input or files."""
-    if config["format"] not in ("text", "jsonl"):
-        raise ConfigError(f"format={config['format']} is not possible; choose text or jsonl")
     if config["buffer"] < 1:
         raise ConfigError(f"buffer is {config['buffer']}; it must be at least 1 line")
     if config["alignments"] and config["format"] == "text":
         raise ConfigError("alignments=true needs format=jsonl: text has no place for them")
     translator = open_model(config, typed)
+    if config["alignments"] and not translator.has_attention:
+        raise ConfigError(
+            f"alignments=true, but the model has no attention, model={config['model']}; leave alignments out"
+        )
     settings = with_n_best(translator.settings, config["n_best"])
     check_search(settings)
+    if settings.n_best > 1 and config["format"] == "text":
+        raise ConfigError(
+            f"n_best={settings.n_best} needs format=jsonl: as text every line has one translation; "
+            "add format=jsonl, or n_best=1"
+        )
     lines = input_lines(config["input"])
-    translations = translator.stream(lines, config["buffer"], config["alignments"], settings)
     with output_file(config["output"]) as file:
-        for translation in translations:
-            print(as_json(translation) if config["format"] == "jsonl" else as_text(translation), file=file)
+        for translation in translator.stream(lines, config["buffer"], config["alignments"], settings):
+            text = translation.text
+            if config["format"] == "jsonl":
+                text = as_json(translation, settings.n_best > 1, config["alignments"])
+            print(text, file=file, flush=True)
     return 0
 
 
 def open_model(config: Mapping[str, Any], typed: Mapping[str, Any], key: str = "model") -> Translator:
     """The model named under `key`, with the search settings that were typed in place of the stored ones."""
     if config["threads"] is not None:
+        if config["threads"] < 1:
+            raise ConfigError(f"threads={config['threads']} is not possible; give 1 or more, or null")
         torch.set_num_threads(config["threads"])
     folder = Path(str(config[key])).expanduser()
     stored, _ = read_run(folder)
@@ -49,63 +65,86 @@ def open_model(config: Mapping[str, Any], typed: Mapping[str, Any], key: str = "
 
 
 def input_lines(given: str | list[str] | None) -> Iterator[str]:
-    """Lines of the files given, or of standard input."""
+    """Lines of the files given, one after another, or of standard input; missing files are refused at once."""
     if given is None:
-        yield from decode_lines(sys.stdin.buffer, "standard input")
-        return
-    for name in [given] if isinstance(given, str) else given:
-        path = Path(name).expanduser()
-        if not path.is_file():
+        return standard_input()
+    names = [given] if isinstance(given, str) else given
+    if not names:
+        raise ConfigError("input is an empty list; name a file, or leave input out to read standard input")
+    for name in names:
+        if not Path(name).expanduser().exists():
             raise DataError(f"no file {name}, input={name}; check the path")
+    return (line for name in names for line in file_lines(Path(name).expanduser()))
+
+
+def standard_input() -> Iterator[str]:
+    """Lines of standard input."""
+    if sys.stdin is None:
+        raise DataError("standard input is closed; give it a file, or input=FILE")
+    if sys.stdin.isatty():
+        print("type sentences; Ctrl-D ends and translates them (nmt interactive answers at once)", file=sys.stderr)
+    try:
+        yield from decode_lines(sys.stdin.buffer, "standard input")
+    except OSError as error:
+        raise DataError(f"cannot read standard input ({error.strerror}); give it a file, or input=FILE") from None
+
+
+def file_lines(path: Path) -> Iterator[str]:
+    """Lines of a file, gzip or not, or of a pipe."""
+    if path.is_file() or path.is_dir():
         yield from read_lines(path)
+        return
+    with open(path, "rb") as pipe:
+        yield from decode_lines(pipe, str(path))
 
 
-class output_file:  # noqa: N801 (used like open)
-    """The file of that name, written whole or not at all; standard output for None."""
-
-    def __init__(self, name: str | None) -> None:
-        self.path = None if name is None else Path(name).expanduser()
-
-    def __enter__(self) -> IO[str]:
-        if self.path is None:
-            if isinstance(sys.stdout, Iterable) and hasattr(sys.stdout, "reconfigure"):
-                sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-            return sys.stdout
-        self.beside = self.path.with_name(f".{self.path.name}.writing")
-        try:
-            self.file = open(self.beside, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
-        except OSError as error:
-            raise DataError(f"cannot write {self.path} ({error.strerror}); choose another output=") from None
-        return self.file
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        if self.path is None:
-            return
-        self.file.close()
-        if kind is None:
-            self.beside.replace(self.path)
-        else:
-            self.beside.unlink()
+@contextmanager
+def output_file(name: str | None) -> Iterator[IO[str]]:
+    """The file of that name, written whole or not at all; None is standard output."""
+    path = None if name is None else Path(name).expanduser().resolve()
+    beside = path
+    if path is not None and (path.is_file() or not path.exists()):  # not a pipe or a device
+        beside = path.with_name(f".{path.name}.writing")
+    try:
+        with standard_output() if beside is None else open(beside, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+        if path is not None and beside is not None and beside != path:
+            beside.replace(path)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        shown = "standard output" if name is None else name
+        raise DataError(f"cannot write {shown} ({error.strerror}); choose another output=") from None
+    finally:
+        if beside is not None and beside != path:
+            beside.unlink(missing_ok=True)
 
 
-def as_text(translation: Translation) -> str:
-    """The translation; with several, each behind its score and a tab."""
-    if len(translation.n_best) == 1:
-        return translation.text
-    return "\n".join(f"{candidate.score:.4f}\t{candidate.text}" for candidate in translation.n_best)
+@contextmanager
+def standard_output() -> Iterator[IO[str]]:
+    """Standard output as UTF-8 with LF; one that refuses is let go, so that Python's exit is quiet."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    try:
+        yield sys.stdout
+    except BrokenPipeError:
+        raise
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
-def as_json(translation: Translation) -> str:
-    """One JSON object on one line."""
+def as_json(translation: Translation, n_best: bool, alignments: bool) -> str:
+    """One JSON object on one line, for every reader's idea of a line."""
     record: dict[str, Any] = {
         "source": translation.source,
         "translation": translation.text,
         "score": translation.score,
-        "log_prob": translation.n_best[0].log_prob,
+        "log_prob": translation.log_prob,
     }
-    if len(translation.n_best) > 1:
+    if n_best:
         record["n_best"] = [vars(candidate) for candidate in translation.n_best]
-    if translation.attention is not None:
-        _, src, tgt = word_attention(translation.attention, translation.src_pieces, translation.tgt_pieces)
-        record |= {"alignment": pharaoh(translation.alignment), "src_words": src, "tgt_words": tgt}
-    return json.dumps(record, ensure_ascii=False)
+    if alignments:
+        weights, src, tgt = translation.word_attention
+        record |= {"alignment": pharaoh(align(weights)), "src_words": src, "tgt_words": tgt}
+    return json.dumps(record, ensure_ascii=False).translate(LINE_ENDS)
