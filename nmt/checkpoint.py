@@ -1,17 +1,18 @@
 """Run folders: what a model and a training state are on disk. Nothing read here is ever executed.
 
-    runs/NAME/  config.yaml  manifest.json  src.spm  tgt.spm        written once
-                model.safetensors                                   the best weights so far; what translation loads
-                checkpoints/00000100/                               weights of a good update; the last one also holds
-                    weights.safetensors  training.safetensors  training.json      what resuming needs
-                metrics.jsonl  tensorboard/
+runs/NAME/  config.yaml  manifest.json  src.spm  tgt.spm        written once
+            model.safetensors                                   the best weights so far; what translation loads
+            checkpoints/                                        see training_state.py
+            metrics.jsonl  tensorboard/
 """
 
+import fcntl
 import hashlib
 import json
 import os
-import shutil
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,14 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from nmt.build import build_model
-from nmt.errors import CheckpointError, NmtError
+from nmt.errors import CheckpointError
 from nmt.prepare import TokenizerPair
 from nmt.seq2seq import Seq2Seq
 from nmt.tokenizer import Tokenizer
 
 FORMAT = 1  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
+MODEL_SECTIONS = ("model", "encoder", "decoder", "attention", "tokenizer")  # what weights and vocabularies depend on
+SECTIONS = (*MODEL_SECTIONS, "data", "optimizer", "schedule", "search", "train")
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,14 @@ class LoadedModel:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """The file holds either its old content or all of the new one, whatever happens."""
+    try:
+        replace_file(path, content)
+    except OSError as error:
+        raise CheckpointError(f"cannot write {path} ({error.strerror}); make room or choose another place") from None
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """The same with the system's own error."""
     beside = path.with_name(f".{path.name}.writing")
     try:
         with open(beside, "wb") as file:
@@ -50,9 +61,10 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(beside, path)
         sync_folder(path.parent)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise CheckpointError(f"cannot write {path} ({error.strerror}); free or choose another place") from None
+    except OSError:
+        with suppress(OSError):
+            beside.unlink()
+        raise
 
 
 def sync_folder(folder: Path) -> None:
@@ -65,12 +77,8 @@ def sync_folder(folder: Path) -> None:
 
 
 def create_run(folder: Path, config: Mapping[str, Any], tokenizers: TokenizerPair) -> None:
-    """A new run folder with everything but weights; refuses a folder that holds another run."""
+    """Everything but weights into a folder that is there; refuses one that holds another run."""
     refuse_used(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CheckpointError(f"cannot write {folder} ({error.strerror}); choose another runs_dir or name") from None
     text = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)
     files = {"config.yaml": text.encode(), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
     for name, content in files.items():
@@ -86,6 +94,41 @@ def refuse_used(folder: Path) -> None:
         raise CheckpointError(
             f"{folder} already holds a run; continue it with resume={folder}, or choose another name="
         )
+
+
+def refuse_unwritable(folder: Path) -> None:
+    """Tries to write into a run's folder, and leaves nothing behind."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise CheckpointError(f"cannot write {folder} ({error.strerror}); choose another runs_dir or name") from None
+    finally:
+        for path in made:
+            with suppress(OSError):
+                path.rmdir()
+
+
+@contextmanager
+def hold_run(folder: Path) -> Iterator[None]:
+    """While this lasts no other process can write the run (made if missing); a killed process lets go of it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise CheckpointError(f"cannot write {folder} ({error.strerror}); choose another runs_dir or name") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise CheckpointError(f"{folder} is being written by another process; wait for it or stop it first") from None
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        os.close(handle)
 
 
 def read_run(folder: Path) -> tuple[dict[str, Any], TokenizerPair]:
@@ -111,8 +154,19 @@ def read_run(folder: Path) -> tuple[dict[str, Any], TokenizerPair]:
     source = Tokenizer.from_bytes(contents["src.spm"])
     same = contents["src.spm"] == contents["tgt.spm"]
     pair = TokenizerPair(source, source if same else Tokenizer.from_bytes(contents["tgt.spm"]))
-    config: dict[str, Any] = yaml.safe_load(contents["config.yaml"])
-    return config, pair
+    return read_config(folder / "config.yaml", contents["config.yaml"]), pair
+
+
+def read_config(path: Path, content: bytes) -> dict[str, Any]:
+    """Plain data: tags that would make Python objects are refused."""
+    try:
+        config = yaml.safe_load(content)
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise CheckpointError(f"{path} is no plain YAML, so nmt did not write it; restore it from a copy") from None
+    missing = [name for name in SECTIONS if not isinstance(config, dict) or not isinstance(config.get(name), dict)]
+    if missing:
+        raise CheckpointError(f"{path} has no section {missing[0]}, so nmt did not write it; restore it from a copy")
+    return dict(config)
 
 
 def read_file(path: Path) -> bytes:
@@ -163,8 +217,13 @@ def set_weights(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Pa
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """A safetensors file that carries the checksum of its tensors."""
+    write_atomically(path, packed(tensors))
+
+
+def packed(tensors: Mapping[str, Tensor]) -> bytes:
+    """Content of such a file."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_atomically(path, safetensors.torch.save(plain, {"format": str(FORMAT), "sha256": checksum(plain)}))
+    return safetensors.torch.save(plain, {"format": str(FORMAT), "sha256": checksum(plain)})
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
@@ -190,58 +249,3 @@ def checksum(tensors: Mapping[str, Tensor]) -> str:
         digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
         digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
-
-
-def checkpoint_folder(run: Path, update: int) -> Path:
-    """Where the checkpoint of an update lies."""
-    return run / "checkpoints" / f"{update:08d}"
-
-
-def checkpoints(run: Path) -> list[int]:
-    """Updates whose weights are on disk, in order."""
-    return sorted(int(p.name) for p in (run / "checkpoints").glob("*") if p.name.isdigit())
-
-
-def last_resumable(run: Path) -> int | None:
-    """The latest update whose whole training state is on disk."""
-    whole = [u for u in checkpoints(run) if (checkpoint_folder(run, u) / "training.json").exists()]
-    return max(whole, default=None)
-
-
-def save_checkpoint(
-    run: Path, update: int, weights: Mapping[str, Tensor], optimiser: Mapping[str, Tensor], progress: Mapping[str, Any]
-) -> None:
-    """A checkpoint appears whole or not at all: written beside, synced, then renamed."""
-    target = checkpoint_folder(run, update)
-    beside = target.with_name(f".{target.name}.writing")
-    try:
-        shutil.rmtree(beside, ignore_errors=True)
-        beside.mkdir(parents=True)
-        write_tensors(beside / "weights.safetensors", weights)
-        write_tensors(beside / "training.safetensors", optimiser)
-        write_atomically(beside / "training.json", json.dumps(progress, indent=1).encode())
-        shutil.rmtree(target, ignore_errors=True)
-        os.replace(beside, target)
-        sync_folder(target.parent)
-    except (OSError, NmtError) as error:
-        shutil.rmtree(beside, ignore_errors=True)
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise CheckpointError(
-            f"cannot write {target} ({reason}); the last good checkpoint is kept: make room, then resume={run}"
-        ) from None
-
-
-def prune(run: Path, keep: Sequence[int]) -> None:
-    """Deletes what neither resuming (the last) nor averaging (`keep`) needs, and leftovers of killed writes."""
-    for leftover in (run / "checkpoints").glob(".*.writing"):
-        shutil.rmtree(leftover, ignore_errors=True)
-    last = last_resumable(run)
-    for update in checkpoints(run):
-        folder = checkpoint_folder(run, update)
-        if update == last:
-            continue
-        if update not in keep:
-            shutil.rmtree(folder, ignore_errors=True)
-        else:
-            (folder / "training.json").unlink(missing_ok=True)
-            (folder / "training.safetensors").unlink(missing_ok=True)

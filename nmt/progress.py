@@ -26,6 +26,7 @@ class Progress:
     batch: int = 0  # batches of the current epoch done
     tokens: int = 0  # real target tokens seen
     validations: list[Validation] = field(default_factory=list)
+    sums: dict[str, float] = field(default_factory=dict)  # since the last log point (Reporter.sums)
 
     def goodness(self, metric: Literal["bleu", "loss"], validation: Validation) -> float:
         """Higher is better."""
@@ -52,4 +53,5 @@ class Progress:
     def from_json(cls, plain: Mapping[str, Any]) -> "Progress":
         """The progress that `to_json` wrote."""
         validations = [Validation(**v) for v in plain["validations"]]
-        return cls(plain["update"], plain["epoch"], plain["batch"], plain["tokens"], validations)
+        sums = dict(plain["sums"]) if "sums" in plain else {}  # checkpoints of earlier versions have none
+        return cls(plain["update"], plain["epoch"], plain["batch"], plain["tokens"], validations, sums)

@@ -8,14 +8,17 @@ import math
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import TextIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
+import torch
 from torch import Tensor
 from tqdm import tqdm
+
+from nmt.progress import Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 METRICS_FILE = "metrics.jsonl"
 TENSORBOARD_FOLDER = "tensorboard"
+SUMS = ("updates", "tokens", "loss", "nll", "grad_norm")
 
 
 @dataclass
@@ -32,6 +36,7 @@ class Interval:
     updates: int = 0
     tokens: int | Tensor = 0
     loss: float | Tensor = 0.0  # times tokens
+    nll: float | Tensor = 0.0  # times tokens
     grad_norm: float | Tensor = 0.0
     timed_updates: int = 0
     timed_tokens: int | Tensor = 0
@@ -39,13 +44,18 @@ class Interval:
 
     def settle(self) -> None:
         """Reads the tensors, which waits for the device: the only place that does."""
-        self.loss, self.grad_norm = float(self.loss), float(self.grad_norm)
+        self.loss, self.nll, self.grad_norm = float(self.loss), float(self.nll), float(self.grad_norm)
         self.tokens, self.timed_tokens = int(self.tokens), int(self.timed_tokens)
+
+    def sums(self) -> dict[str, float]:
+        """What a resumed run needs to go on with this interval: all but the times."""
+        return {name: float(getattr(self, name)) for name in SUMS} if self.updates else {}
 
     def means(self) -> dict[str, float]:
         """Values of a settled interval; no tokens_per_s where no update was timed."""
-        loss = float(self.loss) / max(int(self.tokens), 1)
-        values = {"loss": loss, "perplexity": math.exp(min(loss, 700.0))}
+        tokens = max(int(self.tokens), 1)
+        perplexity = math.exp(min(float(self.nll) / tokens, 700.0))
+        values = {"loss": float(self.loss) / tokens, "perplexity": perplexity}
         values["grad_norm"] = float(self.grad_norm) / self.updates
         if self.seconds > 0:
             values["tokens_per_s"] = int(self.timed_tokens) / self.seconds
@@ -55,24 +65,25 @@ class Interval:
 class Reporter:
     """Call `update` after every optimiser step and the others whenever there is something to tell.
 
-    Nothing is written before the first call. Of a run that is resumed, everything after `resume_update` is
-    withdrawn from metrics.jsonl and hidden in tensorboard, so that every update is there once.
+    Nothing is written before the first call. Of a run that is resumed, everything that `resumed` does not know of
+    is withdrawn from metrics.jsonl and hidden in tensorboard, so that every update is there once.
     """
 
     def __init__(
         self,
         run_dir: Path,
         total_updates: int | None,
-        resume_update: int,
+        resumed: Progress,
         log_every: int,
         stream: TextIO | TextIOBase | None = None,
     ) -> None:
         self.run_dir = run_dir
         self.total_updates = total_updates
-        self.resume_update = resume_update
         self.log_every = log_every
         self.stream = sys.stderr if stream is None else stream
-        self._interval = Interval()
+        self._resume_update = resumed.update
+        self._known = known_points(resumed)
+        self._interval = _interval(resumed.sums)
         self._seconds_per_update: float | None = None
         self._last_call: float | None = None  # end of the last update, None when something else came after it
         self._last_point: tuple[int, int, float] | None = None  # update, epoch, learning rate
@@ -85,11 +96,13 @@ class Reporter:
         update: int,
         epoch: int,
         loss_per_token: float | Tensor,
+        nll_per_token: float | Tensor,
         tokens: int | Tensor,
         learning_rate: float,
         grad_norm: float | Tensor,
     ) -> None:
-        """One optimiser step: mean loss in nats over `tokens` real target tokens; epochs done so far.
+        """One optimiser step: means over `tokens` real target tokens, in nats, of the loss as trained on and of the
+        plain negative log-likelihood (the perplexity's); epochs done so far.
 
         Tensors are read every `log_every` updates only, so that a GPU is not waited for. The clock runs from
         one update to the next: an update that follows anything else (validation, the start) is not timed.
@@ -99,6 +112,7 @@ class Reporter:
         interval.updates += 1
         interval.tokens = interval.tokens + tokens
         interval.loss = interval.loss + _detached(loss_per_token) * tokens
+        interval.nll = interval.nll + _detached(nll_per_token) * tokens
         interval.grad_norm = interval.grad_norm + _detached(grad_norm)
         timed = self._last_call is not None
         interval.timed_updates += timed
@@ -150,6 +164,10 @@ class Reporter:
         else:
             self._bar.write(text, file=self.stream)
 
+    def sums(self) -> dict[str, float]:
+        """Of the updates since the last log point: for the checkpoint, so that a resumed run logs the same."""
+        return self._interval.sums()
+
     def close(self) -> None:
         """Records what is left of the last interval and lets go of the files."""
         if self._interval.updates:
@@ -169,12 +187,12 @@ class Reporter:
 
             self.run_dir.mkdir(parents=True, exist_ok=True)
             metrics = self.run_dir / METRICS_FILE
-            keep_until(metrics, self.resume_update)
+            keep_known(metrics, self._known)
             self._metrics = metrics.open("a", encoding="utf-8")
             folder = str(self.run_dir / TENSORBOARD_FOLDER)
-            self._writer = SummaryWriter(folder, purge_step=self.resume_update + 1)
+            self._writer = SummaryWriter(folder, purge_step=self._resume_update + 1)
             if _can_redraw(self.stream):
-                self._bar = _progress_bar(self.stream, self.total_updates, self.resume_update)
+                self._bar = _progress_bar(self.stream, self.total_updates, self._resume_update)
         return self._writer
 
     def _record(self, entry: Mapping[str, float | str | None]) -> None:
@@ -191,9 +209,7 @@ class Reporter:
         update, epoch, learning_rate = self._last_point
         interval, self._interval = self._interval, Interval()
         values = interval.means() | {"learning_rate": learning_rate}
-        self._record(
-            {"kind": "train", "update": update, "epoch": epoch, "tokens": int(interval.tokens), **values}
-        )
+        self._record({"kind": "train", "update": update, "epoch": epoch, "tokens": int(interval.tokens), **values})
         for name, value in values.items():
             self._writer.add_scalar(f"train/{name}", value, update)
         if interval.timed_updates:
@@ -214,24 +230,39 @@ class Reporter:
         print(f"update {update:,}{of}  epochs {epoch}", *shown, sep="  ", file=self.stream, flush=True)
 
 
-def keep_until(metrics: Path, update: int) -> None:
-    """Cuts what lies after `update`, and a line that a crash left unfinished, from metrics.jsonl at once."""
+def known_points(progress: Progress) -> Callable[[str, int], bool]:
+    """Whether a line of this kind and update of metrics.jsonl belongs to what led to `progress`."""
+    logged = progress.update - int(progress.sums["updates"] if progress.sums else 0)  # the interval after it goes on
+    validated = {v.update for v in progress.validations}
+    return lambda kind, update: update in validated if kind == "dev" else update <= logged
+
+
+def keep_known(metrics: Path, known: Callable[[str, int], bool]) -> None:
+    """Cuts unknown points, and a line that a crash left unfinished, from metrics.jsonl at once."""
     if not metrics.exists():
         return
     kept = []
     for line in metrics.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
             entry = json.loads(line)
-        except ValueError:
+            if known(entry["kind"], int(entry["update"])):
+                kept.append(line + "\n")
+        except (ValueError, KeyError, TypeError):
             continue
-        if isinstance(entry, dict) and isinstance(entry.get("update"), int) and entry["update"] <= update:
-            kept.append(line + "\n")
     beside = metrics.with_name(metrics.name + ".new")
     with open(beside, "w", encoding="utf-8") as stream:
         stream.writelines(kept)
         stream.flush()
         os.fsync(stream.fileno())
     os.replace(beside, metrics)
+
+
+def _interval(sums: Mapping[str, float]) -> Interval:
+    """The interval whose sums these are (none: a new one); float32 again, as they were added up."""
+    if not sums:
+        return Interval()
+    loss, nll, grad_norm = (torch.tensor(sums[name]) for name in ("loss", "nll", "grad_norm"))
+    return Interval(int(sums["updates"]), int(sums["tokens"]), loss, nll, grad_norm)
 
 
 def _can_redraw(stream: TextIO | TextIOBase) -> bool:

@@ -8,19 +8,20 @@ from typing import Any
 
 import torch
 
-from nmt import checkpoint
+from nmt import checkpoint, training_state
 from nmt.build import build_model
+from nmt.checkpoint import MODEL_SECTIONS
 from nmt.config import DataConfig, SearchConfig, TokenizerConfig, TrainConfig
 from nmt.errors import CheckpointError, ConfigError
+from nmt.interrupts import Interrupted
+from nmt.metrics import bleu_tokenizer
 from nmt.prepare import Prepared, TokenizerPair, prepare
 from nmt.progress import Progress
 from nmt.schema import overlay, read_section
 from nmt.search import check_search
 from nmt.seq2seq import Seq2Seq
 from nmt.trainer import Trainer
-from nmt.validation import Interrupted
 
-MODEL_SECTIONS = ("model", "encoder", "decoder", "attention", "tokenizer")  # what weights and vocabularies depend on
 INTERRUPTED = 130  # exit code of a run that was stopped and saved
 
 
@@ -31,53 +32,103 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
         raise ConfigError("resume and init_from are both given; resume goes on with a run, init_from starts a new one")
     if config["resume"] is not None:
         return resume(Path(config["resume"]), typed)
-    given = None
-    if config["init_from"] is not None:
-        stored, given = checkpoint.read_run(Path(config["init_from"]))
-        base = {**config, **{section: stored[section] for section in MODEL_SECTIONS}}
-        config = overlay(base, typed, MODEL_SECTIONS)
     run = Path(config["runs_dir"]) / config["name"]
     checkpoint.refuse_used(run)
-    settings, search = read_settings(config)
-    prepared = read_data(config, given)
-    torch.manual_seed(config["seed"])
-    model = new_model(config, prepared)
-    trainer = Trainer(run, config, settings, search, prepared, model, Progress())
+    given = model = None
     if config["init_from"] is not None:
-        best = Path(config["init_from"]) / "model.safetensors"
-        checkpoint.set_weights(model, checkpoint.read_tensors(best), best)
+        config, given, model = start_from(Path(config["init_from"]), config, typed)
+    settings, search = read_settings(config)
+    checkpoint.refuse_unwritable(run)
+    prepared = read_data(config, given)
+    if model is None:
+        model = new_model(config, prepared.tokenizers)
+    trainer = Trainer(run, config, settings, search, prepared, model, Progress())
     stored = {key: value for key, value in config.items() if key not in ("resume", "trust")}
-    checkpoint.create_run(run, stored, prepared.tokenizers)
-    return train(trainer, run)
+    with checkpoint.hold_run(run):
+        checkpoint.create_run(run, stored, prepared.tokenizers)
+        if given is not None:
+            trainer.save()  # the weights to start from are part of the run
+        return train(trainer, run)
+
+
+def start_from(
+    folder: Path, config: Mapping[str, Any], typed: Mapping[str, Any]
+) -> tuple[dict[str, Any], TokenizerPair, Seq2Seq]:
+    """Configuration, tokenizers and model of a run that begins with another's weights."""
+    stored, tokenizers = checkpoint.read_run(folder)
+    base = {**config, **{section: stored[section] for section in MODEL_SECTIONS}}
+    changed = overlay(base, typed, MODEL_SECTIONS)
+    refuse_other_tokenizer(stored, changed, f"init_from={folder}")
+    model = new_model(changed, tokenizers)
+    load_weights(model, folder / "model.safetensors", stored, changed)
+    return changed, tokenizers, model
 
 
 def resume(run: Path, typed: Mapping[str, Any]) -> int:
     """Goes on with a run from its last checkpoint; only what is typed changes."""
-    config, tokenizers = checkpoint.read_run(run)
+    stored, tokenizers = checkpoint.read_run(run)
     changes = {key: value for key, value in typed.items() if key not in ("resume", "name", "runs_dir", "trust")}
-    config = overlay(config, changes, sorted({key.split(".")[0] for key in changes}))
-    config["trust"] = list(typed.get("trust", []))
+    config = overlay(stored, changes, sorted({key.split(".")[0] for key in changes}))
+    config["trust"] = list(typed["trust"]) if "trust" in typed else []
+    refuse_other_tokenizer(stored, config, f"resume={run}")
     settings, search = read_settings(config)
-    prepared = read_data(config, tokenizers)
-    model = new_model(config, prepared)
-    last = checkpoint.last_resumable(run)
-    if last is None:
-        torch.manual_seed(config["seed"])
-        return train(Trainer(run, config, settings, search, prepared, new_model(config, prepared), Progress()), run)
-    folder = checkpoint.checkpoint_folder(run, last)
-    progress = read_progress(folder, prepared)
-    trainer = Trainer(run, config, settings, search, prepared, model, progress)
-    trainer.restore(folder)
-    return train(trainer, run)
+    with checkpoint.hold_run(run):
+        checkpoint.refuse_unwritable(run)
+        last = training_state.last_resumable(run)
+        if last is None and config["init_from"] is not None:
+            raise CheckpointError(f"{run} lacks the weights it started from; delete it and start again")
+        model = new_model(config, tokenizers)
+        folder = training_state.checkpoint_folder(run, last or 0)
+        if last is not None:
+            load_weights(model, folder / "weights.safetensors", stored, config)
+        prepared = read_data(config, tokenizers)
+        progress = Progress() if last is None else read_progress(folder, prepared)
+        trainer = Trainer(run, config, settings, search, prepared, model, progress)
+        if last is not None:
+            trainer.restore(folder)
+        return train(trainer, run)
+
+
+def refuse_other_tokenizer(stored: Mapping[str, Any], config: Mapping[str, Any], where: str) -> None:
+    """Weights belong to their vocabularies; only the sampling of segmentations may change."""
+    for key, value in config["tokenizer"].items():
+        if key != "sampling_alpha" and value != stored["tokenizer"][key]:
+            raise ConfigError(
+                f"tokenizer.{key} is {value}, {where} has {stored['tokenizer'][key]} and keeps its tokenizer; "
+                "leave it out, or train a new model"
+            )
+
+
+def load_weights(model: Seq2Seq, path: Path, stored: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+    """Weights of a run into a model whose configuration may have been changed since."""
+    tensors = checkpoint.read_tensors(path)
+    try:
+        checkpoint.set_weights(model, tensors, path)
+    except CheckpointError:
+        changes = [
+            f"{section}.{key}={value}"
+            for section in MODEL_SECTIONS
+            for key, value in config[section].items()
+            if key not in stored[section] or stored[section][key] != value
+        ]
+        if not changes:
+            raise
+        raise ConfigError(
+            f"{path} has weights of other names or sizes than a model with {', '.join(changes)}; "
+            "leave that out, or train a new model"
+        ) from None
 
 
 def read_settings(config: Mapping[str, Any]) -> tuple[TrainConfig, SearchConfig]:
     """Checked settings, and the number of threads set."""
     settings = read_section(TrainConfig, config["train"], "train")
+    check_settings(settings)
     search = read_section(SearchConfig, config["search"], "search")
     check_search(search)
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
+    if settings.bleu_sentences != 0:
+        bleu_tokenizer(config["data"]["tgt_lang"])  # a missing package is said before the work
     return settings, search
 
 
@@ -91,33 +142,27 @@ def read_data(config: Mapping[str, Any], given: TokenizerPair | None) -> Prepare
     return prepared
 
 
-def new_model(config: Mapping[str, Any], prepared: Prepared) -> Seq2Seq:
-    """A random model for the prepared vocabularies."""
-    pair = prepared.tokenizers
-    model = build_model(config, pair.src.vocab_size, pair.tgt.vocab_size, config["trust"])
+def new_model(config: Mapping[str, Any], tokenizers: TokenizerPair) -> Seq2Seq:
+    """A random model, decided by the seed, for these vocabularies."""
+    torch.manual_seed(config["seed"])
+    model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size, config["trust"])
     print(f"model: {sum(p.numel() for p in model.parameters()):,} parameters", file=sys.stderr)
     return model
 
 
 def read_progress(folder: Path, prepared: Prepared) -> Progress:
     """Where the checkpoint stands; refuses a corpus that is not the one it was made on."""
-    import json
-
-    try:
-        record = json.loads(checkpoint.read_file(folder / "training.json"))
-        same = record["data"] == prepared.fingerprint
-        progress = Progress.from_json(record)
-    except (ValueError, KeyError, TypeError):
-        raise CheckpointError(f"{folder / 'training.json'} is damaged; delete {folder} to resume before it") from None
-    if not same:
+    record = training_state.read_record(folder)
+    if record["data"] != prepared.fingerprint:
         raise CheckpointError(
             f"{folder} was trained on other data: the corpus or its settings have changed; "
             "restore the corpus, or start a new run with init_from="
         )
     for name, now in (("torch", torch.__version__), ("threads", torch.get_num_threads())):
         if record[name] != now:
-            print(f"note: resumed with {name} {now}, was {record[name]}: results may differ in rounding", file=sys.stderr)
-    return progress
+            note = f"note: resumed with {name} {now}, was {record[name]}: results may differ in rounding"
+            print(note, file=sys.stderr)
+    return Progress.from_json(record)
 
 
 def train(trainer: Trainer, run: Path) -> int:
@@ -125,7 +170,8 @@ def train(trainer: Trainer, run: Path) -> int:
     try:
         trainer.train()
     except Interrupted:
-        print(f"stopped at update {trainer.progress.update}, saved; go on with: nmt train resume={run}", file=sys.stderr)
+        stopped = f"stopped at update {trainer.progress.update}, saved"
+        print(f"{stopped}; go on with: nmt train resume={run}", file=sys.stderr)
         return INTERRUPTED
     ranked = trainer.progress.ranked(trainer.settings.metric)
     if ranked:
@@ -134,3 +180,20 @@ def train(trainer: Trainer, run: Path) -> int:
         print(f"best on dev: {bleu}loss {best.loss:.4f} at update {best.update}", file=sys.stderr)
     print(f"next: nmt evaluate model={run}    nmt interactive model={run}", file=sys.stderr)
     return 0
+
+
+def check_settings(settings: TrainConfig) -> None:
+    """Refuses values that no run can have."""
+    lowest = {"batch_tokens": 1, "accumulate": 1, "keep_best": 1, "log_every": 1, "examples": 0}
+    ends = {"max_updates": 1, "max_epochs": 1, "patience": 1}
+    optional = ends | {"validate_every": 1, "threads": 1, "bleu_sentences": 0}
+    for key, least in (lowest | optional).items():
+        value = getattr(settings, key)
+        if value is not None and value < least:
+            raise ConfigError(f"train.{key} is {value}; it must be at least {least}")
+    if not 0 <= settings.label_smoothing < 1:
+        raise ConfigError(f"train.label_smoothing is {settings.label_smoothing}; it must lie in [0, 1)")
+    if settings.max_updates is None and settings.max_epochs is None and settings.patience is None:
+        raise ConfigError("train.max_updates, train.max_epochs and train.patience are all null; set one to end the run")
+    if settings.metric == "bleu" and settings.bleu_sentences == 0:
+        raise ConfigError("train.metric is bleu, but train.bleu_sentences is 0; set train.metric=loss")

@@ -1,34 +1,31 @@
 """The training loop: updates, validation, early stopping, checkpoints, resuming."""
 
 import math
-import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-import numpy as np
 import torch
-from datasets import Dataset
 from torch import Tensor, nn
 
-from nmt import checkpoint
-from nmt.batching import BatchOrder, make_batch
+from nmt import checkpoint, training_state
 from nmt.build import build_schedule, part
 from nmt.config import SearchConfig, TrainConfig
 from nmt.device import autocast, choose_device, choose_dtype
-from nmt.errors import ConfigError, NmtError
-from nmt.interfaces import Batch
+from nmt.errors import CheckpointError, ConfigError, NmtError
+from nmt.interrupts import Interrupted, StopRequest
 from nmt.loss import output_loss
+from nmt.optim import Plateau
 from nmt.prepare import Prepared
 from nmt.progress import Progress, Validation
 from nmt.report import Reporter
 from nmt.seq2seq import Seq2Seq
-from nmt.validation import Interrupted, Validator, forced_attention
+from nmt.training_data import RowNumbers, TrainingData
+from nmt.validation import DevScores, Validator, forced_attention
 
 
 class Trainer:
-    """Trains `model` on prepared data inside a run folder, from `progress` on."""
+    """Trains `model` on prepared data inside a run folder, from `progress` on. `settings` and `search` are checked."""
 
     def __init__(
         self,
@@ -40,66 +37,80 @@ class Trainer:
         model: Seq2Seq,
         progress: Progress,
     ) -> None:
-        check_settings(settings)
         self.run = run
         self.settings = settings
         self.prepared = prepared
         self.seed: int = config["seed"]
-        self.sampling_alpha: float | None = config["tokenizer"]["sampling_alpha"]
         self.device = choose_device(settings.device)
         self.dtype = choose_dtype(settings.precision, self.device)
         self.model = model.to(self.device).train()
         self.progress = progress
-        self.order = BatchOrder(
-            lengths(prepared.train, "src_ids"), lengths(prepared.train, "tgt_ids"), settings.batch_tokens, self.seed
-        )
-        self.batches = self.order.epoch(progress.epoch)
+        alpha = config["tokenizer"]["sampling_alpha"]
+        self.data = TrainingData(prepared, settings.batch_tokens, settings.accumulate, self.seed, alpha)
         self.total = self.last_update()
         trust = config["trust"]
         self.schedule = build_schedule(config["schedule"], self.total, trust)
         self.optimiser = part(config["optimizer"], "optimizer", trust, {"parameters": list(model.parameters())})
-        self.stopping = False
-        self.validator = Validator(
-            prepared.dev, prepared.tokenizers, search, settings.bleu_sentences, settings.label_smoothing,
-            settings.batch_tokens, config["data"]["tgt_lang"], lambda: self.stopping,
-        )  # fmt: skip
-        self.unread: list[tuple[int, list[NDArrayRows], Tensor, Tensor]] = []  # losses and norms not looked at yet
-        self.reporter = Reporter(run, self.total, progress.update, settings.log_every)
+        self.stop = StopRequest()
+        self.validator: Validator | None = None
+        if len(prepared.dev):
+            self.validator = Validator(
+                prepared.dev, prepared.tokenizers, search, settings.bleu_sentences, settings.label_smoothing,
+                settings.batch_tokens, config["data"]["tgt_lang"], self.stop.check,
+            )  # fmt: skip
+        else:
+            self.refuse_needing_dev()
+        self.unread: list[tuple[int, list[RowNumbers], Tensor, Tensor]] = []  # losses and norms not looked at yet
+        self.reporter = Reporter(run, self.total, progress, settings.log_every)
+
+    def refuse_needing_dev(self) -> None:
+        """What cannot be done without dev sentences."""
+        remedy = "give data.dev.src and data.dev.tgt, or a larger data.dev_size"
+        if self.settings.patience is not None:
+            raise ConfigError(
+                f"train.patience is {self.settings.patience}, but there are no dev sentences to decide by; "
+                f"set train.patience=null, or {remedy}"
+            )
+        if isinstance(self.schedule, Plateau):
+            raise ConfigError(f"schedule=plateau waits for dev losses, but there are no dev sentences; {remedy}")
 
     def last_update(self) -> int | None:
         """The update that ends the run, as far as known before it starts."""
         ends = [self.settings.max_updates] if self.settings.max_updates is not None else []
         if self.settings.max_epochs is not None:
-            per_epoch = math.ceil(len(self.order.epoch(0)) / self.settings.accumulate)
-            ends.append(self.settings.max_epochs * per_epoch)
+            ends.append(self.settings.max_epochs * self.data.updates_in_first_epoch)
         return min(ends, default=None)
 
     def train(self) -> None:
         """Runs to the end, or until Ctrl-C, which finishes the step, saves, and raises `Interrupted`."""
-        before = {s: signal.signal(s, self.request_stop) for s in (signal.SIGINT, signal.SIGTERM)}
         try:
-            while True:
-                if self.validation_is_due():
-                    self.validate()
-                if self.is_finished():
-                    break
-                if self.stopping:
-                    raise Interrupted
-                self.update()
-            self.finish()
-        except Interrupted:
-            self.save()
+            with self.stop:
+                try:
+                    self.loop()
+                except Interrupted:
+                    self.save()
+                    raise
+                finally:
+                    self.reporter.close()
+        except BrokenPipeError:  # whoever reads the console has gone
             raise
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-            self.reporter.close()
+        except OSError as error:
+            where = error.filename or self.run
+            good = training_state.last_good(self.run)
+            raise CheckpointError(f"cannot write {where} ({error.strerror or error}); {good}") from None
 
-    def request_stop(self, number: int, frame: FrameType | None) -> None:
-        """First Ctrl-C: stop at the next step boundary. Second: at once, without saving."""
-        if self.stopping:
-            raise KeyboardInterrupt
-        self.stopping = True
+    def loop(self) -> None:
+        """Updates and validations in turn."""
+        if self.validator is None:
+            self.reporter.note("no dev sentences: no validation scores, the last weights become the model")
+        while True:
+            if self.validation_is_due():
+                self.validate()
+            if self.is_finished():
+                break
+            self.stop.check()
+            self.update()
+        self.finish()
 
     def is_finished(self) -> bool:
         """Last update, last epoch, or patience at its end."""
@@ -117,96 +128,95 @@ class Trainer:
             return False
         return self.is_finished() or (p.batch == 0 if every is None else p.update % every == 0)
 
-    def next_rows(self) -> list["NDArrayRows"]:
-        """Rows of the next update's batches; fewer than `accumulate` at the end of an epoch."""
-        p = self.progress
-        rows = self.batches[p.batch : p.batch + self.settings.accumulate]
-        p.batch += len(rows)
-        if p.batch >= len(self.batches):
-            p.epoch, p.batch = p.epoch + 1, 0
-            self.batches = self.order.epoch(p.epoch)
-        return rows
-
     def update(self) -> None:
         """One optimiser step over `accumulate` batches, as if they were one large batch."""
         number = self.progress.update + 1
         torch.manual_seed(self.seed * 1_000_003 + number)
-        rows = self.next_rows()
-        tokens = int(sum(self.order.tgt_lengths[r].sum() for r in rows))
-        batches = list(self.load(rows, number))
-        if self.sampling_alpha is not None:
-            tokens = sum(int(b.tgt_mask.sum()) for b in batches)
+        rows = self.data.advance(self.progress)
+        batches = self.data.load(rows, number)
+        tokens = sum(int(b.tgt_mask.sum()) for b in batches)
         rate = self.optimiser.defaults["lr"] * self.schedule(number, [v.loss for v in self.progress.validations])
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.zero_grad()
-        total = torch.zeros((), device=self.device)
-        for batch in batches:
+        sums = torch.zeros(2, device=self.device)
+        for batch in (b.to(self.device) for b in batches):
             with autocast(self.device, self.dtype):
                 features = self.model(batch)
                 weight, bias = self.model.output.weight, self.model.output.bias
                 targets = batch.tgt_out[batch.tgt_mask]
-                loss, _ = output_loss(features, weight, bias, targets, self.settings.label_smoothing)
-            (loss / tokens).backward()
-            total += loss.detach() / tokens
+                loss, nll = output_loss(features, weight, bias, targets, self.settings.label_smoothing)
+            torch.autograd.backward(loss / tokens)
+            sums += torch.stack([loss.detach(), nll]) / tokens
         limit = math.inf if self.settings.clip_norm is None else self.settings.clip_norm
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True)
         self.optimiser.step()
         self.progress.update = number
         self.progress.tokens += tokens
-        self.unread.append((number, rows, total, norm))
-        self.reporter.update(number, self.progress.epoch, total, tokens, rate, norm)
+        loss, nll = sums.unbind()
+        self.unread.append((number, rows, loss, norm))
+        self.reporter.update(number, self.progress.epoch, loss, nll, tokens, rate, norm)
         if number % self.settings.log_every == 0:
             self.refuse_nonfinite()
-
-    def load(self, rows: list["NDArrayRows"], number: int) -> Iterator[Batch]:
-        """Batches of these rows; with subword sampling, segmented anew."""
-        for position, r in enumerate(rows):
-            pairs = self.prepared.train[r.tolist()]
-            src, tgt = pairs["src_ids"], pairs["tgt_ids"]
-            if self.sampling_alpha is not None:
-                seed = (self.seed * 1_000_003 + number) * 1_000 + position
-                tokenizers = self.prepared.tokenizers
-                src = tokenizers.src.sample_batch(pairs["src"], self.sampling_alpha, seed)
-                tgt = tokenizers.tgt.sample_batch(pairs["tgt"], self.sampling_alpha, seed + 500)
-            yield make_batch(src, tgt).to(self.device)
 
     def refuse_nonfinite(self) -> None:
         """Looks at the losses and gradient norms since the last look; stops the run at the first that is no number."""
         unread, self.unread = self.unread, []
         if not unread:
             return
-        fine = torch.stack([torch.stack([total, norm.to(total.dtype)]) for _, _, total, norm in unread]).isfinite()
+        fine = torch.stack([torch.stack([loss, norm.to(loss.dtype)]) for _, _, loss, norm in unread]).isfinite()
         bad = (~fine.all(1)).nonzero().flatten().tolist()
-        if not bad:
-            return
-        update, rows, total, norm = unread[bad[0]]
-        sentences = sorted(int(i) for r in rows for i in self.prepared.train[r.tolist()]["index"])
-        last = checkpoint.last_resumable(self.run)
-        good = f"the last good checkpoint is {checkpoint.checkpoint_folder(self.run, last)}" if last else "none is saved"
+        if bad:
+            update, rows, loss, norm = unread[bad[0]]
+            self.diverged(f"loss is {loss.item():.4g} and gradient norm {norm.item():.4g} at update {update}", rows)
+        if not all(bool(parameter.isfinite().all()) for parameter in self.model.parameters()):
+            update, rows, _, _ = unread[-1]
+            self.diverged(f"weights are not finite after update {update}", rows)
+
+    def diverged(self, what: str, rows: list[RowNumbers]) -> None:
+        """Ends a run that cannot go on."""
+        last = training_state.last_resumable(self.run)
+        folder = None if last is None else training_state.checkpoint_folder(self.run, last)
+        good = "none is saved" if folder is None else f"the last good checkpoint is {folder}"
         raise NmtError(
-            f"loss is {total.item():.4g} and gradient norm {norm.item():.4g} at update {update}; {good}; its batch holds "
-            f"training sentences {', '.join(map(str, sentences))} (counted from 0); look at them, lower optimizer.lr, "
-            "or set train.precision=fp32"
+            f"{what}; {good}; its batch holds training sentences {', '.join(map(str, self.data.sentences(rows)))} "
+            "(counted from 0); look at them, lower optimizer.lr, or set train.precision=fp32"
         )
 
     def validate(self) -> None:
         """Dev scores into history, reports and checkpoints; the best weights become the run's model."""
         self.refuse_nonfinite()
         p, s = self.progress, self.settings
+        if self.validator is None:
+            self.save()
+            training_state.prune(self.run, [])
+            self.publish(checkpoint.weights_of(self.model))
+            return
         scores, translations = self.validator.scores(self.model, self.device, self.dtype)
-        p.validations.append(Validation(p.update, p.epoch, scores.loss, scores.nll, scores.bleu))
+        if not math.isfinite(scores.loss):
+            raise NmtError(
+                f"dev loss is {scores.loss:.4g} after update {p.update}; {training_state.last_good(self.run)}; "
+                "lower optimizer.lr, or set train.precision=fp32"
+            )
+        p.validations.append(self.validation(scores))
         ranked = p.ranked(s.metric)
         best = ranked[0].update == p.update
         values = {"loss": scores.loss, "nll": scores.nll, "perplexity": math.exp(min(scores.nll, 700))}
-        self.reporter.validation(
-            p.update, p.epoch, values | ({} if scores.bleu is None else {"bleu": scores.bleu}), best
-        )
+        bleu = {} if scores.bleu is None else {"bleu": scores.bleu}
+        self.reporter.validation(p.update, p.epoch, values | bleu, best)
         self.show_examples(translations)
         self.save()
-        checkpoint.prune(self.run, [v.update for v in ranked[: s.keep_best]])
+        training_state.prune(self.run, [v.update for v in ranked[: s.keep_best]])
         if best:
-            checkpoint.write_tensors(self.run / "model.safetensors", checkpoint.weights_of(self.model))
+            self.publish(checkpoint.weights_of(self.model))
+
+    def validation(self, scores: DevScores) -> Validation:
+        """These scores at this point of the run."""
+        return Validation(self.progress.update, self.progress.epoch, scores.loss, scores.nll, scores.bleu)
+
+    def publish(self, weights: Mapping[str, Tensor]) -> None:
+        """Makes these weights the run's model."""
+        checkpoint.write_tensors(self.run / "model.safetensors", weights)
 
     def show_examples(self, translations: list[str]) -> None:
         """Fixed dev sentences: their translations, and the attention over their reference translations."""
@@ -228,8 +238,9 @@ class Trainer:
     def save(self) -> None:
         """A checkpoint of this update, from which the run can be resumed."""
         self.refuse_nonfinite()
-        state = self.optimiser.state
+        self.progress.sums = self.reporter.sums()
         names = {parameter: name for name, parameter in self.model.named_parameters()}
+        state = self.optimiser.state
         tensors = {f"{key}/{names[p]}": value for p, values in state.items() for key, value in values.items()}
         record = self.progress.to_json() | {
             "data": self.prepared.fingerprint,
@@ -237,72 +248,43 @@ class Trainer:
             "threads": torch.get_num_threads(),
         }
         weights = checkpoint.weights_of(self.model)
-        checkpoint.save_checkpoint(self.run, self.progress.update, weights, tensors, record)
+        training_state.save_checkpoint(self.run, self.progress.update, weights, tensors, record)
 
     def restore(self, folder: Path) -> None:
         """Weights and optimiser of a checkpoint (its progress was given to the constructor)."""
         checkpoint.set_weights(self.model, checkpoint.read_tensors(folder / "weights.safetensors"), folder)
-        tensors = checkpoint.read_tensors(folder / "training.safetensors")
+        path = folder / "training.safetensors"
+        tensors = checkpoint.read_tensors(path)
         parameters = dict(self.model.named_parameters())
         for entry, value in tensors.items():
-            key, name = entry.split("/", 1)
+            key, _, name = entry.partition("/")
+            if name not in parameters:
+                raise CheckpointError(f"{path} does not fit the model ({entry!r}); both must come from one run")
             parameter = parameters[name]
             self.optimiser.state[parameter][key] = value.to(parameter.device if key != "step" else value.device)
+        ranked = self.progress.ranked(self.settings.metric)
+        if ranked and ranked[0].update in training_state.checkpoints(self.run):
+            self.publish(training_state.average(self.run, [ranked[0].update]))  # its writing may have been cut short
 
     def finish(self) -> None:
         """The average of the kept checkpoints becomes the run's model if it is better on dev."""
         s, ranked = self.settings, self.progress.ranked(self.settings.metric)
-        kept = [v.update for v in ranked[: s.keep_best]]
-        if not (s.average_best and len(kept) > 1):
+        there = training_state.checkpoints(self.run)
+        kept = [v.update for v in ranked[: s.keep_best] if v.update in there]
+        if not s.average_best or len(kept) < 2 or self.validator is None:
             return
-        folders = [checkpoint.checkpoint_folder(self.run, update) for update in kept]
-        average: dict[str, Tensor] = {}
-        for folder in folders:
-            for name, tensor in checkpoint.read_tensors(folder / "weights.safetensors").items():
-                average[name] = average.get(name, 0) + tensor / len(folders)
+        average = training_state.average(self.run, kept)
         own = {name: tensor.clone() for name, tensor in checkpoint.weights_of(self.model).items()}
         checkpoint.set_weights(self.model, average, self.run)
-        scores, _ = self.validator.scores(self.model, self.device, self.dtype)
-        averaged = Validation(self.progress.update, self.progress.epoch, scores.loss, scores.nll, scores.bleu)
-        better = self.progress.goodness(s.metric, averaged) > self.progress.goodness(s.metric, ranked[0])
+        try:
+            scores, _ = self.validator.scores(self.model, self.device, self.dtype)
+        finally:
+            checkpoint.set_weights(self.model, own, self.run)
+        better = self.progress.goodness(s.metric, self.validation(scores)) > self.progress.goodness(s.metric, ranked[0])
         shown = f"BLEU {scores.bleu:.2f}, " if scores.bleu is not None else ""
         self.reporter.note(
             f"average of the {len(kept)} best checkpoints: {shown}loss {scores.loss:.4f} on dev: "
             + ("it is the model" if better else f"not better than update {ranked[0].update}, which stays the model")
         )
         if better:
-            checkpoint.write_tensors(self.run / "model.safetensors", average)
-        checkpoint.set_weights(self.model, own, self.run)
-
-
-NDArrayRows = np.ndarray[Any, np.dtype[np.int64]]
-
-
-def lengths(split: Dataset, column: str) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Tokens of every row, end-of-sentence included, without reading the tokens into Python."""
-    import pyarrow.compute as pc
-
-    chunks = [pc.list_value_length(chunk).to_numpy(zero_copy_only=False) for chunk in column_chunks(split, column)]
-    return (np.concatenate(chunks) + 1).astype(np.int32)
-
-
-def column_chunks(split: Dataset, column: str) -> list[Any]:
-    """Arrow chunks of a column, in row order."""
-    table = split.with_format("arrow")[:] if split._indices is not None else split.data.table
-    return list(table.column(column).chunks)
-
-
-def check_settings(settings: TrainConfig) -> None:
-    """Refuses values that no run can have."""
-    lowest = {"batch_tokens": 1, "accumulate": 1, "keep_best": 1, "log_every": 1, "examples": 0}
-    optional = {"max_updates": 1, "max_epochs": 1, "validate_every": 1, "patience": 1, "threads": 1, "bleu_sentences": 0}
-    for key, least in (lowest | optional).items():
-        value = getattr(settings, key)
-        if value is not None and value < least:
-            raise ConfigError(f"train.{key} is {value}; it must be at least {least}")
-    if not 0 <= settings.label_smoothing < 1:
-        raise ConfigError(f"train.label_smoothing is {settings.label_smoothing}; it must lie in [0, 1)")
-    if settings.max_updates is None and settings.max_epochs is None and settings.patience is None:
-        raise ConfigError("train.max_updates, train.max_epochs and train.patience are all null; set one to end the run")
-    if settings.metric == "bleu" and settings.bleu_sentences == 0:
-        raise ConfigError("train.metric is bleu, but train.bleu_sentences is 0; set train.metric=loss")
+            self.publish(average)

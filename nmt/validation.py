@@ -19,10 +19,6 @@ from nmt.search import search
 from nmt.seq2seq import Seq2Seq
 
 
-class Interrupted(Exception):
-    """The user asked for an end (Ctrl-C or SIGTERM)."""
-
-
 @dataclass(frozen=True)
 class DevScores:
     """Per token: loss as trained on (label-smoothed), and negative log-likelihood; nats."""
@@ -44,15 +40,16 @@ class Validator:
         smoothing: float,
         budget: int,
         tgt_lang: str | None,
-        stop: Callable[[], bool],
+        check_stop: Callable[[], None],
     ) -> None:
+        """`check_stop` raises where the user wants an end; it is called between batches."""
         self.dev = dev
         self.tokenizers = tokenizers
         self.greedy = replace(settings, beam=1, n_best=1, sample=False)
         self.sentences = len(dev) if sentences is None else min(sentences, len(dev))
         self.smoothing = smoothing
         self.tgt_lang = tgt_lang
-        self.stop = stop
+        self.check_stop = check_stop
         self.src_lengths = np.array([len(ids) + 1 for ids in dev["src_ids"]], dtype=np.int32)
         self.tgt_lengths = np.array([len(ids) + 1 for ids in dev["tgt_ids"]], dtype=np.int32)
         order = BatchOrder(self.src_lengths, self.tgt_lengths, budget, seed=0)
@@ -81,8 +78,7 @@ class Validator:
     def forced_batches(self, device: torch.device) -> Iterator[Any]:
         """The whole dev split, batched by length."""
         for rows in self.batches:
-            if self.stop():
-                raise Interrupted
+            self.check_stop()
             pairs = self.dev[rows.tolist()]
             yield make_batch(pairs["src_ids"], pairs["tgt_ids"]).to(device)
 
@@ -91,8 +87,7 @@ class Validator:
         translations = [""] * self.sentences
         order = np.argsort(self.src_lengths[: self.sentences], kind="stable")
         for start in range(0, self.sentences, 4 * self.greedy.batch_sentences):
-            if self.stop():
-                raise Interrupted
+            self.check_stop()
             rows = order[start : start + 4 * self.greedy.batch_sentences].tolist()
             batch = make_batch(self.dev[rows]["src_ids"], [[] for _ in rows]).to(device)
             found = search(model, batch.src, batch.src_mask, self.greedy, None)

@@ -20,7 +20,8 @@ from tensorboard.backend.event_processing.event_accumulator import (  # type: ig
 )
 
 from nmt.figures import attention_figure
-from nmt.report import METRICS_FILE, TENSORBOARD_FOLDER, Reporter, keep_until
+from nmt.progress import Progress, Validation
+from nmt.report import METRICS_FILE, TENSORBOARD_FOLDER, Reporter, keep_known, known_points
 
 
 class Terminal(io.StringIO):
@@ -28,11 +29,17 @@ class Terminal(io.StringIO):
         return True
 
 
+def progress_at(update: int, validate_every: int) -> Progress:
+    """What a checkpoint of `run` at a log point says."""
+    done = range(validate_every, update + 1, validate_every)
+    return Progress(update=update, validations=[Validation(u, 0, 2.0, 2.0, None) for u in done])
+
+
 def run(folder: Path, start: int, end: int, stream: io.StringIO, log_every: int = 5, validate_every: int = 10) -> None:
     """A training run from update `start` to `end` as the trainer would report it."""
-    reporter = Reporter(folder, 100, start, log_every, stream)
+    reporter = Reporter(folder, 100, progress_at(start, validate_every), log_every, stream)
     for update in range(start + 1, end + 1):
-        reporter.update(update, update // 20, torch.tensor(5.0 / update), 100 + update, 1e-3, torch.tensor(0.5))
+        reporter.update(update, update // 20, torch.tensor(5.0 / update), 1.0, 100 + update, 1e-3, torch.tensor(0.5))
         if update % validate_every == 0:
             reporter.validation(update, update // 20, {"loss": 2.0, "bleu": float(update)}, best=True)
             reporter.examples(update, [("a | b", "<i>c</i>", f"translation {update}")])
@@ -76,19 +83,20 @@ def test_a_resumed_run_has_every_point_once_like_an_uninterrupted_one(tmp_path: 
     assert "| a &#124; b | &lt;i&gt;c&lt;/i&gt; | translation 10 |" in shown
 
 
-def test_the_loss_is_the_mean_over_tokens_and_the_perplexity_follows(tmp_path: Path) -> None:
-    reporter = Reporter(tmp_path, None, 0, 7, io.StringIO())
+def test_the_loss_is_the_mean_over_tokens_and_the_perplexity_that_of_the_plain_one(tmp_path: Path) -> None:
+    reporter = Reporter(tmp_path, None, Progress(), 7, io.StringIO())
     rng = random.Random(0)
     steps = [(rng.uniform(0, 9), rng.randint(1, 500), rng.uniform(0, 3)) for _ in range(7)]
     for number, (loss, tokens, norm) in enumerate(steps, 1):
         as_tensor = number % 2 == 0
-        reporter.update(number, 0, torch.tensor(loss) if as_tensor else loss, tokens, 0.1, torch.tensor(norm))
+        given = (torch.tensor(loss), torch.tensor(loss / 2)) if as_tensor else (loss, loss / 2)
+        reporter.update(number, 0, *given, tokens, 0.1, torch.tensor(norm))
     reporter.close()
     (entry,) = entries(tmp_path)
     total = sum(tokens for _, tokens, _ in steps)
     assert entry["tokens"] == total
     assert entry["loss"] == pytest.approx(sum(loss * tokens for loss, tokens, _ in steps) / total, rel=1e-5)
-    assert entry["perplexity"] == pytest.approx(math.exp(entry["loss"]))
+    assert entry["perplexity"] == pytest.approx(math.exp(entry["loss"] / 2))
     assert entry["grad_norm"] == pytest.approx(sum(norm for _, _, norm in steps) / 7, rel=1e-5)
 
 
@@ -103,10 +111,10 @@ def test_tensors_are_read_at_log_points_only(tmp_path: Path, monkeypatch: pytest
             return original(tensor, *args)
 
         monkeypatch.setattr(torch.Tensor, name, spy)
-    reporter = Reporter(tmp_path, None, 0, 10, io.StringIO())
+    reporter = Reporter(tmp_path, None, Progress(), 10, io.StringIO())
     loss, tokens, norm = torch.tensor(1.0), torch.tensor(8), torch.tensor(0.1)
     for current in range(1, 36):
-        reporter.update(current, 0, loss, tokens, 0.1, norm)
+        reporter.update(current, 0, loss, loss, tokens, 0.1, norm)
     assert set(reads) == {10, 20, 30}
     reporter.close()
 
@@ -114,10 +122,10 @@ def test_tensors_are_read_at_log_points_only(tmp_path: Path, monkeypatch: pytest
 def test_validation_time_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(time, "perf_counter", lambda: now)
-    reporter = Reporter(tmp_path, 40, 0, 10, stream := io.StringIO())
+    reporter = Reporter(tmp_path, 40, Progress(), 10, stream := io.StringIO())
     for update in range(1, 41):
         now += 2.0
-        reporter.update(update, 0, 1.0, 50, 0.1, 1.0)
+        reporter.update(update, 0, 1.0, 1.0, 50, 0.1, 1.0)
         if update % 5 == 0:
             now += 1000.0
             reporter.validation(update, 0, {"loss": 1.0}, best=False)
@@ -161,11 +169,13 @@ def test_a_terminal_without_rows_gets_plain_lines(tmp_path: Path, rows: int, bar
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
     with open(slave, "w", encoding="utf-8") as stream:
-        reporter = Reporter(tmp_path, 4, 0, 2, stream)
+        reporter = Reporter(tmp_path, 4, Progress(), 2, stream)
         for update in range(1, 5):
-            reporter.update(update, 0, 1.0, 10, 0.1, 1.0)
+            reporter.update(update, 0, 1.0, 1.0, 10, 0.1, 1.0)
         reporter.close()
-        shown = os.read(master, 10_000).decode()
+        shown = ""
+        while not shown.endswith("\n"):  # a read may bring a part only
+            shown += os.read(master, 10_000).decode()
     os.close(master)
     assert ("update 4/4" in shown) is not bar
     assert ("100%" in shown) is bar
@@ -173,18 +183,18 @@ def test_a_terminal_without_rows_gets_plain_lines(tmp_path: Path, rows: int, bar
 
 
 def test_a_run_of_unknown_length_has_a_bar_too(tmp_path: Path) -> None:
-    reporter = Reporter(tmp_path, None, 3, 2, stream := Terminal())
+    reporter = Reporter(tmp_path, None, Progress(update=3), 2, stream := Terminal())
     for update in range(4, 9):
-        reporter.update(update, 0, 1.0, 10, 0.1, 1.0)
+        reporter.update(update, 0, 1.0, 1.0, 10, 0.1, 1.0)
     reporter.close()
     assert "8 updates" in stream.getvalue()
 
 
 def test_losses_that_are_no_numbers_are_null_in_the_file(tmp_path: Path) -> None:
-    reporter = Reporter(tmp_path, None, 0, 1, io.StringIO())
-    reporter.update(1, 0, torch.tensor(float("nan")), 10, 0.1, torch.tensor(float("inf")))
+    reporter = Reporter(tmp_path, None, Progress(), 1, io.StringIO())
+    reporter.update(1, 0, torch.tensor(float("nan")), 1.0, 10, 0.1, torch.tensor(float("inf")))
     reporter.validation(1, 0, {"loss": math.inf}, best=False)
-    reporter.update(2, 0, 1e6, 10, 0.1, 1.0)
+    reporter.update(2, 0, 1e6, 1e6, 10, 0.1, 1.0)
     reporter.close()
     first, dev, second = entries(tmp_path)
     assert first["loss"] is first["grad_norm"] is dev["loss"] is None
@@ -197,18 +207,19 @@ def test_the_last_incomplete_interval_is_recorded_on_closing(tmp_path: Path) -> 
 
 
 def test_nothing_is_written_before_the_first_report(tmp_path: Path) -> None:
-    Reporter(tmp_path / "run", None, 0, 10, io.StringIO()).close()
+    Reporter(tmp_path / "run", None, Progress(), 10, io.StringIO()).close()
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("update", range(0, 9, 2))
 def test_cutting_keeps_whole_lines_up_to_the_update(tmp_path: Path, update: int) -> None:
     metrics = tmp_path / METRICS_FILE
-    keep_until(metrics, update)
+    known = known_points(Progress(update=update))
+    keep_known(metrics, known)
     assert not metrics.exists()
     lines = [json.dumps({"kind": "train", "update": n, "text": "a\u2028b"}, ensure_ascii=False) for n in range(8)]
     metrics.write_text("\n".join([*lines[:4], "damaged", "[1]", "null", '{"update": "x"}', *lines[4:], lines[0][:-5]]))
-    keep_until(metrics, update)
+    keep_known(metrics, known)
     assert metrics.read_text().split("\n")[:-1] == lines[: update + 1]
     assert list(tmp_path.iterdir()) == [metrics]
 

@@ -1,0 +1,37 @@
+"""Ctrl-C and SIGTERM while a run trains: the first asks for an orderly end, the second ends at once."""
+
+import signal
+import threading
+from types import FrameType
+
+
+class Interrupted(Exception):  # noqa: N818 (nothing is wrong)
+    """The user asked for an end (Ctrl-C or SIGTERM)."""
+
+
+class StopRequest:
+    """Between `with` and its end, the first signal is only noted; the second raises KeyboardInterrupt."""
+
+    def __init__(self) -> None:
+        self.made = False
+        self._before: dict[int, signal.Handlers | int | None] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():  # Python allows no other thread to do this
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._note)  # type: ignore[assignment]
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.made:
+            raise KeyboardInterrupt
+        self.made = True
+
+    def check(self) -> None:
+        """Raises `Interrupted` once an end was asked for."""
+        if self.made:
+            raise Interrupted

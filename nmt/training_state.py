@@ -1,0 +1,117 @@
+"""The checkpoints of a run: what resuming and averaging need. Nothing read here is ever executed.
+
+runs/NAME/checkpoints/00000100/     weights of a good update; the last one also holds what resuming needs
+    weights.safetensors  training.safetensors  training.json
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from nmt.checkpoint import packed, read_file, read_tensors, replace_file, sync_folder
+from nmt.errors import CheckpointError
+
+UNSEALED = {"update", "epoch", "batch", "tokens", "validations", "data", "torch", "threads"}  # written before seals
+
+
+def checkpoint_folder(run: Path, update: int) -> Path:
+    """Where the checkpoint of an update lies."""
+    return run / "checkpoints" / f"{update:08d}"
+
+
+def checkpoints(run: Path) -> list[int]:
+    """Updates whose weights are on disk, in order."""
+    return sorted(int(p.name) for p in (run / "checkpoints").glob("*") if p.name.isdigit())
+
+
+def last_resumable(run: Path) -> int | None:
+    """The latest update whose whole training state is on disk."""
+    whole = [u for u in checkpoints(run) if (checkpoint_folder(run, u) / "training.json").exists()]
+    return max(whole, default=None)
+
+
+def save_checkpoint(
+    run: Path, update: int, weights: Mapping[str, Tensor], optimiser: Mapping[str, Tensor], record: Mapping[str, Any]
+) -> None:
+    """A checkpoint appears whole or not at all: written beside, synced, then renamed.
+
+    Saved again at the same update, weights and optimiser are the same; only what is on record may have grown.
+    """
+    target = checkpoint_folder(run, update)
+    beside = target.with_name(f".{target.name}.writing")
+    sealed = json.dumps({**record, "sha256": seal(record)}, indent=1).encode()
+    try:
+        if (target / "training.json").exists():
+            replace_file(target / "training.json", sealed)
+            return
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(parents=True)
+        replace_file(beside / "weights.safetensors", packed(weights))
+        replace_file(beside / "training.safetensors", packed(optimiser))
+        replace_file(beside / "training.json", sealed)
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(beside, target)
+        sync_folder(target.parent)
+    except OSError as error:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise CheckpointError(f"cannot write {target} ({error.strerror}); {last_good(run)}") from None
+
+
+def seal(record: Mapping[str, Any]) -> str:
+    """SHA-256 of plain data."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """What `save_checkpoint` put on record."""
+    path = folder / "training.json"
+    try:
+        record = json.loads(read_file(path))
+        if set(record) == UNSEALED:
+            return dict(record)
+        given = record.pop("sha256")
+        whole = seal(record) == given
+    except (ValueError, TypeError, KeyError, AttributeError):
+        whole = False
+    if not whole:
+        raise CheckpointError(f"{path} is damaged; delete {folder} to resume before it")
+    return dict(record)
+
+
+def last_good(run: Path) -> str:
+    """What is left after a failure, and what to do, for the end of its message."""
+    last = last_resumable(run)
+    if last is None:
+        return "no checkpoint is saved yet: make room and start again"
+    return f"the last good checkpoint is {checkpoint_folder(run, last)}: make room, then nmt train resume={run}"
+
+
+def prune(run: Path, keep: Sequence[int]) -> None:
+    """Deletes what neither resuming (the last) nor averaging (`keep`) needs, and leftovers of killed writes."""
+    for leftover in (run / "checkpoints").glob(".*.writing"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    last = last_resumable(run)
+    for update in checkpoints(run):
+        folder = checkpoint_folder(run, update)
+        if update == last:
+            continue
+        if update not in keep:
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            (folder / "training.json").unlink(missing_ok=True)
+            (folder / "training.safetensors").unlink(missing_ok=True)
+
+
+def average(run: Path, updates: Sequence[int]) -> dict[str, Tensor]:
+    """Mean of the weights of these checkpoints."""
+    mean: dict[str, Tensor] = {}
+    for update in updates:
+        for name, tensor in read_tensors(checkpoint_folder(run, update) / "weights.safetensors").items():
+            mean[name] = mean.get(name, 0) + tensor / len(updates)
+    return mean
