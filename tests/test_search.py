@@ -17,6 +17,7 @@ from nmt.config import SearchConfig
 from nmt.errors import ConfigError
 from nmt.hypotheses import Hypothesis
 from nmt.interfaces import Source, State
+from nmt.schema import read_section
 from nmt.search import check_search, likeliest, search
 from nmt.tokenizer import BOS, EOS, PAD
 
@@ -26,7 +27,7 @@ CFG = SearchConfig(
     length_penalty="average",
     alpha=1.0,
     coverage_penalty=0.0,
-    max_length_a=2,
+    max_length_a=2.0,
     max_length_b=1.5,
     no_repeat_ngram=None,
     sample=False,
@@ -193,7 +194,7 @@ def random_config(seed: int) -> SearchConfig:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_wide_beam_is_brute_force(seed: int) -> None:
-    cfg = replace(random_config(seed), beam=128, max_length_a=1, max_length_b=1, n_best=(1, 2, 7)[seed % 3])
+    cfg = replace(random_config(seed), beam=128, max_length_a=1.0, max_length_b=1.0, n_best=(1, 2, 7)[seed % 3])
     model = Toy(seed, vocab=6)
     src, mask = sentences(seed, 6, [3, 1, 2])
     for row, found in enumerate(run(model, src, mask, cfg)):
@@ -263,7 +264,7 @@ def test_hypotheses_are_within_the_limit_and_sorted(seed: int, sample: bool) -> 
 @pytest.mark.parametrize("ngram", [1, 2, 3])
 @pytest.mark.parametrize("sample", [False, True])
 def test_no_ngram_is_repeated(ngram: int, sample: bool) -> None:
-    cfg = replace(CFG, n_best=4, max_length_a=20, sample=sample)
+    cfg = replace(CFG, n_best=4, max_length_a=20.0, sample=sample)
     model = Toy(1, vocab=6)
     model.bias[EOS] = -4  # long translations from few words
     src, mask = sentences(1, 6, [4, 6])
@@ -279,7 +280,7 @@ def test_no_ngram_is_repeated(ngram: int, sample: bool) -> None:
 
 
 def test_fewer_translations_than_asked_for_are_all_returned() -> None:
-    cfg = replace(CFG, beam=50, n_best=50, max_length_a=1, max_length_b=0)
+    cfg = replace(CFG, beam=50, n_best=50, max_length_a=1.0, max_length_b=0.0)
     found = run(Toy(0, vocab=6), *sentences(0, 6, [2, 3]), cfg)
     assert [sorted(sentence) for sentence in tokens_of(found)] == [[[], [1], [4], [5]]] * 2
     assert all(math.isfinite(h.score) for sentence in found for h in sentence)
@@ -331,7 +332,7 @@ def test_sampling_the_likeliest_only_is_greedy(cut: dict[str, float]) -> None:
 )
 def test_sampling_frequencies_are_the_models_probabilities(cut: dict[str, float]) -> None:
     draws = 20_000
-    cfg = replace(CFG, sample=True, n_best=draws, max_length_a=2, max_length_b=0, **cut)
+    cfg = replace(CFG, sample=True, n_best=draws, max_length_a=2.0, max_length_b=0.0, **cut)
     model = Toy(5, vocab=8)
     src, mask = sentences(5, 8, [3])
     forced = Forced(model, src, mask, cfg)
@@ -373,7 +374,7 @@ def test_sampling_frequencies_are_the_models_probabilities(cut: dict[str, float]
         ("alpha", math.nan, "0 (no length penalty)"),
         ("alpha", 6.0, "to 5"),
         ("coverage_penalty", -1.0, "0 (off)"),
-        ("max_length_a", -1, "0 or more"),
+        ("max_length_a", -1.0, "0 or more"),
         ("max_length_a", math.inf, "0 or more"),
         ("max_length_b", -0.5, "per source token"),
         ("no_repeat_ngram", 0, "null (off)"),
@@ -395,7 +396,7 @@ def test_values_that_no_search_can_use(key: str, value: float, remedy: str) -> N
 
 def test_a_length_limit_of_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"search\.max_length_a=0.*search\.max_length_b"):
-        check_search(replace(CFG, max_length_a=0, max_length_b=0))
+        check_search(replace(CFG, max_length_a=0.0, max_length_b=0.0))
 
 
 def test_more_draws_than_the_beam_is_wide_are_fine() -> None:
@@ -418,6 +419,6 @@ def test_configs_are_complete_and_differ_in_what_they_are_for(name: str, changed
         found, base = compose(f"search/{name}").search, compose("search/beam").search
     assert list(base) == [field.name for field in fields(SearchConfig)]
     assert found == {**base, **changed}
-    cfg = SearchConfig(**found)
+    cfg = read_section(SearchConfig, found, "search")
     check_search(cfg)
     assert asdict(cfg) == found
