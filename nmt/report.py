@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 METRICS_FILE = "metrics.jsonl"
 TENSORBOARD_FOLDER = "tensorboard"
-SUMS = ("updates", "tokens", "loss", "nll", "grad_norm")
+SUMS = ("updates", "tokens", "loss", "nll", "grad_norm", "learning_rate")
 
 
 @dataclass
@@ -38,6 +38,7 @@ class Interval:
     loss: float | Tensor = 0.0  # times tokens
     nll: float | Tensor = 0.0  # times tokens
     grad_norm: float | Tensor = 0.0
+    learning_rate: float = 0.0  # of the last update
     timed_updates: int = 0
     timed_tokens: int | Tensor = 0
     seconds: float = 0.0
@@ -86,7 +87,7 @@ class Reporter:
         self._interval = _interval(resumed.sums)
         self._seconds_per_update: float | None = None
         self._last_call: float | None = None  # end of the last update, None when something else came after it
-        self._last_point: tuple[int, int, float] | None = None  # update, epoch, learning rate
+        self._last_point = (resumed.update, resumed.epoch)
         self._writer: SummaryWriter | None = None
         self._metrics: TextIO | None = None
         self._bar: tqdm[NoReturn] | None = None
@@ -117,7 +118,8 @@ class Reporter:
         timed = self._last_call is not None
         interval.timed_updates += timed
         interval.timed_tokens = interval.timed_tokens + (tokens if timed else 0)
-        self._last_point = (update, epoch, learning_rate)
+        interval.learning_rate = learning_rate
+        self._last_point = (update, epoch)
         due = update % self.log_every == 0
         if due:
             interval.settle()
@@ -204,14 +206,13 @@ class Reporter:
 
     def _log(self) -> None:
         """A point for the interval, which must be settled; starts the next one."""
-        assert self._last_point is not None
-        assert self._writer is not None
-        update, epoch, learning_rate = self._last_point
+        update, epoch = self._last_point
+        writer = self._open()
         interval, self._interval = self._interval, Interval()
-        values = interval.means() | {"learning_rate": learning_rate}
+        values = interval.means() | {"learning_rate": interval.learning_rate}
         self._record({"kind": "train", "update": update, "epoch": epoch, "tokens": int(interval.tokens), **values})
         for name, value in values.items():
-            self._writer.add_scalar(f"train/{name}", value, update)
+            writer.add_scalar(f"train/{name}", value, update)
         if interval.timed_updates:
             self._seconds_per_update = interval.seconds / interval.timed_updates
         shown = [_shown("loss", values["loss"]), _shown("perplexity", values["perplexity"])]
@@ -220,7 +221,7 @@ class Reporter:
         if self._bar is not None:
             self._bar.set_postfix_str(" ".join(shown))
         else:
-            self._print_line(update, epoch, [*shown, _shown("learning_rate", learning_rate)])
+            self._print_line(update, epoch, [*shown, _shown("learning_rate", interval.learning_rate)])
 
     def _print_line(self, update: int, epoch: int, shown: list[str]) -> None:
         of = "" if self.total_updates is None else f"/{self.total_updates:,}"
@@ -262,7 +263,7 @@ def _interval(sums: Mapping[str, float]) -> Interval:
     if not sums:
         return Interval()
     loss, nll, grad_norm = (torch.tensor(sums[name]) for name in ("loss", "nll", "grad_norm"))
-    return Interval(int(sums["updates"]), int(sums["tokens"]), loss, nll, grad_norm)
+    return Interval(int(sums["updates"]), int(sums["tokens"]), loss, nll, grad_norm, sums["learning_rate"])
 
 
 def _can_redraw(stream: TextIO | TextIOBase) -> bool:
