@@ -153,7 +153,9 @@ def attention_text(
             column = [row - depth + len(above[i]) for i in part]
             cells = [above[i][c] if c >= 0 else "" for i, c in zip(part, column, strict=True)]
             lines.append(" " * (margin + 1) + "".join(_pad(cell, 2) for cell in cells))
-        lines += [label + " " + "".join(_shade(weights[j, i]) * 2 for i in part) for j, label in enumerate(labels)]
+        lines += [
+            label + " " + "".join(_shade(float(weights[j, i])) * 2 for i in part) for j, label in enumerate(labels)
+        ]
     lines.append(LEGEND if len(LEGEND) <= columns else "")
     width = max(display_width(line) for line in lines)
     return "\n".join(_pad(line, width) for line in lines)

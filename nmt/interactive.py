@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import unicodedata
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -47,8 +48,8 @@ class Session:
         self.last = self.translator.translate([sentence], attention=True, settings=self.settings)[0]
         took = f"({(perf_counter() - start) * 1000:.0f} ms)"
         if len(self.last.n_best) == 1:
-            return f"{self.last.text}    {took}"
-        lines = [f"{candidate.score:8.3f}  {candidate.text}" for candidate in self.last.n_best]
+            return f"{visible(self.last.text)}    {took}"
+        lines = [f"{candidate.score:8.3f}  {visible(candidate.text)}" for candidate in self.last.n_best]
         return "\n".join([*lines, took])
 
     def command(self, line: str) -> str:
@@ -106,6 +107,11 @@ class Session:
             raise ConfigError("no file is named; type, for example, :save attention.png")
         save_figure(attention_figure(*self.weights()), Path(name).expanduser())
         return f"saved {name}"
+
+
+def visible(text: str) -> str:
+    """Text that cannot command the terminal: an untrained model may write control characters."""
+    return "".join("\ufffd" if unicodedata.category(char) == "Cc" else char for char in text)
 
 
 def number(text: str, example: str) -> int:

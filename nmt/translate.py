@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -117,7 +117,8 @@ def output_file(name: str | None) -> Iterator[IO[str]]:
         raise DataError(f"cannot write {shown} ({error.strerror}); choose another output=") from None
     finally:
         if beside is not None and beside != path:
-            beside.unlink(missing_ok=True)
+            with suppress(OSError):
+                beside.unlink()
 
 
 @contextmanager
