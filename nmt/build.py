@@ -1,8 +1,9 @@
 """From configuration to objects: the only place that does so. Sizes that follow from other parts are passed here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import nn
 
 from nmt.attention import AttentionScore
@@ -13,15 +14,30 @@ from nmt.schema import check_arguments, find_class, read_section
 from nmt.seq2seq import Embedding, Seq2Seq
 
 Config = Mapping[str, Any]
+DECODER_SIZES = ("embedding", "score", "d_embed", "d_memory", "d_output")  # what a decoder is given here
 
 
-def part(section: Config, where: str, trust: Sequence[str], given: Mapping[str, Any]) -> Any:
-    """The object that a section describes: its `class`, called with the section's values and the `given` ones."""
+def checked(section: Config, where: str, trust: Sequence[str], given: Iterable[str]) -> tuple[Any, dict[str, Any]]:
+    """The class that a section names, and its checked arguments without those that will be `given`."""
     if section.get("class") is None:
         raise ConfigError(f"{where}.class is missing; write which class it is, as in configs/{where}/*.yaml")
     found = find_class(section["class"], where, trust)
-    arguments = check_arguments(found, section, where, given)
+    return found, check_arguments(found, section, where, dict.fromkeys(given))
+
+
+def part(section: Config, where: str, trust: Sequence[str], given: Config) -> Any:
+    """The object that a section describes: its `class`, called with the section's values and the `given` ones."""
+    found, arguments = checked(section, where, trust, given)
     return found(**given, **arguments)
+
+
+def check_parts(config: Config, trust: Sequence[str]) -> None:
+    """Builds every part without memory, vocabulary or data: what cannot be built is refused before any work."""
+    with torch.device("meta"):
+        build_model(config, src_vocab=8, tgt_vocab=8, trust=trust)
+        part(config["optimizer"], "optimizer", trust, {"parameters": [nn.Parameter(torch.zeros(1))]})
+    ends = [config["train"][key] for key in ("max_updates", "max_epochs") if config["train"][key] is not None]
+    build_schedule(config["schedule"], min(ends, default=None), trust)
 
 
 def build_model(config: Config, src_vocab: int, tgt_vocab: int, trust: Sequence[str] = ()) -> Seq2Seq:
@@ -34,16 +50,17 @@ def build_model(config: Config, src_vocab: int, tgt_vocab: int, trust: Sequence[
             raise ConfigError(f"model.{key} is {getattr(sizes, key)}; it must lie in [0, 1)")
     src_embedding, tgt_embedding = embeddings(config, sizes, src_vocab, tgt_vocab)
     encoder = part(config["encoder"], "encoder", trust, {"d_embed": sizes.d_embed})
-    d_hidden = config["decoder"]["d_hidden"]
-    d_output = d_hidden if sizes.tie == "none" else sizes.d_embed
-    decoder_sizes = {
-        "embedding": tgt_embedding,
-        "score": score(config["attention"], trust, d_hidden, encoder.d_memory),
-        "d_embed": sizes.d_embed,
-        "d_memory": encoder.d_memory,
-        "d_output": d_output,
-    }
-    decoder = part(config["decoder"], "decoder", trust, decoder_sizes)
+    decoder_class, arguments = checked(config["decoder"], "decoder", trust, DECODER_SIZES)
+    d_query = arguments["d_hidden"]
+    d_output = d_query if sizes.tie == "none" else sizes.d_embed
+    decoder = decoder_class(
+        embedding=tgt_embedding,
+        score=score(config["attention"], trust, d_query, encoder.d_memory),
+        d_embed=sizes.d_embed,
+        d_memory=encoder.d_memory,
+        d_output=d_output,
+        **arguments,
+    )
     output = nn.Linear(d_output, tgt_vocab)
     nn.init.zeros_(output.bias)
     if sizes.tie != "none":

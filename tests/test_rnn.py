@@ -3,10 +3,11 @@
 import pytest
 import torch
 from models import model_config, random_batch, small_model
+from models import section as part_section
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from nmt.build import build_model
+from nmt.build import build_model, check_parts
 from nmt.errors import ConfigError
 from nmt.rnn import CELLS, Cell, RnnEncoder, RnnLayer, sequence_mask
 
@@ -100,3 +101,22 @@ def test_tying_all_needs_a_joint_vocabulary() -> None:
     config["tokenizer"]["joint"] = False
     with pytest.raises(ConfigError, match=r"tokenizer\.joint=true or model\.tie=target"):
         build_model(config, 20, 20)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "message"),
+    [
+        ("decoder", "d_hidden", "abc", r"decoder\.d_hidden='abc'"),
+        ("optimizer", "lr", -1.0, r"optimizer\.lr is -1\.0"),
+        ("schedule", "hold", 2.0, r"schedule\.hold is 2\.0"),
+        ("attention", "class", "attention.Dott", r"did you mean 'attention\.Dot'"),
+    ],
+)
+def test_parts_are_checked_without_data(section: str, key: str, value: object, message: str) -> None:
+    config = model_config("dot")
+    config |= {"optimizer": part_section("optimizer", "adamw"), "schedule": part_section("schedule", "linear")}
+    config["train"] = {"max_updates": None, "max_epochs": 3}
+    check_parts(config, ())
+    config[section][key] = value
+    with pytest.raises(ConfigError, match=message):
+        check_parts(config, ())
