@@ -110,7 +110,12 @@ def test_a_signal_during_validation_saves_and_the_validation_is_redone(
     assert signal.getsignal(number) is before
     with monkeypatch.context() as patch:  # the average at the end is a validation too
         finish = Trainer.finish
-        patch.setattr(Trainer, "finish", lambda t: (signal.raise_signal(number), finish(t)))
+
+        def signalled_finish(self: Trainer) -> None:
+            signal.raise_signal(number)
+            finish(self)
+
+        patch.setattr(Trainer, "finish", signalled_finish)
         assert resume(run) == INTERRUPTED
     assert resume(run) == 0
     assert_same(tmp_path / "whole" / "run", run)
@@ -274,8 +279,8 @@ def test_a_model_learns_to_reverse(tmp_path: Path) -> None:
 def test_what_is_no_number_stops_the_run_and_spoils_nothing(
     data: Path, tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad, update, rows = 6, Trainer.update, []
-    nan = float("nan")
+    bad, update, nan = 6, Trainer.update, float("nan")
+    rows: list[int] = []
 
     def poisoned(self: Trainer) -> None:
         now = self.progress.update + 1 == bad

@@ -1,0 +1,358 @@
+"""Run folders: damage is named and never loaded, a failed or killed write costs nothing, nothing stored is executed."""
+
+import errno
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+import torch
+import yaml
+from runs import INTERRUPTED, assert_same, corpus, resume, run_config, same, signals_after, start, tensors
+from safetensors.torch import load
+from torch import Tensor
+
+from nmt import checkpoint
+from nmt.errors import CheckpointError, NmtError
+from nmt.report import Reporter
+from nmt.training_state import checkpoint_folder, checkpoints, last_resumable, prune, read_record, save_checkpoint
+
+MODEL_FILES = ["manifest.json", "config.yaml", "src.spm", "tgt.spm", "model.safetensors"]
+STATE_FILES = ["weights.safetensors", "training.safetensors", "training.json"]
+ROOT = Path(__file__).parents[1]
+T = TypeVar("T")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def stopped(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run stopped after update 6, with separate vocabularies."""
+    runs = tmp_path_factory.mktemp("runs")
+    with signals_after({6}):
+        assert start(data, runs, tokenizer__joint=False) == INTERRUPTED
+    return runs / "run"
+
+
+@pytest.fixture
+def run(stopped: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(stopped, tmp_path / "run"))
+
+
+@pytest.fixture(scope="module")
+def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same run, uninterrupted."""
+    runs = tmp_path_factory.mktemp("whole")
+    start(data, runs, tokenizer__joint=False)
+    return runs / "run"
+
+
+def weights(seed: int) -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return {name: torch.randn(3, 4, generator=generator) for name in "ab"}
+
+
+def refusal(act: Callable[[], Any]) -> str:
+    with pytest.raises(CheckpointError) as raised:
+        act()
+    message = str(raised.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("name", MODEL_FILES)
+def test_a_missing_or_cut_file_of_a_model_is_named(run: Path, name: str) -> None:
+    content = (run / name).read_bytes()
+    for kept in (0, len(content) // 2, len(content) - 1):
+        (run / name).write_bytes(content[:kept])
+        assert name in refusal(lambda: checkpoint.load_model(run))
+    (run / name).unlink()
+    assert name in refusal(lambda: checkpoint.load_model(run))
+
+
+def outcome(act: Callable[[], T]) -> T | str:
+    """What comes out, or the message of the refusal."""
+    try:
+        return act()
+    except NmtError as error:
+        return str(error)
+
+
+def flips(content: bytes, count: int) -> Iterator[bytes]:
+    """Copies with one bit changed, in the first bytes and at random."""
+    rng = random.Random(len(content))
+    for place in [*range(3), len(content) - 1, *(rng.randrange(len(content)) for _ in range(count))]:
+        changed = bytearray(content)
+        changed[place] ^= 1 << rng.randrange(8)
+        yield bytes(changed)
+
+
+@pytest.mark.parametrize("name", MODEL_FILES)
+def test_a_flipped_bit_is_found_or_changes_nothing(run: Path, name: str) -> None:
+    whole = checkpoint.load_model(run)
+    for changed in flips((run / name).read_bytes(), 40):
+        (run / name).write_bytes(changed)
+        found = outcome(lambda: checkpoint.load_model(run))
+        if isinstance(found, str):
+            assert name in found or name == "manifest.json"  # a wrong checksum there: the other file is named
+            continue
+        assert name == "manifest.json" or name.endswith(".safetensors")
+        assert found.config == whole.config
+        assert same(checkpoint.weights_of(found.model), checkpoint.weights_of(whole.model))
+
+
+@pytest.mark.parametrize("name", STATE_FILES)
+def test_a_damaged_training_state_is_named_and_not_gone_on_with(run: Path, name: str) -> None:
+    path = checkpoint_folder(run, 6) / name
+    content = path.read_bytes()
+    for changed in [b"", content[: len(content) // 2], *flips(content, 40)]:
+        path.write_bytes(changed)
+        if name.endswith(".json"):
+            record = outcome(lambda: read_record(path.parent))
+            known = {key: value for key, value in json.loads(content).items() if key != "sha256"}
+            assert record == known or name in record
+        else:
+            found = outcome(lambda: checkpoint.read_tensors(path))
+            assert name in found if isinstance(found, str) else same(found, load(content))
+    path.write_bytes(content[:-9])
+    assert name in refusal(lambda: resume(run))
+    if not name.endswith(".json"):  # without it the checkpoint is none
+        path.unlink()
+        assert name in refusal(lambda: resume(run))
+
+
+def test_a_training_state_of_another_model_is_refused(run: Path) -> None:
+    path = checkpoint_folder(run, 6) / "training.safetensors"
+    checkpoint.write_tensors(path, {f"{name}.other": value for name, value in tensors(path).items()})
+    assert f"{path} does not fit the model" in refusal(lambda: resume(run))
+
+
+def test_weights_of_another_model_are_refused(run: Path) -> None:
+    own = tensors(run / "model.safetensors")
+    name = sorted(own)[0]
+    for other in (
+        {**own, "x": own[name].clone()},
+        {k: v for k, v in own.items() if k != name},
+        {**own, name: own[name][:-1]},
+    ):
+        checkpoint.write_tensors(run / "model.safetensors", other)
+        assert "model.safetensors does not fit its config.yaml" in refusal(lambda: checkpoint.load_model(run))
+
+
+def test_another_format_version_is_refused(run: Path) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    (run / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
+    message = f"{run} has format 99, this nmt reads format {checkpoint.FORMAT}"
+    assert message in refusal(lambda: checkpoint.load_model(run))
+    assert message in refusal(lambda: resume(run))
+
+
+def test_what_is_no_run_folder_is_refused(tmp_path: Path) -> None:
+    assert "is not a folder" in refusal(lambda: checkpoint.load_model(tmp_path / "nowhere"))
+    assert "manifest.json is missing" in refusal(lambda: checkpoint.load_model(tmp_path))
+
+
+def test_a_run_without_validation_holds_no_model_yet(run: Path) -> None:
+    (run / "model.safetensors").unlink()
+    message = refusal(lambda: checkpoint.load_model(run))
+    assert "holds no model yet: model.safetensors appears after the first validation; continue the run" in message
+
+
+def forge(run: Path, text: str) -> None:
+    """A configuration written by somebody else, with a manifest that agrees."""
+    (run / "config.yaml").write_text(text)
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["sha256"]["config.yaml"] = hashlib.sha256(text.encode()).hexdigest()
+    (run / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_nothing_stored_is_executed(run: Path, tmp_path: Path) -> None:
+    trap = tmp_path / "executed"
+    command = f"touch {trap}"
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    config["trust"] = ["os", "subprocess"]  # nothing stored can extend what is trusted
+    tagged = yaml.safe_dump(config) + f"evil: !!python/object/apply:os.system ['{command}']\n"
+    targets: list[tuple[str, dict[str, Any]]] = [
+        ("decoder", {**config["decoder"], "_target_": "os.system", "command": command}),
+        ("decoder", {**config["decoder"], "class": "os.system"}),
+        ("decoder", {**config["decoder"], "class": "subprocess.Popen", "args": command}),
+        ("attention", {"class": "subprocess.Popen", "args": command}),
+        ("optimizer", {"class": "subprocess.Popen", "args": command}),
+        ("model", {**config["model"], "_target_": "os.system"}),
+    ]
+    for text in [tagged, "[1, 2", "- 1", "model: 3", *(yaml.safe_dump(config | {k: v}) for k, v in targets)]:
+        forge(run, text)
+        outcomes = [outcome(lambda: checkpoint.load_model(run)), outcome(lambda: resume(run))]
+        refusals = [message for message in outcomes if isinstance(message, str)]
+        assert refusals
+        assert not any("\n" in message for message in refusals)
+        assert not trap.exists()
+    forge(run, yaml.safe_dump(config | {"_target_": "os.system", "command": command}))  # a key that nobody reads
+    checkpoint.load_model(run)
+    assert not trap.exists()
+
+
+def test_interpolations_in_a_stored_configuration_stay_text(run: Path) -> None:
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    forge(run, yaml.safe_dump(config | {"name": "${oc.env:HOME}"}))
+    assert checkpoint.read_run(run)[0]["name"] == "${oc.env:HOME}"
+
+
+def test_a_checkpoint_comes_back_bit_for_bit(tmp_path: Path) -> None:
+    values = {"x": torch.tensor(2.5), "low": torch.randn(3, 2).bfloat16(), "empty": torch.zeros(0, 4)}
+    values["nan"] = torch.tensor([float("nan"), -0.0])
+    save_checkpoint(tmp_path, 12, weights(1), values, {"update": 12, "loss": 0.1 + 0.2})
+    folder = checkpoint_folder(tmp_path, 12)
+    assert same(checkpoint.read_tensors(folder / "weights.safetensors"), weights(1))
+    found = checkpoint.read_tensors(folder / "training.safetensors")
+    assert found.keys() == values.keys()
+    for name, value in values.items():
+        assert found[name].dtype == value.dtype
+        assert found[name].shape == value.shape
+        torch.testing.assert_close(found[name], value, rtol=0, atol=0, equal_nan=True)
+    assert read_record(folder) == {"update": 12, "loss": 0.1 + 0.2}
+
+
+def test_pruning_keeps_the_named_and_the_last_and_nothing_half_written(tmp_path: Path) -> None:
+    for seed in range(8):
+        rng = random.Random(seed)
+        updates = sorted(rng.sample(range(1, 30), rng.randint(1, 6)))
+        keep = rng.sample(range(1, 30), 12)
+        run = tmp_path / str(seed)
+        for update in updates:
+            save_checkpoint(run, update, weights(update), weights(update), {"update": update})
+        leftover = run / "checkpoints" / ".00000100.writing"
+        leftover.mkdir()
+        (leftover / "weights.safetensors").write_bytes(b"half")
+        assert last_resumable(run) == updates[-1]
+        prune(run, keep)
+        assert checkpoints(run) == sorted({*(set(keep) & set(updates)), updates[-1]})
+        assert last_resumable(run) == updates[-1]
+        assert not leftover.exists()
+        for update in checkpoints(run):
+            files = {path.name for path in checkpoint_folder(run, update).iterdir()}
+            assert files == (set(STATE_FILES) if update == updates[-1] else {"weights.safetensors"})
+
+
+def fail_at(patch: pytest.MonkeyPatch, name: str) -> None:
+    """The disk is full whenever something of this name is to be put in place."""
+    replace, record = os.replace, Reporter._record
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def refusing(source: Any, target: Any) -> None:
+        if Path(target).name == name:
+            raise full
+        replace(source, target)
+
+    def refusing_record(self: Reporter, entry: dict[str, Any]) -> None:
+        if name == "metrics.jsonl" and entry["update"] > 6:
+            raise full
+        record(self, entry)
+
+    patch.setattr(os, "replace", refusing)
+    patch.setattr(Reporter, "_record", refusing_record)
+
+
+@pytest.mark.parametrize("name", [*STATE_FILES, "00000008", "model.safetensors", "metrics.jsonl"])
+def test_a_full_disk_is_one_line_and_the_run_can_be_resumed(
+    run: Path, whole: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        fail_at(patch, name)
+        message = refusal(lambda: resume(run))
+    assert message.startswith("cannot write ")
+    assert "(No space left on device)" in message
+    good = last_resumable(run)
+    assert good is not None
+    assert good >= 6
+    if name != "model.safetensors":
+        assert message.endswith(
+            f"the last good checkpoint is {checkpoint_folder(run, good)}: make room, then nmt train resume={run}"
+        )
+    assert not [path for path in run.rglob("*.writing") if path.is_file()]
+    assert resume(run) == 0
+    assert_same(whole, run)
+
+
+def test_a_write_that_fails_keeps_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    checkpoint.write_atomically(path, b"old")
+    with monkeypatch.context() as patch:
+        fail_at(patch, "file")
+        assert f"cannot write {path} (No space left on device)" in refusal(
+            lambda: checkpoint.write_atomically(path, b"new")
+        )
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_write_left_is_no_checkpoint_and_goes_away(run: Path, whole: Path) -> None:
+    leftover = run / "checkpoints" / ".00000100.writing"
+    leftover.mkdir()
+    (leftover / "weights.safetensors").write_bytes(b"half")
+    (run / ".model.safetensors.writing").write_bytes(b"half")
+    (run / "model.safetensors").unlink()  # killed between the checkpoint and the model that it makes best
+    assert last_resumable(run) == 6
+    assert resume(run) == 0
+    assert_same(whole, run)
+
+
+def test_a_run_is_written_by_one_process_only(run: Path) -> None:
+    held = "with nmt.checkpoint.hold_run(pathlib.Path(sys.argv[1])): print('held', flush=True); input()"
+    words = [sys.executable, "-c", f"import sys, pathlib, nmt.checkpoint\n{held}", str(run)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        assert f"{run} is being written by another process" in refusal(lambda: resume(run))
+        other.kill()
+    assert resume(run) == 0
+
+
+def test_an_unwritable_folder_is_said_and_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    message = refusal(lambda: checkpoint.refuse_unwritable(tmp_path / "file" / "runs" / "x"))
+    assert message == f"cannot write {tmp_path}/file/runs/x (Not a directory); choose another runs_dir or name"
+    checkpoint.refuse_unwritable(tmp_path / "new" / "runs" / "x")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_random_instants_ends_as_if_it_had_not(data: Path, tmp_path: Path) -> None:
+    settings = {"train__validate_every": 2, "train__max_updates": 60, "train__log_every": 7}
+    start(data, tmp_path / "whole", **settings)
+    code = (
+        "import sys, json, torch; torch.set_num_threads(1); from nmt import train; "
+        "sys.exit(train.main(*json.loads(sys.argv[1])))"
+    )
+    run = tmp_path / "parts" / "run"
+    new = [run_config(data, tmp_path / "parts", **settings), {}]
+    again = [{"resume": str(run), "init_from": None}, {"resume": str(run)}]
+    rng, kills = random.Random(time.time()), 0
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    while True:
+        words = [sys.executable, "-c", code, json.dumps(again if run.exists() else new)]
+        process = subprocess.Popen(words, stderr=subprocess.DEVNULL, env=environment)
+        if kills < 5:
+            before = last_resumable(run)
+            while last_resumable(run) == before and process.poll() is None:
+                time.sleep(0.01)
+            time.sleep(rng.random() * 0.5)
+            process.send_signal(signal.SIGKILL)
+            kills += process.wait() == -signal.SIGKILL
+        if process.wait() == 0:
+            break
+        assert process.returncode == -signal.SIGKILL
+    assert_same(tmp_path / "whole" / "run", run)
