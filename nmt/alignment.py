@@ -12,6 +12,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt.tokenizer import ESCAPE
+
 SPACE = "▁"  # SentencePiece's sign for the space before a word
 
 # first and last character of the scripts that are written without spaces between words
@@ -127,12 +129,11 @@ def _characters(pieces: Sequence[str]) -> list[str]:
             if (byte := _byte(piece)) is None:
                 break
             run.append(byte)
-        texts[number : number + len(run)] = [bytes(run).decode("utf-8", errors="replace")] + [""] * (
-            len(run) - 1
-        )
+        texts[number : number + len(run)] = [bytes(run).decode("utf-8", errors="replace")] + [""] * (len(run) - 1)
         number += len(run)
     return texts
 
 
 def _word(pieces: Sequence[str], word: range) -> str:
-    return "".join(_characters(pieces[word.start : word.stop])).replace(SPACE, "")
+    text = "".join(_characters(pieces[word.start : word.stop])).replace(SPACE, "")
+    return text.replace(f"{ESCAPE}1", SPACE).replace(f"{ESCAPE}0", ESCAPE)  # what the tokenizer wrote for them
