@@ -191,6 +191,8 @@ def check_settings(settings: TrainConfig) -> None:
         value = getattr(settings, key)
         if value is not None and value < least:
             raise ConfigError(f"train.{key} is {value}; it must be at least {least}")
+    if settings.clip_norm is not None and not settings.clip_norm > 0:
+        raise ConfigError(f"train.clip_norm is {settings.clip_norm}; it must be above 0, or null (off)")
     if not 0 <= settings.label_smoothing < 1:
         raise ConfigError(f"train.label_smoothing is {settings.label_smoothing}; it must lie in [0, 1)")
     if settings.max_updates is None and settings.max_epochs is None and settings.patience is None:
