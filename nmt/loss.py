@@ -59,7 +59,7 @@ class _OutputLoss(torch.autograd.Function):
         return loss, plain_sum
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, d_loss: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
         d_features, d_weight, d_bias = ctx.saved_tensors
         return d_features * d_loss.to(d_features.dtype), d_weight * d_loss, d_bias * d_loss, None, None

@@ -3,6 +3,7 @@
 Both run each layer as one fused call over all positions; only input feeding needs a loop over target positions.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +16,7 @@ from nmt.errors import ConfigError
 from nmt.interfaces import Memory, Source, State
 
 Cell = Literal["lstm", "gru", "tanh"]
-CELLS: dict[Cell, type[nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
+CELLS: dict[Cell, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
 STATE_VECTORS: dict[Cell, int] = {"lstm": 2, "gru": 1, "tanh": 1}  # lstm: hidden and cell
 
 
@@ -26,17 +27,17 @@ class RnnLayer(nn.Module):
         super().__init__()
         self.rnn = CELLS[cell](d_input, d_hidden, batch_first=True)
         self.vectors = STATE_VECTORS[cell]
-        if (
-            cell == "lstm"
-        ):  # remember by default (Jozefowicz et al. 2015); gates are ordered input, forget, cell, output
+        if cell == "lstm":  # remember by default (Jozefowicz et al. 2015); gates: input, forget, cell, output
+            bias = self.rnn.bias_ih_l0
+            assert isinstance(bias, Tensor)
             with torch.no_grad():
-                self.rnn.bias_ih_l0[d_hidden : 2 * d_hidden].fill_(1.0)
+                bias[d_hidden : 2 * d_hidden].fill_(1.0)
 
     def forward(
         self, inputs: Float[Tensor, "R T E"], state: Float[Tensor, "R C D"]
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R C D"]]:
         """Outputs at every position and the state after the last."""
-        vectors = [v.contiguous() for v in state.to(inputs.dtype).transpose(0, 1).split(1)]  # each [1, R, D]
+        vectors = [v[None].contiguous() for v in state.to(inputs.dtype).unbind(1)]  # each [1, R, D]
         outputs, after = self.rnn(inputs, tuple(vectors) if self.vectors == 2 else vectors[0])
         after = torch.cat(after) if self.vectors == 2 else after
         return outputs, after.transpose(0, 1)
