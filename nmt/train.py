@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from nmt import checkpoint, training_state
-from nmt.build import build_model
+from nmt.build import build_model, check_parts
 from nmt.checkpoint import MODEL_SECTIONS
 from nmt.config import DataConfig, SearchConfig, TokenizerConfig, TrainConfig
 from nmt.errors import CheckpointError, ConfigError
@@ -120,11 +120,12 @@ def load_weights(model: Seq2Seq, path: Path, stored: Mapping[str, Any], config: 
 
 
 def read_settings(config: Mapping[str, Any]) -> tuple[TrainConfig, SearchConfig]:
-    """Checked settings, and the number of threads set."""
+    """Settings, with every section of the configuration checked; sets the number of threads."""
     settings = read_section(TrainConfig, config["train"], "train")
     check_settings(settings)
     search = read_section(SearchConfig, config["search"], "search")
     check_search(search)
+    check_parts(config, config["trust"])
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
     if settings.bleu_sentences != 0:
