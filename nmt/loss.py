@@ -41,14 +41,21 @@ class _OutputLoss(torch.autograd.Function):
         for start in range(0, len(features), CHUNK):
             rows = slice(start, start + CHUNK)
             chunk, chosen = features[rows], targets[rows, None]
-            log_probs = torch.addmm(bias.to(features.dtype), chunk, low.t()).float()
-            log_probs -= log_probs.logsumexp(-1, keepdim=True)
-            plain = -log_probs.gather(1, chosen)
-            sums[0] += (1 - smoothing) * plain.sum() - smoothing * log_probs.mean(-1).sum()
-            sums[1] += plain.sum()
+            logits = torch.addmm(bias.to(features.dtype), chunk, low.t()).float()
+            right = logits.gather(1, chosen)
+            mean = logits.mean(-1, keepdim=True) if smoothing else right
+            top = logits.amax(-1, keepdim=True)
+            error = logits.sub_(top).exp_()  # in place: one pass over the chunk for each operation, none twice
+            total = error.sum(-1, keepdim=True)
+            log_total = top + total.log()
+            plain = (log_total - right).sum()
+            sums[0] += (1 - smoothing) * plain + smoothing * (log_total - mean).sum()
+            sums[1] += plain
             if wanted:  # the gradient of the loss by the logits is p - q, q the smoothed one-hot target
-                error = log_probs.exp_().sub_(smoothing / len(weight))
-                error.scatter_add_(1, chosen, torch.full_like(plain, smoothing - 1))
+                error.div_(total)
+                if smoothing:
+                    error.sub_(smoothing / len(weight))
+                error.scatter_add_(1, chosen, torch.full_like(right, smoothing - 1))
                 d_bias += error.sum(0)
                 error = error.to(features.dtype)
                 torch.mm(error, low, out=d_features[rows])
