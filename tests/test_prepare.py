@@ -124,7 +124,7 @@ def test_wrong_tokenizer_values_are_refused_before_any_work(tmp_path):
     with pytest.raises(ConfigError, match="sampling_alpha"):
         prepare(data, tokenizer_config("char", sampling_alpha=0.1), tmp_path / "c")
     assert not (tmp_path / "c").exists()
-    with pytest.raises(ConfigError, match=r"vocab_size=8000 is too large"):
+    with pytest.raises(ConfigError, match=r"vocab_size=\d+ is too large"):
         prepare(data, tokenizer_config("unigram"), tmp_path / "c")
     assert not list((tmp_path / "c").glob("tokenizer-*"))
 
