@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from small_runs import make_run
 
 from nmt import cli
 from nmt.build import check_parts
@@ -130,6 +131,16 @@ def check_mistake(
     """The page shows the error that the command line gives; errors of the work itself are tested elsewhere."""
     code = cli.main(typed)
     assert composed or (code, capsys.readouterr().err) == (2, f"{message}\n")
+
+
+def test_the_python_example_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_run(tmp_path / "runs" / "mine")
+    monkeypatch.chdir(tmp_path)
+    [example] = [block[2] for block in BLOCK.finditer(PAGES["README.md"]) if block[1] == "python"]
+    exec(example, {})
+    assert capsys.readouterr().out.strip()
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if "/" not in name] + ["CHANGELOG.md"])
