@@ -261,7 +261,7 @@ class Trainer:
             if name not in parameters:
                 raise CheckpointError(f"{path} does not fit the model ({entry!r}); both must come from one run")
             parameter = parameters[name]
-            self.optimiser.state[parameter][key] = value.to(parameter.device if key != "step" else value.device)
+            self.optimiser.state[parameter][key] = value.to(parameter.device)  # fused: step too
         ranked = self.progress.ranked(self.settings.metric)
         if ranked and ranked[0].update in training_state.checkpoints(self.run):
             self.publish(training_state.average(self.run, [ranked[0].update]))  # its writing may have been cut short
