@@ -193,7 +193,10 @@ def test_a_real_terminal(run: Path, tmp_path: Path) -> None:
         screen.wait("type a sentence, :help for more, :quit to leave[^>]*> ")
         screen.type("der Hund\n")
         screen.wait(r"\(\d+ ms\)\s+> ")
-        screen.type("half a sent\x03")  # Ctrl-C
+        screen.type("half a sent")
+        screen.wait("half a sent$")
+        time.sleep(0.3)  # a signal just before Python's readline waits for a key would be seen at the next key only
+        screen.type("\x03")  # Ctrl-C
         screen.wait("> $")
         screen.type(":nbset\n")
         assert "did you mean ':nbest'?" in screen.wait("\n[^\n]*> $")
