@@ -175,6 +175,7 @@ def terminal(*words: str) -> Iterator[Terminal]:
     if process == 0:
         os.chdir(ROOT)
         os.environ.update(TERM="xterm", LANG="C.UTF-8", COLUMNS="80", LINES="24")
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a test run in the background of a shell ignores it
         os.execv(sys.executable, [sys.executable, "-m", "nmt.cli", "interactive", *words])
     try:
         yield Terminal(handle, process)
