@@ -7,6 +7,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from nmt.interfaces import Batch
+from nmt.seq2seq import Seq2Seq
+
 CHUNK = 256  # rows whose logits are alive at a time: a few megabytes, so that every pass over them stays in cache
 
 
@@ -25,6 +28,12 @@ def output_loss(
     """
     loss, plain = _OutputLoss.apply(features, weight, bias, targets, smoothing)  # type: ignore[no-untyped-call]
     return loss, plain
+
+
+def batch_loss(model: Seq2Seq, batch: Batch, smoothing: float) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """`output_loss` of the model's own output layer over a batch."""
+    targets = batch.tgt_out[batch.tgt_mask]
+    return output_loss(model(batch), model.output.weight, model.output.bias, targets, smoothing)
 
 
 class _OutputLoss(torch.autograd.Function):

@@ -14,7 +14,7 @@ from nmt.config import SearchConfig, TrainConfig
 from nmt.device import autocast, choose_device, choose_dtype
 from nmt.errors import CheckpointError, ConfigError, NmtError
 from nmt.interrupts import Interrupted, StopRequest
-from nmt.loss import output_loss
+from nmt.loss import batch_loss
 from nmt.optim import Plateau
 from nmt.prepare import Prepared
 from nmt.progress import Progress, Validation
@@ -142,10 +142,7 @@ class Trainer:
         sums = torch.zeros(2, device=self.device)
         for batch in (b.to(self.device) for b in batches):
             with autocast(self.device, self.dtype):
-                features = self.model(batch)
-                weight, bias = self.model.output.weight, self.model.output.bias
-                targets = batch.tgt_out[batch.tgt_mask]
-                loss, nll = output_loss(features, weight, bias, targets, self.settings.label_smoothing)
+                loss, nll = batch_loss(self.model, batch, self.settings.label_smoothing)
             torch.autograd.backward(loss / tokens)
             sums += torch.stack([loss.detach(), nll]) / tokens
         limit = math.inf if self.settings.clip_norm is None else self.settings.clip_norm

@@ -12,7 +12,7 @@ from torch import Tensor
 from nmt.batching import BatchOrder, make_batch
 from nmt.config import SearchConfig
 from nmt.device import autocast
-from nmt.loss import output_loss
+from nmt.loss import batch_loss
 from nmt.metrics import bleu
 from nmt.prepare import TokenizerPair
 from nmt.search import search
@@ -64,10 +64,7 @@ class Validator:
             with autocast(device, dtype):
                 sums = torch.zeros(2, device=device)
                 for batch in self.forced_batches(device):
-                    features = model(batch)
-                    targets = batch.tgt_out[batch.tgt_mask]
-                    weight, bias = model.output.weight, model.output.bias
-                    sums += torch.stack(output_loss(features, weight, bias, targets, self.smoothing))
+                    sums += torch.stack(batch_loss(model, batch, self.smoothing))
                 loss, nll = (sums / int(self.tgt_lengths.sum())).tolist()
                 translations = self.translate(model, device)
         finally:

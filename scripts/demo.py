@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from nmt.alignment import source_length, word_attention
+from nmt.alignment import source_length
 from nmt.corpus import read_lines, resolve
 from nmt.figures import attention_figure, attention_text, bleu_by_length_figure, save_figure
 from nmt.metrics import LengthBucket, bleu_by_length, score_corpus
@@ -119,11 +119,9 @@ def show_attention(translator: Translator, sources: list[str], run: Path) -> Non
     """Where the model looked: the first test sentence of a readable length, in the terminal and as a picture."""
     sentence = next((s for s in sources if source_length(s) == SHOWN_LENGTH), sources[0])
     translation = translator.translate([sentence], attention=True)[0]
-    assert translation.attention is not None
-    drawn = word_attention(translation.attention, translation.src_pieces, translation.tgt_pieces)
     print(f"\n=== Attention: {sentence} ===\n")
-    print(attention_text(*drawn))
-    save_figure(attention_figure(*drawn), run / "attention.png")
+    print(attention_text(*translation.word_attention))
+    save_figure(attention_figure(*translation.word_attention), run / "attention.png")
 
 
 if __name__ == "__main__":

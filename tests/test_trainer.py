@@ -29,7 +29,7 @@ import nmt
 from nmt import train, trainer
 from nmt.batching import make_batch
 from nmt.errors import NmtError
-from nmt.loss import output_loss
+from nmt.loss import batch_loss, output_loss
 from nmt.optim import Schedule
 from nmt.progress import Progress
 from nmt.trainer import Trainer
@@ -289,7 +289,7 @@ def test_what_is_no_number_stops_the_run_and_spoils_nothing(
             rows.extend(self.data.order.epoch(self.progress.epoch)[self.progress.batch])
         with monkeypatch.context() as patch:
             if now and where == "loss":
-                patch.setattr(trainer, "output_loss", lambda *given: tuple(x * nan for x in output_loss(*given)))
+                patch.setattr(trainer, "batch_loss", lambda *given: tuple(x * nan for x in batch_loss(*given)))
             if now and where == "weight":
                 weight.data[0] = nan
             update(self)
