@@ -95,13 +95,14 @@ class Session:
 
     def attention(self) -> str:
         """The grid, as wide as the terminal allows."""
-        from nmt.figures import attention_text
+        from nmt.attention_text import attention_text
 
         return attention_text(*self.weights(), columns=shutil.get_terminal_size().columns)
 
     def save(self, name: str) -> str:
         """The picture, in a file."""
-        from nmt.figures import attention_figure, save_figure
+        from nmt.attention_figures import attention_figure
+        from nmt.figures import save_figure
 
         if not name:
             raise ConfigError("no file is named; type, for example, :save attention.png")

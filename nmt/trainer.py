@@ -217,7 +217,7 @@ class Trainer:
 
     def show_examples(self, translations: list[str]) -> None:
         """Fixed dev sentences: their translations, and the attention over their reference translations."""
-        from nmt.figures import attention_figure
+        from nmt.attention_figures import attention_figure
 
         shown = self.prepared.dev[: min(self.settings.examples, len(self.prepared.dev))]
         if translations:

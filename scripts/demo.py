@@ -14,8 +14,11 @@ from pathlib import Path
 from time import perf_counter
 
 from nmt.alignment import source_length
+from nmt.attention_figures import attention_figure
+from nmt.attention_text import attention_text
 from nmt.corpus import read_lines, resolve
-from nmt.figures import attention_figure, attention_text, bleu_by_length_figure, save_figure
+from nmt.curves import bleu_by_length_figure
+from nmt.figures import save_figure
 from nmt.metrics import LengthBucket, bleu_by_length, score_corpus
 from nmt.translator import Translator
 

@@ -10,16 +10,11 @@ import numpy as np
 import pytest
 
 from nmt import fonts
+from nmt.attention_figures import attention_figure
+from nmt.attention_text import SHADES, attention_text, display_width
+from nmt.curves import bleu_by_length_figure
 from nmt.errors import ConfigError, DataError
-from nmt.figures import (
-    SHADES,
-    attention_figure,
-    attention_text,
-    bleu_by_length_figure,
-    display_width,
-    pixels,
-    save_figure,
-)
+from nmt.figures import pixels, save_figure
 from nmt.metrics import LengthBucket
 
 TOKENS = ["▁The", "ing", "▁", "", "$x_1$", "\\", "<0xE4>", "</s>", "▁Donaudampfschifffahrt", "\t", "\u200d"]

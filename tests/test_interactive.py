@@ -16,8 +16,8 @@ import pytest
 from small_runs import make_run
 
 from nmt import cli
+from nmt.attention_text import display_width
 from nmt.errors import ConfigError
-from nmt.figures import display_width
 from nmt.interactive import Session, visible
 from nmt.translator import Translator
 

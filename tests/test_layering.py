@@ -15,11 +15,13 @@ LAYERS = {
     "what everything may use": ["errors", "config", "roots", "schema", "interrupts", "device", "files", "cache"],
     "from files to batches": ["readers", "corpus", "tokenizer", "prepare", "interfaces", "batching"],
     "the model": ["attention", "rnn", "seq2seq", "loss", "optim", "build"],
-    "search and scores": ["hypotheses", "search", "alignment", "metrics", "testsets", "fonts", "figures"],
+    "the model: transformers": ["positions", "transformer_layers", "transformer"],
+    "search and scores": ["hypotheses", "search", "alignment", "metrics", "testsets", "fonts"],
+    "pictures": ["attention_text", "figures", "attention_figures", "curves"],
     "run folders": ["checkpoint", "training_state"],
     "training": ["progress", "report", "training_data", "validation", "trainer", "train"],
     "use of a trained model": ["translator", "translate", "evaluate", "interactive", TOP],
-    "the command line": ["overrides", "hydra_app", "cli_help", "cli"],
+    "the command line": ["overrides", "hydra_app", "attentions", "cli_help", "cli"],
 }
 ORDER = [module for modules in LAYERS.values() for module in modules]
 SOURCES = sorted(path for folder in ("nmt", "scripts") for path in (ROOT / folder).rglob("*.py"))

@@ -20,7 +20,7 @@ from tensorboard.backend.event_processing.event_accumulator import (  # type: ig
     EventAccumulator,
 )
 
-from nmt.figures import attention_figure
+from nmt.attention_figures import attention_figure
 from nmt.progress import Progress, Validation
 from nmt.report import METRICS_FILE, TENSORBOARD_FOLDER, Reporter, keep_known, known_points
 
