@@ -190,7 +190,7 @@ def _add_scale(figure: Figure, cells: Collection) -> None:
         axes.set_position((x0 * width / (width + room), y0, (x1 - x0) * width / (width + room), y1 - y0))
     figure.set_size_inches(width + room, height)
     place = ((width + 0.1) / (width + room), (first[3] - long) / height, 0.12 / (width + room), long / height)
-    scale = figure.colorbar(cells, cax=figure.add_axes(place)).ax
+    scale = figure.colorbar(cells, cax=figure.add_axes(place), ticks=[0, 0.25, 0.5, 0.75, 1]).ax
     scale.tick_params(labelsize=8)
 
 
@@ -215,9 +215,9 @@ def _columns(src: list[Text], tgt: list[Text], widths: list[list[float]]) -> Pla
     step = min(LINE, LARGEST / max(len(src), len(tgt)))
     tall = step * max(len(src), len(tgt))
     wide = min(max(2.5, tall / 2), 4.0)  # between the sentences
-    left, right = (max(own, default=0.0) for own in widths)
+    left, right = (max(own, default=0.0) + 0.1 for own in widths)  # and a space before the lines
     ends: list[list[tuple[float, float]]] = []
-    for texts, x, ha, aside in ((src, left, "right", -0.06), (tgt, left + 0.06 + wide, "left", 0.06)):
+    for texts, x, ha, aside in ((src, left, "right", -0.1), (tgt, left + wide, "left", 0.1)):
         own_step = min(tall / max(len(texts), 1), WIDEST_STEP * step)
         top = MARGIN + (tall - own_step * len(texts)) / 2
         ends.append([])
@@ -225,7 +225,7 @@ def _columns(src: list[Text], tgt: list[Text], widths: list[list[float]]) -> Pla
             y = top + (number + 0.5) * own_step
             text.set(x=MARGIN + x + aside, y=y, ha=ha, va="center_baseline", fontsize=min(10, 62 * step))
             ends[-1].append((MARGIN + x, y))
-    return (max(left + wide + right + 0.12, KEY_WIDTH) + 2 * MARGIN, tall + 2 * MARGIN + KEY_HEIGHT), ends
+    return (max(left + wide + right, KEY_WIDTH) + 2 * MARGIN, tall + 2 * MARGIN + KEY_HEIGHT), ends
 
 
 def _explain_lines(axes: Axes, height: float) -> None:
@@ -234,7 +234,8 @@ def _explain_lines(axes: Axes, height: float) -> None:
 
     x, y = MARGIN, height - MARGIN - 0.08
     for weight in (DRAWN, 0.25, 0.5, 1.0):
-        axes.plot([x, x + 0.3], [y, y], color=colormaps[COLORS](shade(weight)), linewidth=line_width(weight))
+        color = colormaps[COLORS](shade(weight))
+        axes.plot([x, x + 0.3], [y, y], color=color, linewidth=line_width(weight), solid_capstyle="butt")
         axes.text(x + 0.36, y, f"{weight:g}", fontsize=8, va="center_baseline", color="0.3")
         x += 0.75
     axes.text(x, y, f"less than {DRAWN:g}: no line", fontsize=8, va="center_baseline", color="0.3")

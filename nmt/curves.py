@@ -34,12 +34,12 @@ def bleu_by_length_figure(series: Mapping[str, Sequence[LengthBucket]]) -> Figur
         name: [[((bucket.low + bucket.high) / 2, bucket.bleu) for bucket in buckets]]
         for name, buckets in series.items()
     }
-    figure = curves_figure(lines, "source length (words)", "BLEU")
+    figure = curves_figure(lines, "source length (words); grey: what each point covers", "BLEU")
     axes = figure.axes[0]
-    axes.set_ylim(0, None)
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.03)
     reaches = sorted({(bucket.low, bucket.high) for buckets in series.values() for bucket in buckets})
     for low, high in reaches:
-        axes.plot([low - 0.4, high + 0.4], [0, 0], color="0.6", linewidth=4, solid_capstyle="butt", clip_on=False)
+        axes.plot([low - 0.3, high + 0.3], [0, 0], color="0.6", linewidth=4, solid_capstyle="butt", clip_on=False)
     return figure
 
 
@@ -48,6 +48,8 @@ def curves_figure(series: Mapping[str, Sequence[Sequence[Point]]], x_label: str,
 
     Between its points a run is a straight line. Where some runs have ended the mean is of those that go on.
     """
+    from matplotlib.ticker import MaxNLocator
+
     figure = new_figure(6.4, 3.6)
     figure.set_layout_engine("constrained")
     axes = figure.add_subplot()
@@ -55,6 +57,7 @@ def curves_figure(series: Mapping[str, Sequence[Sequence[Point]]], x_label: str,
         _draw_line(axes, name, runs, number)
     dress(axes.set_xlabel(x_label))
     dress(axes.set_ylabel(y_label))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="0.9")
     axes.set_axisbelow(True)
