@@ -1,20 +1,30 @@
-"""Words out of pieces, and which source word each target word looked at.
+"""Units of text (words, tokens), which pieces stand for them, and the links that attention draws between them.
 
-A piece that begins with '▁' begins a word. In scripts written without spaces (Chinese, Japanese, Thai, …)
-every piece is a unit of its own; the script of the characters decides, not the language. The byte pieces of
-one character (<0xE2><0x82><0xAC>) always stay together and are treated as that character.
+Pieces alone (`words`): a piece that begins with '▁' begins a word. In scripts written without spaces (Chinese,
+Japanese, Thai, …) every piece is a word of its own; the script of the characters decides, not the language. The byte
+pieces of one character (<0xE2><0x82><0xAC>) always stay together and are treated as that character.
+
+Text and its pieces (`units`, `cover`): in scripts without spaces every character is a unit, and a piece of several
+stands for each of them.
 """
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nmt.tokenizer import ESCAPE
 
+Unit = Literal["words", "tokens"]
+Cover = NDArray[np.bool_]  # [pieces, units]: does the piece stand for (a part of) the unit?
+
 SPACE = "▁"  # SentencePiece's sign for the space before a word
+UNKNOWN = "<unk>"  # a piece for characters that the tokenizer has none for
+_ANY = "\ue000"  # what it spells here: nothing that a text has (private use)
 
 # first and last character of the scripts that are written without spaces between words
 _SPACELESS = (
@@ -36,18 +46,28 @@ def spaceless(char: str) -> bool:
     return any(first <= char <= last for first, last in _SPACELESS)
 
 
+def units(text: str, unit: Unit) -> list[str]:
+    """The text without its spaces, cut into units.
+
+    words: what stands between spaces; in scripts without spaces every character (with its marks).
+    tokens: words whose punctuation at the edges is split off, every mark a token of its own.
+    """
+    found: list[str] = []
+    inside = False
+    for char in text:
+        if char.isspace():
+            inside = False
+        elif inside and (_is_mark(char) or not (spaceless(char) or spaceless(found[-1][-1]))):
+            found[-1] += char
+        else:
+            found.append(char)
+            inside = True
+    return found if unit == "words" else [token for word in found for token in _tokens(word)]
+
+
 def source_length(sentence: str) -> int:
     """Words between spaces; in scripts without spaces every character counts as one (its marks do not)."""
-    words = 0
-    in_word = False
-    for char in sentence:
-        if spaceless(char):
-            words += not char.isspace() and not _is_mark(char)
-            in_word = False
-        else:
-            words += not char.isspace() and not in_word
-            in_word = not char.isspace()
-    return words
+    return len(units(sentence, "words"))
 
 
 def words(pieces: Sequence[str]) -> list[range]:
@@ -67,6 +87,40 @@ def words(pieces: Sequence[str]) -> list[range]:
     return [range(start, end) for start, end in pairwise([*starts, len(pieces)])]
 
 
+def cover(pieces: Sequence[str], own: Sequence[str]) -> Cover:
+    """Which units each piece stands for; `own` are the units of the text that the pieces spell.
+
+    A tokenizer may rewrite characters: what differs between pieces and text is matched in order. A piece that shows
+    nothing, as a space, stands for the unit after it (the last one at the end).
+    """
+    spelt, owners = "", []  # visible characters of the pieces, and whose they are
+    for number, (piece, text) in enumerate(zip(pieces, _characters(pieces), strict=True)):
+        shown = _ANY if piece == UNKNOWN else "".join(text.replace(SPACE, "").split())
+        spelt += shown
+        owners += [number] * len(shown)
+    escaped = [(unit, text.replace(ESCAPE, f"{ESCAPE}0").replace(SPACE, f"{ESCAPE}1")) for unit, text in enumerate(own)]
+    given = "".join(text for _, text in escaped)
+    places = [unit for unit, text in escaped for _ in text]
+    result = np.zeros((len(pieces), len(own)), np.bool_)
+    for _, start, end, first, last in _matched(spelt, given):
+        length, size = end - start, last - first
+        for k in range(length):
+            begin, beyond = k * size // length, -(-(k + 1) * size // length)
+            result[owners[start + k], places[first + begin : first + beyond]] = True
+    return _complete(result, pieces)
+
+
+def fold(weights: NDArray[np.floating], src: Cover, tgt: Cover) -> NDArray[np.floating]:
+    """Attention [target units, source units] out of [target pieces, source pieces].
+
+    A source unit gets the sum of its pieces, a target unit the mean of its own.
+    """
+    sums = weights @ src.astype(weights.dtype)
+    counts = np.maximum(tgt.sum(0), 1).astype(weights.dtype)
+    folded: NDArray[np.floating] = tgt.T.astype(weights.dtype) @ sums / counts[:, None]
+    return folded
+
+
 def word_attention(
     weights: NDArray[np.floating], src_pieces: Sequence[str], tgt_pieces: Sequence[str]
 ) -> tuple[NDArray[np.floating], list[str], list[str]]:
@@ -79,11 +133,7 @@ def word_attention(
     assert weights.shape[0] in (T, T + 1)
     assert weights.shape[1] in (S, S + 1)
     src_words, tgt_words = words(src_pieces), words(tgt_pieces)
-    result = np.zeros((len(tgt_words), len(src_words)), dtype=weights.dtype)
-    for j, rows in enumerate(tgt_words):
-        for i, columns in enumerate(src_words):
-            block = weights[rows.start : rows.stop, columns.start : columns.stop]
-            result[j, i] = block.sum(axis=1).mean()
+    result = fold(weights[:T, :S], _partition(src_words), _partition(tgt_words))
     return result, [_word(src_pieces, w) for w in src_words], [_word(tgt_pieces, w) for w in tgt_words]
 
 
@@ -95,6 +145,17 @@ def align(weights: NDArray[np.floating]) -> list[tuple[int, int]]:
     return [(int(i), j) for j, i in enumerate(best) if weights[j, i] > 0]
 
 
+def argmax_links(weights: NDArray[np.floating], src: Cover) -> frozenset[tuple[int, int]]:
+    """Each target unit's heaviest source unit, and the others that stand in exactly the same pieces."""
+    groups = np.unique(src, axis=1, return_inverse=True)[1].ravel() if src.size else np.zeros(0)
+    return frozenset((int(twin), j) for i, j in align(weights) for twin in np.flatnonzero(groups == groups[i]))
+
+
+def threshold_links(weights: NDArray[np.floating], threshold: float) -> frozenset[tuple[int, int]]:
+    """Every link whose weight is at least `threshold`."""
+    return frozenset((int(i), int(j)) for j, i in np.argwhere(weights >= threshold))
+
+
 def pharaoh(links: Iterable[tuple[int, int]]) -> str:
     """Links as "i-j i-j …", from 0, in the order of the source."""
     return " ".join(f"{i}-{j}" for i, j in sorted(links))
@@ -102,6 +163,43 @@ def pharaoh(links: Iterable[tuple[int, int]]) -> str:
 
 def _is_mark(char: str) -> bool:
     return unicodedata.category(char).startswith("M")
+
+
+def _tokens(word: str) -> list[str]:
+    """The word without the punctuation at its edges, and each mark of that."""
+    inner = [place for place, char in enumerate(word) if not unicodedata.category(char).startswith("P")]
+    if not inner:
+        return list(word)
+    first, last = inner[0], inner[-1] + 1
+    return [*word[:first], word[first:last], *word[last:]]
+
+
+def _matched(spelt: str, given: str) -> Sequence[tuple[str, int, int, int, int]]:
+    """Spans of both texts that stand for each other, in order."""
+    if spelt == given:
+        return [("equal", 0, len(spelt), 0, len(given))]
+    return SequenceMatcher(None, spelt, given, autojunk=False).get_opcodes()
+
+
+def _complete(result: Cover, pieces: Sequence[str]) -> Cover:
+    """Gives the pieces that show nothing their units."""
+    for number in range(1, len(pieces)):  # the bytes of a character after its first
+        if not result[number].any() and _byte(pieces[number]) is not None and _byte(pieces[number - 1]) is not None:
+            result[number] = result[number - 1]
+    following = result.shape[1] - 1
+    for number in reversed(range(len(pieces) if result.size else 0)):
+        if not result[number].any():
+            result[number, following] = True
+        following = int(result[number].argmax())
+    return result
+
+
+def _partition(ranges: Sequence[range]) -> Cover:
+    """The cover of words that share no piece."""
+    result = np.zeros((sum(map(len, ranges)), len(ranges)), np.bool_)
+    for number, own in enumerate(ranges):
+        result[own.start : own.stop, number] = True
+    return result
 
 
 def _byte(piece: str) -> int | None:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from nmt.alignment import SPACE, align, spaceless, word_attention
-from nmt.batching import make_batch
+from nmt.batching import BatchOrder, make_batch
 from nmt.checkpoint import LoadedModel, load_model
 from nmt.config import SearchConfig
 from nmt.corpus import clean
@@ -21,6 +21,7 @@ from nmt.schema import read_section
 from nmt.search import search
 
 LONGEST = 1000  # source pieces searched at once; a longer line is translated in parts
+FORCED_TOKENS = 2048  # of the longer side of pairs forced at once: their attention is held in memory
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Translation:
     n_best: list[Candidate]
     src_pieces: list[str]
     tgt_pieces: list[str]
-    attention: NDArray[np.float32] | None  # [T, S] pieces, mean of layers and heads; None: not asked for, no text
+    attention: NDArray[np.float32] | None  # [L, H, T, S] pieces; None: not asked for, none there, no text
 
     @property
     def text(self) -> str:
@@ -58,12 +59,17 @@ class Translation:
         return self.n_best[0].log_prob
 
     @property
+    def mean_attention(self) -> NDArray[np.float32]:
+        """Attention [T, S] between pieces, the mean of layers and heads; zeros where there is none."""
+        if self.attention is None:
+            return np.zeros((len(self.tgt_pieces), len(self.src_pieces)), np.float32)
+        mean: NDArray[np.float32] = self.attention.mean((0, 1))
+        return mean
+
+    @property
     def word_attention(self) -> tuple[NDArray[np.floating], list[str], list[str]]:
-        """Attention [target words, source words] behind the best translation, and the words."""
-        weights = self.attention
-        if weights is None:
-            weights = np.zeros((len(self.tgt_pieces), len(self.src_pieces)), np.float32)
-        return word_attention(weights, self.src_pieces, self.tgt_pieces)
+        """Mean attention [target words, source words] behind the best translation, and the words."""
+        return word_attention(self.mean_attention, self.src_pieces, self.tgt_pieces)
 
     @property
     def alignment(self) -> list[tuple[int, int]]:
@@ -159,7 +165,7 @@ class Translator:
         batch = make_batch(ids, [[] for _ in ids]).to(self.device)
         found = search(self.model, batch.src, batch.src_mask, settings, self.generator)
         best = [hypotheses[0].tokens if hypotheses else [] for hypotheses in found]
-        weights = self.attention(ids, best) if attention else [None] * len(ids)
+        weights = self.forced(ids, best)[1] if attention else [None] * len(ids)
         return [
             Translation(
                 "",
@@ -171,30 +177,51 @@ class Translator:
             for pieces, hypotheses, tokens, matrix in zip(ids, found, best, weights, strict=True)
         ]
 
-    @torch.inference_mode()
-    def attention(self, src_ids: list[list[int]], tgt_ids: list[list[int]]) -> list[NDArray[np.float32] | None]:
-        """Attention [T, S] of each pair, pieces alone (no end of sentence); None for a model that has none."""
-        _, weights = self.model.forced(make_batch(src_ids, tgt_ids).to(self.device))
-        if weights.shape[1] == 0:
-            return [None] * len(src_ids)
-        means = weights.float().mean((1, 2)).cpu().numpy()
-        return [means[row, : len(tgt), : len(src)] for row, (src, tgt) in enumerate(zip(src_ids, tgt_ids, strict=True))]
+    def force(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
+        """Each given target as if it were the translation, with its forced score and its attention."""
+        src, tgt = self.encode_pairs(sources, targets)
+        done: dict[int, Translation] = {}
+        for rows in forced_batches(src, tgt):
+            ids = [src[row] for row in rows], [tgt[row] for row in rows]
+            for row, log_prob, weights in zip(rows, *self.forced(*ids), strict=True):
+                candidate = Candidate(targets[row], log_prob, log_prob)
+                pieces = self.tokenizers.src.pieces(src[row]), self.tokenizers.tgt.pieces(tgt[row])
+                done[row] = Translation(sources[row], [candidate], *pieces, weights)
+        return [done[row] for row in range(len(src))]
 
-    @torch.inference_mode()
     def forced_scores(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
         """Log-probability (nats, end of sentence included) of each given target under the model."""
+        src, tgt = self.encode_pairs(sources, targets)
+        scores = [0.0] * len(src)
+        for rows in forced_batches(src, tgt):
+            log_probs, _ = self.forced([src[row] for row in rows], [tgt[row] for row in rows])
+            for row, log_prob in zip(rows, log_probs, strict=True):
+                scores[row] = log_prob
+        return scores
+
+    def encode_pairs(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[list[list[int]], list[list[int]]]:
+        """The pieces of sources and targets that belong together."""
         if len(sources) != len(targets):
             raise DataError(f"{len(sources):,} sources but {len(targets):,} targets to score; give one for each")
-        src, tgt = (
-            tokenizer.encode_batch([clean(text, self.nfc) for text in texts])
-            for tokenizer, texts in ((self.tokenizers.src, sources), (self.tokenizers.tgt, targets))
-        )
-        scores: list[float] = []
-        for start in range(0, len(src), self.settings.batch_sentences):
-            part = slice(start, start + self.settings.batch_sentences)
-            log_probs, _ = self.model.forced(make_batch(src[part], tgt[part]).to(self.device))
-            scores += log_probs.sum(1).tolist()
-        return scores
+        src = self.tokenizers.src.encode_batch([clean(text, self.nfc) for text in sources])
+        tgt = self.tokenizers.tgt.encode_batch([clean(text, self.nfc) for text in targets])
+        return src, tgt
+
+    @torch.inference_mode()
+    def forced(
+        self, src_ids: list[list[int]], tgt_ids: list[list[int]]
+    ) -> tuple[list[float], list[NDArray[np.float32] | None]]:
+        """Log-probability of each target, and the attention [L, H, T, S] behind it (None for a model without).
+
+        Row t of the attention chose piece t of the target; the end of both sentences is left out.
+        """
+        log_probs, found = self.model.forced(make_batch(src_ids, tgt_ids).to(self.device))
+        weights: list[NDArray[np.float32] | None] = [None] * len(src_ids)
+        if found.shape[1]:
+            sizes = [(len(tgt), len(src)) for src, tgt in zip(src_ids, tgt_ids, strict=True)]
+            rows = found.float().cpu().numpy()
+            weights = [row[:, :, :T, :S] for row, (T, S) in zip(rows, sizes, strict=True)]
+        return log_probs.sum(1).tolist(), weights
 
     def candidate(self, hypothesis: Hypothesis) -> Candidate:
         """A hypothesis as text, on one line whatever the model spells."""
@@ -225,16 +252,25 @@ def joined(source: str, parts: Sequence[Translation]) -> Translation:
 
 
 def block_diagonal(blocks: Sequence[NDArray[np.float32] | None]) -> NDArray[np.float32] | None:
-    """One matrix with the blocks along its diagonal; None where one is missing."""
+    """Attention [L, H, T, S] of the whole from that of its parts, 0 between them; None where one is missing."""
     known = [block for block in blocks if block is not None]
     if len(known) < len(blocks):
         return None
-    whole = np.zeros((sum(len(block) for block in known), sum(block.shape[1] for block in known)), np.float32)
+    T, S = (sum(block.shape[axis] for block in known) for axis in (2, 3))
+    whole = np.zeros((*known[0].shape[:2], T, S), np.float32)
     row = column = 0
     for block in known:
-        whole[row : row + len(block), column : column + block.shape[1]] = block
-        row, column = row + len(block), column + block.shape[1]
+        T, S = block.shape[2:]
+        whole[:, :, row : row + T, column : column + S] = block
+        row, column = row + T, column + S
     return whole
+
+
+def forced_batches(src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Row numbers of pairs to force together, of similar lengths."""
+    src_lengths, tgt_lengths = (np.array([len(ids) + 1 for ids in side], np.int32) for side in (src, tgt))
+    order = BatchOrder(src_lengths, tgt_lengths, FORCED_TOKENS, seed=0)
+    return [rows.tolist() for rows in order.cut(np.lexsort((src_lengths, tgt_lengths)))]
 
 
 def load(folder: str | Path) -> Translator:

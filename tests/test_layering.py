@@ -14,13 +14,13 @@ TOP = "the package itself"  # nmt/__init__.py
 LAYERS = {
     "what everything may use": ["errors", "config", "roots", "schema", "interrupts", "device", "files", "cache"],
     "from files to batches": ["readers", "corpus", "tokenizer", "prepare", "interfaces", "batching"],
-    "the model": ["attention", "rnn", "seq2seq", "loss", "optim", "build"],
+    "the model": ["attention", "attention_layers", "rnn", "seq2seq", "loss", "optim", "build"],
     "the model: transformers": ["positions", "transformer_layers", "transformer"],
-    "search and scores": ["hypotheses", "search", "alignment", "metrics", "testsets", "fonts"],
+    "search and scores": ["hypotheses", "search", "alignment", "aer", "metrics", "testsets", "fonts"],
     "pictures": ["attention_text", "figures", "attention_figures", "curves"],
     "run folders": ["checkpoint", "training_state"],
     "training": ["progress", "report", "training_data", "validation", "trainer", "train"],
-    "use of a trained model": ["translator", "translate", "evaluate", "interactive", TOP],
+    "use of a trained model": ["translator", "translate", "align", "evaluate", "interactive", TOP],
     "the command line": ["overrides", "hydra_app", "attentions", "cli_help", "cli"],
 }
 ORDER = [module for modules in LAYERS.values() for module in modules]

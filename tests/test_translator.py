@@ -60,9 +60,10 @@ def test_attention_lies_on_words_that_exist(runs: dict[str, Path], name: str) ->
             assert name == "none" or not answer.src_pieces
             assert answer.alignment == []
             continue
-        assert answer.attention.shape == (len(answer.tgt_pieces), len(answer.src_pieces))
+        assert answer.attention.shape[2:] == (len(answer.tgt_pieces), len(answer.src_pieces))
         assert (answer.attention >= 0).all()
-        assert (answer.attention.sum(1) <= 1 + 1e-5).all()
+        assert (answer.attention.sum(-1) <= 1 + 1e-5).all()
+        np.testing.assert_allclose(answer.mean_attention, answer.attention.mean((0, 1)))
         _, src_words, tgt_words = answer.word_attention
         assert all(i in range(len(src_words)) and j in range(len(tgt_words)) for i, j in answer.alignment)
         assert len({j for _, j in answer.alignment}) == len(answer.alignment)
@@ -90,6 +91,34 @@ def test_forced_scores_take_text(general: Translator) -> None:
     assert general.forced_scores([], []) == []
     with pytest.raises(DataError, match="1 sources but 2 targets to score"):
         general.forced_scores(["a"], ["a", "b"])
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_forced_pairs_do_not_depend_on_their_batch_mates(runs: dict[str, Path], name: str) -> None:
+    translator = Translator.load(runs[name], device="cpu", precision="fp32")
+    sources, targets = ["", "a", *sentences(20, seed=12), "der Hund " * 80], ["a", "", *sentences(21, seed=13)]
+    together = translator.force(sources, targets)
+    assert [pair.log_prob for pair in together] == pytest.approx(translator.forced_scores(sources, targets), abs=1e-4)
+    for source, target, pair in zip(sources, targets, together, strict=True):
+        [alone] = translator.force([source], [target])
+        assert (pair.source, pair.text, pair.score) == (source, target, pair.log_prob)
+        assert pair.log_prob == pytest.approx(alone.log_prob, abs=1e-3)
+        assert (pair.attention is None) == (name == "none")
+        np.testing.assert_allclose(pair.mean_attention, alone.mean_attention, atol=1e-4)
+        assert pair.mean_attention.shape == (len(pair.tgt_pieces), len(pair.src_pieces))
+    assert translator.force([], []) == []
+
+
+def test_row_t_of_forced_attention_chose_piece_t(general: Translator) -> None:
+    source, target = "der Hund schläft heute .", "ein Haus sieht"
+    [whole] = general.force([source], [target])
+    ids = general.tokenizers.tgt.encode(target)
+    assert whole.attention is not None
+    for t in range(len(ids)):  # the pieces before t, not t itself, decide row t
+        batch = make_batch([general.tokenizers.src.encode(source)], [ids[:t]])
+        with torch.inference_mode():
+            _, weights = general.model.forced(batch)
+        np.testing.assert_allclose(whole.attention[:, :, t], weights[0, :, :, -1, :-1], atol=1e-5)
 
 
 def test_every_translation_is_one_line(general: Translator) -> None:
@@ -141,12 +170,12 @@ def test_a_line_too_long_for_one_search_is_translated_in_parts(
     assert whole.log_prob == pytest.approx(sum(part.log_prob for part in parts), abs=1e-3)
     assert whole.src_pieces == [piece for part in parts for piece in part.src_pieces]
     assert whole.attention is not None
-    assert whole.attention.shape == (len(whole.tgt_pieces), sum(lengths))
+    assert whole.attention.shape[2:] == (len(whole.tgt_pieces), sum(lengths))
     assert whole.alignment
     cut = [len(parts[0].tgt_pieces), lengths[0]]
     assert parts[0].attention is not None
-    np.testing.assert_allclose(whole.attention[: cut[0], : cut[1]], parts[0].attention, atol=1e-5)
-    assert not whole.attention[: cut[0], cut[1] :].any()
+    np.testing.assert_allclose(whole.attention[:, :, : cut[0], : cut[1]], parts[0].attention, atol=1e-5)
+    assert not whole.attention[:, :, : cut[0], cut[1] :].any()
     for text in ("狗" * 100, "Hund " * 100, "x" * 100, "我们去学校。" * 20):
         spans = list(general.spans(general.tokenizers.src.encode(text)))
         assert [end for _, end in spans[:-1]] == [start for start, _ in spans[1:]]
