@@ -20,7 +20,7 @@ LAYERS = {
     "pictures": ["attention_text", "figures", "attention_figures", "curves"],
     "run folders": ["checkpoint", "training_state"],
     "training": ["progress", "report", "training_data", "validation", "trainer", "train"],
-    "use of a trained model": ["translator", "translate", "align", "evaluate", "interactive", TOP],
+    "use of a trained model": ["translator", "translate", "align", "evaluate", "visualise", "interactive", TOP],
     "the command line": ["overrides", "hydra_app", "attentions", "cli_help", "cli"],
 }
 ORDER = [module for modules in LAYERS.values() for module in modules]
