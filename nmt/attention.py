@@ -1,18 +1,22 @@
-"""Attention: every score e_{t,i} = score(s_t, h_i), and the one masked softmax of the project.
+"""Attention: every score e_{t,i} = score(s_t, h_i), and the one masked normalisation of the project.
 
 Axis letters: B sentences, T queries (decoder positions), S source positions, D features. A score leaves all axes before
 the last two free, so that the same class serves one head ([B, T, D]) and many ([B, H, T, D]).
-To add a score: one class here, one file in configs/attention/.
+To add a score: one class here, one file in configs/attention/. nmt/attention_layers.py makes layers of scores.
 """
 
 import math
+from typing import Literal
 
 import torch
+from entmax import entmax15, sparsemax
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.errors import ConfigError
+
+Normaliser = Literal["softmax", "sparsemax", "entmax15"]
 
 
 class AttentionScore(nn.Module):
@@ -38,23 +42,62 @@ class AttentionScore(nn.Module):
         """Scores before the softmax."""
         raise NotImplementedError
 
+    def attend(
+        self,
+        query: Float[Tensor, "*B T Dq"],
+        keys: Float[Tensor, "*B S Dk"],
+        values: Float[Tensor, "*B S Dv"],
+        mask: Bool[Tensor, "*#B #T S"],
+        normaliser: Normaliser,
+        dropout: float,
+        wanted: bool,
+    ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
+        """Contexts and weights as `attend` makes them of the scores; weights that are not `wanted` may not be right."""
+        return attend(self(query, keys), values, mask, normaliser, dropout)
 
-class Dot(AttentionScore):
+
+class InnerProduct(AttentionScore):
+    """q · k of a projected query and the keys: the family of scores that fused attention kernels compute."""
+
+    def queries(self, query: Float[Tensor, "*B T Dq"]) -> Float[Tensor, "*B T Dk"]:
+        """What the keys are multiplied with."""
+        return query
+
+    def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
+        return self.queries(query) @ keys.transpose(-2, -1)
+
+    def attend(
+        self,
+        query: Float[Tensor, "*B T Dq"],
+        keys: Float[Tensor, "*B S Dk"],
+        values: Float[Tensor, "*B S Dv"],
+        mask: Bool[Tensor, "*#B #T S"],
+        normaliser: Normaliser,
+        dropout: float,
+        wanted: bool,
+    ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
+        if wanted or normaliser != "softmax":
+            return super().attend(query, keys, values, mask, normaliser, dropout, wanted)
+        queries = self.queries(query)
+        context = functional.scaled_dot_product_attention(
+            queries, keys.to(queries.dtype), values.to(queries.dtype), mask, dropout, scale=1.0
+        )
+        return context, context.new_zeros(()).expand(*context.shape[:-1], keys.shape[-2])
+
+
+class Dot(InnerProduct):
     """s · h (Luong et al. 2015, eq. 8)."""
 
     def __init__(self, d_query: int, d_memory: int) -> None:
         super().__init__(d_query, d_memory)
         require_equal_sizes(type(self).__name__, d_query, d_memory)
 
-    def forward(self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B T S"]:
-        return query @ keys.transpose(-2, -1)
-
 
 class ScaledDot(Dot):
     """s · h / √d_k (Vaswani et al. 2017, eq. 1)."""
 
-    def forward(self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B T S"]:
-        return super().forward(query, keys) / math.sqrt(keys.shape[-1])
+    def queries(self, query: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B T D"]:
+        return query / math.sqrt(query.shape[-1])
 
 
 class Cosine(Dot):
@@ -72,11 +115,11 @@ class Cosine(Dot):
     def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S D"]:
         return functional.normalize(states, dim=-1)
 
-    def forward(self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B T S"]:
-        return self.log_tau.exp() * super().forward(functional.normalize(query, dim=-1), keys)
+    def queries(self, query: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B T D"]:
+        return functional.normalize(query, dim=-1) * self.log_tau.exp()
 
 
-class General(AttentionScore):
+class General(InnerProduct):
     """sᵀ W h, the bilinear or multiplicative score (Luong et al. 2015, eq. 8). W h is computed once per sentence."""
 
     def __init__(self, d_query: int, d_memory: int) -> None:
@@ -86,9 +129,6 @@ class General(AttentionScore):
     def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
         projected: Tensor = self.key_projection(states)
         return projected
-
-    def forward(self, query: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B T S"]:
-        return query @ keys.transpose(-2, -1)
 
 
 class ReducedRank(General):
@@ -104,8 +144,9 @@ class ReducedRank(General):
         self.key_projection = nn.Linear(d_memory, rank, bias=False)
         self.query_projection = nn.Linear(d_query, rank, bias=False)
 
-    def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
-        return super().forward(self.query_projection(query), keys)
+    def queries(self, query: Float[Tensor, "*B T Dq"]) -> Float[Tensor, "*B T Dk"]:
+        projected: Tensor = self.query_projection(query)
+        return projected
 
 
 class Additive(AttentionScore):
@@ -146,28 +187,49 @@ class KeyValue(ScaledDot):
         projected: Tensor = self.value_projection(states)
         return projected
 
-    def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
-        return super().forward(self.query_projection(query), keys)
+    def queries(self, query: Float[Tensor, "*B T Dq"]) -> Float[Tensor, "*B T Dk"]:
+        return super().queries(self.query_projection(query))
 
 
 def attend(
-    scores: Float[Tensor, "*B T S"], values: Float[Tensor, "*B S D"], mask: Bool[Tensor, "*#B 1 S"]
+    scores: Float[Tensor, "*B T S"],
+    values: Float[Tensor, "*B S D"],
+    mask: Bool[Tensor, "*#B #T S"],
+    normaliser: Normaliser = "softmax",
+    dropout: float = 0.0,
 ) -> tuple[Float[Tensor, "*B T D"], Float[Tensor, "*B T S"]]:
     """Contexts a_t = Σ_i α_{t,i} v_i and weights α_t = softmax(e_t) over real positions (float32).
 
-    Weights are exactly 0 on padding; where a row has no real position at all they are all 0.
+    Weights are exactly 0 on padding; where a row has no real position at all they are all 0. `dropout` drops weights
+    from the contexts only.
     """
-    scores = scores.float().masked_fill(~mask, torch.finfo(torch.float32).min)
-    weights = scores.softmax(-1).masked_fill(~mask, 0.0)
-    return weights.to(values.dtype) @ values, weights
+    weights = normalise(scores.float(), mask, normaliser).masked_fill(~mask, 0.0)
+    used = functional.dropout(weights, dropout) if dropout else weights
+    return used.to(values.dtype) @ values, weights
+
+
+def normalise(
+    scores: Float[Tensor, "*B T S"], mask: Bool[Tensor, "*#B #T S"], normaliser: Normaliser
+) -> Float[Tensor, "*B T S"]:
+    """Scores to weights that sum to 1: softmax; sparsemax (Martins & Astudillo 2016); 1.5-entmax (Peters et al. 2019).
+
+    The latter two give exactly 0 to what scores far below the best: 1 (sparsemax) or 2 (entmax15) suffice.
+    """
+    lowest = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    if normaliser == "softmax":
+        return lowest.softmax(-1)
+    out_of_reach = lowest.detach().amax(-1, keepdim=True) - 10.0  # finite: sums of squares stay exact
+    bounded = torch.where(mask, scores, out_of_reach.clamp(min=-1e4))
+    weights: Tensor = sparsemax(bounded, dim=-1) if normaliser == "sparsemax" else entmax15(bounded, dim=-1)
+    return weights
 
 
 def require_equal_sizes(score: str, d_query: int, d_memory: int) -> None:
     """A dot product needs vectors of one size; says how to get them."""
     if d_query != d_memory:
         raise ConfigError(
-            f"attention {score} needs decoder and encoder states of one size, but decoder.d_hidden is {d_query} and "
-            f"the encoder's states have {d_memory}; set decoder.d_hidden={d_memory}, or use attention=general"
+            f"attention {score} needs decoder and encoder states of one size, but they have {d_query} and {d_memory}; "
+            f"set the decoder's d_hidden (d_model in a Transformer) to {d_memory}, or use attention=general"
         )
 
 

@@ -1,20 +1,22 @@
 """From configuration to objects: the only place that does so. Sizes that follow from other parts are passed here."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
 
 from nmt.attention import AttentionScore
-from nmt.config import ModelConfig
+from nmt.attention_layers import AttentionFactory, AttentionLayer, ScoreFactory
+from nmt.config import AttentionConfig, ModelConfig
 from nmt.errors import ConfigError
 from nmt.optim import Schedule
 from nmt.schema import check_arguments, find_class, read_section
 from nmt.seq2seq import Embedding, Seq2Seq
 
 Config = Mapping[str, Any]
-DECODER_SIZES = ("embedding", "score", "d_embed", "d_memory", "d_output")  # what a decoder is given here
+DECODER_SIZES = ("embedding", "attention", "d_embed", "d_memory", "d_output")  # what a decoder is given here
 
 
 def checked(section: Config, where: str, trust: Sequence[str], given: Iterable[str]) -> tuple[Any, dict[str, Any]]:
@@ -51,17 +53,15 @@ def build_model(config: Config, src_vocab: int, tgt_vocab: int, trust: Sequence[
     src_embedding, tgt_embedding = embeddings(config, sizes, src_vocab, tgt_vocab)
     encoder = part(config["encoder"], "encoder", trust, {"d_embed": sizes.d_embed})
     decoder_class, arguments = checked(config["decoder"], "decoder", trust, DECODER_SIZES)
-    d_query = arguments["d_hidden"]
-    d_output = d_query if sizes.tie == "none" else sizes.d_embed
     decoder = decoder_class(
         embedding=tgt_embedding,
-        score=score(config["attention"], trust, d_query, encoder.d_memory),
+        attention=attention_factory(config["attention"], trust),
         d_embed=sizes.d_embed,
         d_memory=encoder.d_memory,
-        d_output=d_output,
+        d_output=None if sizes.tie == "none" else sizes.d_embed,
         **arguments,
     )
-    output = nn.Linear(d_output, tgt_vocab)
+    output = nn.Linear(decoder.d_output, tgt_vocab)
     nn.init.zeros_(output.bias)
     if sizes.tie != "none":
         output.weight = tgt_embedding.table.weight
@@ -81,15 +81,40 @@ def embeddings(config: Config, sizes: ModelConfig, src_vocab: int, tgt_vocab: in
     return target, target
 
 
-def score(section: Config, trust: Sequence[str], d_query: int, d_memory: int) -> AttentionScore | None:
-    """The attention score; None for `attention=none`, whose class is null."""
-    if "class" in section and section["class"] is None:
-        extra = sorted(set(section) - {"class"})
-        if extra:
-            raise ConfigError(f"attention.{extra[0]} is set, but attention=none has no parameters; remove it")
+def attention_factory(section: Config, trust: Sequence[str]) -> AttentionFactory | None:
+    """Makes attention layers for decoders of any size; None for `attention=none`, whose class is null."""
+    own = {key: value for key, value in section.items() if key != "normaliser"}
+    normaliser = read_section(AttentionConfig, {"normaliser": section["normaliser"]}, "attention").normaliser
+    if "class" in own and own["class"] is None:
+        changed = [key for key in own if key != "class"] + ["normaliser"] * (normaliser != "softmax")
+        if changed:
+            raise ConfigError(f"attention.{changed[0]} is set, but attention=none has no parameters; remove it")
         return None
-    built: AttentionScore = part(section, "attention", trust, {"d_query": d_query, "d_memory": d_memory})
-    return built
+    if "score" in own:  # a layer that builds the scores of its heads itself, for the size of a head
+        if not isinstance(own["score"], Mapping):
+            raise ConfigError(
+                f"attention.score={own['score']!r} is not a section; type attention@attention.score={own['score']}"
+            )
+        own["score"] = score_factory(own["score"], "attention.score", trust)
+        layer, arguments = checked(own, "attention", trust, ("d_query", "d_memory", "normaliser"))
+        return partial(layer, normaliser=normaliser, **arguments)
+    score = score_factory(own, "attention", trust)
+    return lambda d_query, d_memory: AttentionLayer(score(d_query, d_memory), normaliser)
+
+
+def score_factory(section: Config, where: str, trust: Sequence[str]) -> ScoreFactory:
+    """Makes the score that a section describes, for queries and states of any size."""
+    found, arguments = checked(section, where, trust, ("d_query", "d_memory"))
+
+    def build(d_query: int, d_memory: int) -> AttentionScore:
+        built = found(d_query=d_query, d_memory=d_memory, **arguments)
+        if not isinstance(built, AttentionScore):
+            raise ConfigError(
+                f"{where}.class={section['class']} is not a score; choose one, such as attention.ScaledDot"
+            )
+        return built
+
+    return build
 
 
 def build_schedule(section: Config, total: int | None, trust: Sequence[str]) -> Schedule:

@@ -44,6 +44,8 @@ class DataConfig:
     test: SplitConfig
     dev_size: int  # pairs cut off the training split when dev is not given (at most a tenth of it)
     test_size: int  # likewise for test
+    gold: str | None  # word alignments of the test split: i-j, or ipj for a possible link; null = none known
+    gold_units: Literal["words", "tokens"]  # what they count; tokens: punctuation at a word's edge counts by itself
     nfc: bool  # Unicode NFC on both sides
     filters: FilterConfig
 
@@ -93,6 +95,13 @@ class ModelConfig:
     embed_dropout: float
     word_dropout: float  # probability that an input token's embedding is zero, in training
     tie: Literal["none", "target", "all"]  # target: embeddings with output; all: source too (joint vocabulary)
+
+
+@dataclass(frozen=True)
+class AttentionConfig:
+    """What every attention has besides the arguments of its class."""
+
+    normaliser: Literal["softmax", "sparsemax", "entmax15"]  # scores to weights
 
 
 @dataclass(frozen=True)

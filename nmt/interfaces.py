@@ -85,6 +85,8 @@ class Encoder(Protocol):
 class Decoder(Protocol):
     """One callable for training (all T tokens at once) and search (one token)."""
 
+    d_output: int  # size of the features
+
     def start(self, memory: Memory, weights: bool) -> tuple[Source, State]: ...
 
     def __call__(

@@ -11,7 +11,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from nmt.attention import AttentionScore, attend, require_positive
+from nmt.attention import require_positive
+from nmt.attention_layers import AttentionFactory, cross_attend
 from nmt.errors import ConfigError
 from nmt.interfaces import Memory, Source, State
 
@@ -111,10 +112,10 @@ class RnnDecoder(nn.Module):
     def __init__(
         self,
         embedding: nn.Module,
-        score: AttentionScore | None,
+        attention: AttentionFactory | None,
         d_embed: int,
         d_memory: int,
-        d_output: int,
+        d_output: int | None,
         cell: Cell,
         layers: int,
         d_hidden: int,
@@ -123,27 +124,27 @@ class RnnDecoder(nn.Module):
     ) -> None:
         super().__init__()
         check_rnn("decoder", layers, d_hidden, dropout)
-        d_context = score.d_value if score is not None else 0
         self.embedding = embedding
-        self.score = score
+        self.attention = attention(d_hidden, d_memory) if attention is not None else None
+        d_context = self.attention.d_context if self.attention is not None else 0
         self.dropout = dropout
-        self.d_feed = d_output if input_feeding else 0
+        self.d_output = d_hidden if d_output is None else d_output
+        self.d_feed = self.d_output if input_feeding else 0
         self.d_hidden = d_hidden
         self.vectors = STATE_VECTORS[cell]
         first = RnnLayer(cell, d_embed + self.d_feed, d_hidden)
         upper = [RnnLayer(cell, d_hidden + d_context, d_hidden) for _ in range(layers - 1)]
         self.layers = nn.ModuleList([first, *upper])
         self.bridge = nn.Linear(d_memory, layers * self.vectors * d_hidden)
-        self.combine = nn.Linear(d_context + d_hidden, d_output, bias=False)
+        self.combine = nn.Linear(d_context + d_hidden, self.d_output, bias=False)
 
     def start(self, memory: Memory, weights: bool) -> tuple[Source, RnnState]:
         """Keys and values of the sentences, and the initial state tanh(W final + b) of every layer."""
         rows, length, _ = memory.states.shape
-        if self.score is None:
+        if self.attention is None:
             keys = values = memory.states.new_zeros(rows, 0, 1, length, 1)
         else:
-            keys = self.score.keys(memory.states)[:, None, None]
-            values = self.score.values(memory.states)[:, None, None]
+            keys, values = (each[:, None] for each in self.attention.keys_values(memory.states))
         layers = torch.tanh(self.bridge(memory.final)).view(rows, len(self.layers), self.vectors, self.d_hidden)
         return Source(keys, values, memory.mask, weights), RnnState(layers, layers.new_zeros(rows, self.d_feed))
 
@@ -181,20 +182,13 @@ class RnnDecoder(nn.Module):
     def _attend(
         self, query: Float[Tensor, "R T D"], source: Source
     ) -> tuple[Float[Tensor, "R T C"], Float[Tensor, "R L H T S"]]:
-        """Contexts, and weights where they are wanted; beams of a sentence are folded into the query axis."""
-        rows, length, d_query = query.shape
-        sentences, positions = source.mask.shape
-        if self.score is None:
-            return query.new_zeros(rows, length, 0), query.new_zeros(rows, 0, 1, length, positions)
-        folded = query.reshape(sentences, -1, d_query)  # [B, K*T, D]
-        scores = self.score(folded, source.keys[:, 0, 0])
-        context, weights = attend(scores, source.values[:, 0, 0], source.mask[:, None])
-        wanted = (
-            weights.view(rows, 1, 1, length, positions)
-            if source.weights
-            else weights.new_zeros(rows, 0, 1, length, positions)
-        )
-        return context.view(rows, length, -1), wanted
+        """Contexts, and weights where they are wanted."""
+        rows, length, _ = query.shape
+        nothing = query.new_zeros(rows, 0, 1, length, source.mask.shape[1])
+        if self.attention is None:
+            return query.new_zeros(rows, length, 0), nothing
+        context, weights = cross_attend(self.attention, query, source, 0)
+        return context, weights[:, None] if source.weights else nothing
 
 
 def sequence_mask(like: Float[Tensor, "R T D"], dropout: float, training: bool) -> Float[Tensor, "R 1 D"] | None:

@@ -198,9 +198,7 @@ class Trainer:
         p.validations.append(self.validation(scores))
         ranked = p.ranked(s.metric)
         best = ranked[0].update == p.update
-        values = {"loss": scores.loss, "nll": scores.nll, "perplexity": math.exp(min(scores.nll, 700))}
-        bleu = {} if scores.bleu is None else {"bleu": scores.bleu}
-        self.reporter.validation(p.update, p.epoch, values | bleu, best)
+        self.reporter.validation(p.update, p.epoch, scores.values(), best)
         self.show_examples(translations)
         self.save()
         training_state.prune(self.run, [v.update for v in ranked[: s.keep_best]])

@@ -1,5 +1,6 @@
 """How good a model is on the dev split while it trains."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from datasets import Dataset
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from nmt.batching import BatchOrder, make_batch
@@ -18,6 +20,8 @@ from nmt.prepare import TokenizerPair
 from nmt.search import search
 from nmt.seq2seq import Seq2Seq
 
+ENTROPY_SENTENCES = 250  # dev sentences over whose reference translations the attention's entropy is taken
+
 
 @dataclass(frozen=True)
 class DevScores:
@@ -26,6 +30,13 @@ class DevScores:
     loss: float
     nll: float
     bleu: float | None
+    attention_entropy: float | None  # nats; None: the model has no attention
+
+    def values(self) -> dict[str, float]:
+        """What there is to report."""
+        known = {"loss": self.loss, "nll": self.nll, "perplexity": math.exp(min(self.nll, 700))}
+        rest = {"bleu": self.bleu, "attention_entropy": self.attention_entropy}
+        return known | {name: value for name, value in rest.items() if value is not None}
 
 
 class Validator:
@@ -66,11 +77,12 @@ class Validator:
                 for batch in self.forced_batches(device):
                     sums += torch.stack(batch_loss(model, batch, self.smoothing))
                 loss, nll = (sums / int(self.tgt_lengths.sum())).tolist()
+                entropy = self.entropy(model, device)
                 translations = self.translate(model, device)
         finally:
             model.train(training)
         score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.tgt_lang) if translations else None
-        return DevScores(loss, nll, score), translations
+        return DevScores(loss, nll, score, entropy), translations
 
     def forced_batches(self, device: torch.device) -> Iterator[Any]:
         """The whole dev split, batched by length."""
@@ -78,6 +90,18 @@ class Validator:
             self.check_stop()
             pairs = self.dev[rows.tolist()]
             yield make_batch(pairs["src_ids"], pairs["tgt_ids"]).to(device)
+
+    def entropy(self, model: Seq2Seq, device: torch.device) -> float | None:
+        """Mean entropy of the attention over the reference translations of the first sentences."""
+        entropies = []
+        for start in range(0, min(len(self.dev), ENTROPY_SENTENCES), self.greedy.batch_sentences):
+            self.check_stop()
+            pairs = self.dev[start : min(start + self.greedy.batch_sentences, ENTROPY_SENTENCES)]
+            batch = make_batch(pairs["src_ids"], pairs["tgt_ids"]).to(device)
+            _, weights = model.forced(batch)
+            entropies.append(attention_entropy(weights, batch.tgt_mask))
+        means = torch.cat(entropies)
+        return float(means.mean()) if len(means) else None
 
     def translate(self, model: Seq2Seq, device: torch.device) -> list[str]:
         """Greedy translations of the first `sentences` dev sentences."""
@@ -91,6 +115,16 @@ class Validator:
             for row, hypotheses in zip(rows, found, strict=True):
                 translations[row] = self.tokenizers.tgt.decode(hypotheses[0].tokens)
         return translations
+
+
+def attention_entropy(weights: Float[Tensor, "B L H T S"], tgt_mask: Bool[Tensor, "B T"]) -> Float[Tensor, " N"]:
+    """Entropy -Σ_i α_{t,i} ln α_{t,i} (nats) at each of the N real target positions, mean over layers and heads.
+
+    Empty where the model has no attention.
+    """
+    if not weights.shape[1]:
+        return weights.new_zeros(0)
+    return -torch.xlogy(weights.float(), weights.float()).sum(-1).mean((1, 2))[tgt_mask]
 
 
 @torch.no_grad()

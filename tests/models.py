@@ -19,21 +19,30 @@ VOCAB = 23
 def section(group: str, name: str, **changes: Any) -> dict[str, Any]:
     """A group's file as plain data, with these values instead of its own."""
     values: dict[str, Any] = yaml.safe_load((CONFIGS / group / f"{name}.yaml").read_text())
+    for inner in values.pop("defaults", []):  # such as {"/attention@score": "scaled_dot"}
+        for key, choice in inner.items():
+            source, _, target = key.lstrip("/").partition("@")
+            values[target] = section(source, choice, **changes)
     return values | {key: value for key, value in changes.items() if key in values}
+
+
+def attention_section(name: str, normaliser: str = "softmax", **changes: Any) -> dict[str, Any]:
+    """An attention as the whole configuration has it."""
+    return section("attention", name, **changes) | {"normaliser": normaliser}
 
 
 def model_config(
     attention: str = "general", cell: str = "lstm", layers: int = 1, dropout: float = 0.0, **changes: Any
 ) -> dict[str, Any]:
     """A model of a few units; `changes` are keys of any section."""
-    small = {"d_hidden": 12, "d_attention": 10, "rank": 5, "cell": cell, "layers": layers, "dropout": dropout}
+    small: dict[str, Any] = {"d_hidden": 12, "d_attention": 12, "rank": 3, "cell": cell, "layers": layers, "dropout": dropout}
     model = {"d_embed": 8, "embed_dropout": dropout, "word_dropout": 0.0, "tie": "none"}
     return {
         "model": model | {k: v for k, v in changes.items() if k in model},
         "tokenizer": {"joint": True},
         "encoder": section("encoder", "rnn", **(small | {"d_hidden": 6} | changes)),
         "decoder": section("decoder", "rnn", **(small | changes)),
-        "attention": section("attention", attention, **(small | changes)),
+        "attention": attention_section(attention, **(small | changes)),
     }
 
 

@@ -174,7 +174,7 @@ def script(monkeypatch: pytest.MonkeyPatch, bleus: Sequence[float], seen: list[d
     def scripted(self: Validator, model: torch.nn.Module, *_: Any) -> tuple[DevScores, list[str]]:
         bleu = bleus[len(seen)]
         seen.append({name: p.detach().clone() for name, p in model.named_parameters()})
-        return DevScores(100.0 - bleu, 100.0 - bleu, bleu), []
+        return DevScores(100.0 - bleu, 100.0 - bleu, bleu, None), []
 
     monkeypatch.setattr(Validator, "scores", scripted)
 
@@ -298,7 +298,7 @@ def test_what_is_no_number_stops_the_run_and_spoils_nothing(
                 weight.data[-1, 0] = torch.inf
 
     def scores(self: Validator, *given: Any) -> tuple[DevScores, list[str]]:
-        return DevScores(nan, nan, None), []
+        return DevScores(nan, nan, None, None), []
 
     monkeypatch.setattr(Trainer, "update", poisoned)
     settings = {"train__validate_every": 2, "train__log_every": 100}
