@@ -190,7 +190,8 @@ def _add_scale(figure: Figure, cells: Collection) -> None:
         axes.set_position((x0 * width / (width + room), y0, (x1 - x0) * width / (width + room), y1 - y0))
     figure.set_size_inches(width + room, height)
     place = ((width + 0.1) / (width + room), (first[3] - long) / height, 0.12 / (width + room), long / height)
-    scale = figure.colorbar(cells, cax=figure.add_axes(place), ticks=[0, 0.25, 0.5, 0.75, 1]).ax
+    ticks = [0, 0.25, 0.5, 0.75, 1] if long > 0.7 else [0, 1]
+    scale = figure.colorbar(cells, cax=figure.add_axes(place), ticks=ticks).ax
     scale.tick_params(labelsize=8)
 
 

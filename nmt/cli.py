@@ -28,7 +28,11 @@ VERBS = {
     "train": Verb("train a model, resume a run, fine-tune", "nmt.train:main"),
     "evaluate": Verb("BLEU, chrF and TER of a model", "nmt.evaluate:main"),
     "translate": Verb("translate lines of text", "nmt.translate:main"),
+    "visualise": Verb("pictures of where the model looks", "nmt.visualise:main"),
+    "align": Verb("word alignments of given sentence pairs", "nmt.align:main"),
     "interactive": Verb("a prompt to type sentences at", "nmt.interactive:main"),
+    "compare": Verb("train and evaluate variants; a page and a table of them", "nmt.compare:main"),
+    "attentions": Verb("every attention: formula, source, parameters, cost", "nmt.attentions:main"),
 }
 
 HELP = """\
@@ -88,7 +92,10 @@ def _dispatch(words: list[str]) -> int:
 
         print(describe(words[0], [w for w in words[1:] if not w.startswith("-")]), end="")
     else:
-        from nmt.hydra_app import run
+        if words[0] == "compare":  # the verb that is called once with all jobs of its sweep
+            from nmt.sweep import run
+        else:
+            from nmt.hydra_app import run
 
         return run(words[0], VERBS[words[0]].entry, words[1:])
     return 0

@@ -1,12 +1,11 @@
 """Installed fonts that can draw a text, whatever its script."""
 
+import logging
 import unicodedata
-import warnings
 from contextlib import suppress
 from functools import cache
 
 USUAL_FONT = "DejaVu Sans"  # comes with matplotlib
-MISSING = "□"  # shown for a character that no installed font has
 
 # fonts worth opening first when DejaVu Sans lacks a character
 _USEFUL_FONTS = (
@@ -22,20 +21,24 @@ _USEFUL_FONTS = (
 
 
 def drawable(text: str) -> str:
-    """The text with a box for every character that no installed font can draw, after a warning."""
+    """The text with a code point, such as [6211], for every character that no installed font has.
+
+    The first time, a line on standard error (of the logger nmt.fonts) says what to install.
+    """
     missing = {char for char in text if _family(char) is None}
     if missing:
         wide = any(unicodedata.east_asian_width(char) in "WF" for char in missing)
-        _warn_of_missing("fonts-noto-cjk" if wide else "fonts-noto-core")
-    return "".join(MISSING if char in missing else char for char in text)
+        _warn_of_missing("Noto Sans CJK" if wide else "Noto Sans", "fonts-noto-cjk" if wide else "fonts-noto-core")
+    return "".join(f"[{ord(char):04X}]" if char in missing else char for char in text)
 
 
 @cache
-def _warn_of_missing(package: str) -> None:  # the cache keeps it to one warning
-    warnings.warn(
-        f"no installed font has some of the characters: pictures show {MISSING} for them; "
-        f"install one, on Debian or Ubuntu: apt install {package}",
-        stacklevel=4,
+def _warn_of_missing(font: str, package: str) -> None:  # the cache keeps it to one warning
+    logging.getLogger(__name__).warning(
+        "warning: no installed font has some characters, pictures show their code points, such as [6211], instead; "
+        "install one, such as %s (Debian, Ubuntu: apt install %s)",
+        font,
+        package,
     )
 
 

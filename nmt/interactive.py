@@ -21,6 +21,7 @@ HELP = """\
 Type a sentence to translate it, or:
   :attention          the last translation's attention, as a shaded grid of words
   :save FILE          the same as a picture (.png, .svg or .pdf)
+  :bipartite FILE     both sentences joined by lines, the wider the more attention, as a picture
   :nbest N            show the N best translations (1 = only the best; without N, as many as the beam is wide)
   :beam N             search with a beam of N (1 = greedy)
   :help               this list
@@ -58,7 +59,8 @@ class Session:
         rest = rest.strip()
         commands: dict[str, Callable[[], str]] = {
             "attention": self.attention,
-            "save": lambda: self.save(rest),
+            "save": lambda: self.save(rest, "save"),
+            "bipartite": lambda: self.save(rest, "bipartite"),
             "nbest": lambda: self.n_best(number(rest, ":nbest 3") if rest else self.settings.beam),
             "beam": lambda: self.beam(number(rest, ":beam 8")),
             "help": lambda: HELP,
@@ -99,14 +101,15 @@ class Session:
 
         return attention_text(*self.weights(), columns=shutil.get_terminal_size().columns)
 
-    def save(self, name: str) -> str:
-        """The picture, in a file."""
-        from nmt.attention_figures import attention_figure
+    def save(self, name: str, kind: str) -> str:
+        """The picture, in a file: the heat map for :save, both sentences joined by lines for :bipartite."""
+        from nmt.attention_figures import attention_figure, bipartite_figure
         from nmt.figures import save_figure
 
         if not name:
-            raise ConfigError("no file is named; type, for example, :save attention.png")
-        save_figure(attention_figure(*self.weights()), Path(name).expanduser())
+            raise ConfigError(f"no file is named; type, for example, :{kind} attention.png")
+        draw = {"save": attention_figure, "bipartite": bipartite_figure}[kind]
+        save_figure(draw(*self.weights()), Path(name).expanduser())
         return f"saved {name}"
 
 

@@ -18,6 +18,13 @@ class TrainRoot:
 
 
 @dataclass(frozen=True)
+class CompareRoot(TrainRoot):
+    """nmt compare."""
+
+    output: str | None
+
+
+@dataclass(frozen=True)
 class ModelRoot:
     """Every verb that uses a finished model."""
 
@@ -39,6 +46,9 @@ class EvaluateRoot(ModelRoot):
     output: str | None
     intervals: bool
     compare_with: str | None
+    gold: str | None
+    gold_units: Literal["words", "tokens"] | None
+    gold_reverse: bool
     cache_dir: str
 
 
@@ -55,10 +65,48 @@ class TranslateRoot(ModelRoot):
 
 
 @dataclass(frozen=True)
+class VisualiseRoot(ModelRoot):
+    """nmt visualise."""
+
+    input: str | list[str] | None
+    tgt: str | None
+    tgt_text: str | list[str] | None
+    output: str | None
+    format: Literal["png", "svg", "html"]
+    layer: int | None
+    head: int | None
+
+
+@dataclass(frozen=True)
+class AlignRoot(ModelRoot):
+    """nmt align."""
+
+    src: str
+    tgt: str
+    output: str | None
+    units: Literal["words", "tokens"]
+    rule: Literal["argmax", "threshold"]
+    threshold: float | None
+    layer: int | None
+    head: int | None
+    reverse_model: str | None
+    symmetrise: Literal["intersection", "union", "grow-diag-final-and"] | None
+
+
+@dataclass(frozen=True)
 class InteractiveRoot(ModelRoot):
     """nmt interactive."""
 
     history: str | None
+
+
+@dataclass(frozen=True)
+class AttentionsRoot:
+    """nmt attentions."""
+
+    d_query: int
+    d_memory: int
+    format: Literal["text", "markdown"]
 
 
 ROOTS: dict[str, type] = {
@@ -66,5 +114,9 @@ ROOTS: dict[str, type] = {
     "train": TrainRoot,
     "evaluate": EvaluateRoot,
     "translate": TranslateRoot,
+    "visualise": VisualiseRoot,
+    "align": AlignRoot,
     "interactive": InteractiveRoot,
+    "compare": CompareRoot,
+    "attentions": AttentionsRoot,
 }

@@ -74,6 +74,8 @@ def test_the_attention_is_drawn_with_both_sentences(session: Session, tmp_path: 
     for name in ("a.png", "b.svg", "c d.pdf"):
         assert session.answer(f":save {tmp_path / name}") == f"saved {tmp_path / name}"
         assert (tmp_path / name).stat().st_size > 1000
+    assert session.answer(f":bipartite {tmp_path}/l.png") == f"saved {tmp_path}/l.png"
+    assert (tmp_path / "l.png").read_bytes() != (tmp_path / "a.png").read_bytes()
 
 
 def test_mistakes_are_told_and_change_nothing(session: Session, tmp_path: Path) -> None:
@@ -82,6 +84,8 @@ def test_mistakes_are_told_and_change_nothing(session: Session, tmp_path: Path) 
         ":attention": "nothing is translated yet; type a sentence first",
         ":save a.png": "nothing is translated yet",
         ":save": "no file is named; type, for example, :save attention.png",
+        ":bipartite": "no file is named; type, for example, :bipartite attention.png",
+        ":bipartite a.png": "nothing is translated yet",
         ":atention": "unknown command ':atention'; did you mean ':attention'?",
         ":quti": "did you mean ':quit'?",
         ":nbest x": "'x' is not a number; type, for example, :nbest 3",
@@ -101,7 +105,7 @@ def test_mistakes_are_told_and_change_nothing(session: Session, tmp_path: Path) 
 def test_a_model_without_attention_says_so(tmp_path: Path) -> None:
     session = Session(Translator.load(make_run(tmp_path / "run", "none"), device="cpu", precision="fp32"))
     assert "ms)" in session.answer("der Hund")
-    for line in (":attention", ":save a.png"):
+    for line in (":attention", ":save a.png", ":bipartite a.png"):
         with pytest.raises(ConfigError, match="this model has no attention to show"):
             session.answer(line)
 
