@@ -40,9 +40,9 @@ def describe(verb: str, words: list[str]) -> str:
         [
             *_top(CONFIGS / f"{verb}.yaml"),
             "",
-            "Groups: word=choice",
+            *(["Groups: word=choice"] if chosen else []),
             *_table([(f"{key}={chosen[key] or 'null'}", ", ".join(choices[key])) for key in sorted(chosen)]),
-            "",
+            *([""] if chosen else []),
             "Keys, with their values for these choices",
             *_table(_keys(verb, settings, chosen)),
             "",
@@ -111,5 +111,5 @@ def _top(path: Path) -> list[str]:
 
 
 def _table(rows: list[tuple[str, str]]) -> list[str]:
-    width = min(44, max(len(left) for left, _ in rows))
+    width = min(44, max((len(left) for left, _ in rows), default=0))
     return [f"  {left:<{width}}  {right}".rstrip() for left, right in rows]
