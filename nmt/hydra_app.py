@@ -2,6 +2,7 @@
 
 import importlib
 import os
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,13 +31,7 @@ CONFIGS = next(p for p in (Path(__file__).parent / "configs", Path(__file__).par
 
 def run(verb: str, entry: str, words: list[str]) -> int:
     """Composes the configuration and calls `entry` with it, or with each of a sweep's; the exit code."""
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us instead of being printed
-    parser = get_args_parser()
-    parser.error = _refuse  # type: ignore[method-assign]
-    args, unknown = parser.parse_known_intermixed_args(words)
-    if unknown:
-        flags = [flag for action in parser._actions for flag in action.option_strings]
-        raise ConfigError(f"unknown option '{unknown[0]}'; {nearest(unknown[0], flags)}")
+    args, parser = parsed(words)
     if sum(map(bool, (args.run, args.multirun, args.cfg, args.info, args.shell_completion))) > 1:
         raise ConfigError("only one of --run, --multirun, --cfg, --info, --shell-completion is possible")
     sweep = args.multirun or "hydra.mode=MULTIRUN" in args.overrides
@@ -68,14 +63,32 @@ def run(verb: str, entry: str, words: list[str]) -> int:
     return codes[-1]
 
 
+def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
+    """Hydra's own options apart from the overrides, and who told them apart."""
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us instead of being printed
+    parser: ArgumentParser = get_args_parser()
+    parser.error = _refuse  # type: ignore[method-assign]
+    args, unknown = parser.parse_known_intermixed_args(words)
+    if unknown:
+        flags = [flag for action in parser._actions for flag in action.option_strings]
+        raise ConfigError(f"unknown option '{unknown[0]}'; {nearest(unknown[0], flags)}")
+    return args, parser
+
+
 def start(verb: str, entry: str, config: DictConfig, known: list[str]) -> int:
     """Calls the verb's function with its configuration and what this command line changes of it."""
+    settings, typed = settled(verb, config, HydraConfig.get(), known)
+    module, _, function = entry.partition(":")
+    return getattr(importlib.import_module(module), function)(settings, typed) or 0
+
+
+def settled(verb: str, config: DictConfig, hydra: Any, known: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A job's configuration, checked and named, and what its command line changes of it; `hydra` is the job's."""
     settings = plain(config)
     for key in settings:
         if key not in known:
             raise ConfigError(f"unknown key '{key}'; {nearest(key, known)}")
     check_values(ROOTS[verb], settings)
-    hydra = HydraConfig.get()
     overrides = [parse(word) for word in hydra.overrides.task]
     typed = typed_values(overrides, config)
     if "resume" in settings and settings["resume"] is not None and "experiment" in typed:
@@ -84,8 +97,7 @@ def start(verb: str, entry: str, config: DictConfig, known: list[str]) -> int:
         choices = dict(hydra.runtime.choices)
         base = choices["experiment"] or choices["data"]
         settings["name"] = run_name(base, overrides, settings["seed"])
-    module, _, function = entry.partition(":")
-    return getattr(importlib.import_module(module), function)(settings, typed) or 0
+    return settings, typed
 
 
 def typed_values(overrides: list[Override], config: DictConfig) -> dict[str, Any]:

@@ -21,7 +21,9 @@ LAYERS = {
     "run folders": ["checkpoint", "training_state"],
     "training": ["progress", "report", "training_data", "validation", "trainer", "train"],
     "use of a trained model": ["translator", "translate", "align", "evaluate", "visualise", "interactive", TOP],
-    "the command line": ["overrides", "hydra_app", "attentions", "cli_help", "cli"],
+    "comparison: runs": ["compare_runs", "compare_scores", "significance", "compare_results"],
+    "comparison: page": ["compare_table", "compare_figures", "compare_page", "compare"],
+    "the command line": ["overrides", "hydra_app", "sweep", "attentions", "cli_help", "cli"],
 }
 ORDER = [module for modules in LAYERS.values() for module in modules]
 SOURCES = sorted(path for folder in ("nmt", "scripts") for path in (ROOT / folder).rglob("*.py"))

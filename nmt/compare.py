@@ -1,0 +1,89 @@
+"""`nmt compare`: trains what is not trained yet, evaluates every run, writes a page, a table and figures."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from nmt.align import load_gold
+from nmt.alignment import source_length
+from nmt.checkpoint import write_atomically
+from nmt.compare_figures import Picture, pictures
+from nmt.compare_page import page
+from nmt.compare_results import results_of
+from nmt.compare_runs import Sweep, check, state
+from nmt.compare_scores import TestSet, chosen, history, scores_of
+from nmt.compare_table import markdown, table
+from nmt.evaluate import check_writable
+from nmt.figures import save_figure, svg_text
+from nmt.files import resolve
+from nmt.prepare import Prepared
+
+
+def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
+    """`multirun` trains every run of the sweep that is not finished; the exit code."""
+    test = test_set(sweep, check(sweep))
+    check_writable(sweep.output)
+    states = [state(job.run, job.config) for job in sweep.jobs]
+    counted = ", ".join(f"{states.count(kind)} {kind}" for kind in ("finished", "interrupted", "new"))
+    print(f"{len(states)} runs in {sweep.jobs[0].config['runs_dir']}: {counted}", file=sys.stderr)
+    try:
+        if set(states) != {"finished"} and (code := multirun()):
+            return code
+        scores, histories = [], [history(job.run) for job in sweep.jobs]
+        for job in tqdm(sweep.jobs, desc="evaluation", unit=" runs", leave=False, disable=None):
+            scores.append(scores_of(job, test))
+    except KeyboardInterrupt:
+        print("what is trained and evaluated is kept; the same command goes on", file=sys.stderr)
+        raise
+    results = results_of(sweep, test, scores, histories)
+    write(sweep.output, results)
+    return 0
+
+
+def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
+    """What every run is measured on."""
+    data = sweep.jobs[0].config["data"]
+    sources, references = list(prepared.test["src"]), list(prepared.test["tgt"])
+    lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
+    gold = None
+    if data["gold"] is not None:
+        path = resolve(data["gold"], data["root"])
+        gold = load_gold(path, False, sources, references, data["gold_units"])
+    return TestSet(
+        sources, references, data["tgt_lang"], gold, data["gold_units"], chosen(sources, references, *lengths)
+    )
+
+
+def write(folder: Path, results: dict[str, Any]) -> None:
+    """The page and everything that stands beside it; the page last."""
+    drawn: list[tuple[Picture, str]] = []
+    for picture in pictures(results):
+        text = svg_text(picture.figure)
+        write_atomically(folder / f"{picture.name}.svg", text.encode())
+        beside = folder / f".{picture.name}.writing.png"
+        save_figure(picture.figure, beside)
+        os.replace(beside, folder / f"{picture.name}.png")
+        drawn.append((picture, text))
+    rows = table(results["variants"])
+    write_atomically(folder / "results.json", as_json(results).encode())
+    write_atomically(folder / "table.md", markdown(rows).encode())
+    write_atomically(folder / "index.html", page(results, drawn).encode())
+    print(markdown(rows))
+    print(f"the page is {folder / 'index.html'}; table.md, results.json and the figures are beside it", file=sys.stderr)
+
+
+def as_json(results: dict[str, Any]) -> str:
+    """A line for each variant and run, and for everything else."""
+    lines = []
+    for key, value in results.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            items = ",\n  ".join(json.dumps(item, ensure_ascii=False) for item in value)
+            lines.append(f"{json.dumps(key)}: [\n  {items}\n ]")
+        else:
+            lines.append(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")
+    return "{\n " + ",\n ".join(lines) + "\n}\n"

@@ -1,0 +1,138 @@
+"""The table of a comparison: columns and what they mean, cells for people, Markdown."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Row = dict[str, Any]  # of results.json: a variant, or a run
+
+NONE = "—"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table of variants."""
+
+    title: str
+    meaning: str
+    cell: Callable[[Row], str]
+
+
+def number(value: float | None, digits: int) -> str:
+    """With thousands separated; a dash for none."""
+    return NONE if value is None else f"{value:,.{digits}f}"
+
+
+def over_seeds(key: str, digits: int) -> Callable[[Row], str]:
+    """A cell with mean ± sample standard deviation, or the value where there is one seed."""
+
+    def cell(row: Row) -> str:
+        found = row[key]
+        if found is None:
+            return NONE
+        deviation = "" if found["sd"] is None else f" ± {number(found['sd'], digits)}"
+        return number(found["mean"], digits) + deviation
+
+    return cell
+
+
+def mean(key: str, digits: int, scale: float = 1.0) -> Callable[[Row], str]:
+    """A cell with the mean over seeds alone."""
+    return lambda row: number(None if row[key] is None else row[key]["mean"] * scale, digits)
+
+
+def interval(row: Row) -> str:
+    """Both ends."""
+    return f"{row['low']:.2f} to {row['high']:.2f}"
+
+
+def p(row: Row) -> str:
+    """Of a variant after the first."""
+    return number(row["p"], 3)
+
+
+COLUMNS = (
+    Column("variant", "what differs, as typed", lambda row: str(row["variant"])),
+    Column(
+        "BLEU",
+        "sacreBLEU on the test split, in percent; mean ± sample standard deviation over seeds",
+        over_seeds("bleu", 2),
+    ),
+    Column(
+        "95 % interval",
+        "of that mean over seeds, by bootstrap: 1,000 resamples of the test sentences. It tells what other test "
+        "sentences would change, not what other seeds would",
+        interval,
+    ),
+    Column(
+        "p",
+        "the chance that a gap in mean BLEU as large as that to the first variant comes from the choice of test "
+        "sentences: paired bootstrap (Koehn 2004), two-sided, on the same resamples; 0.001 is the smallest it can be. "
+        "No correction for several comparisons",
+        p,
+    ),
+    Column("chrF", "chrF2 by sacreBLEU, in percent; mean ± deviation over seeds", over_seeds("chrf", 2)),
+    Column(
+        "perplexity",
+        "of the test references, force-decoded: per piece, ends of sentences included; lower is better",
+        over_seeds("perplexity", 3),
+    ),
+    Column(
+        "AER",
+        "alignment error rate in percent (Och & Ney 2003) of the attention over the references against the gold links: "
+        "each target unit linked to the source unit it attends to most; lower is better",
+        over_seeds("aer", 1),
+    ),
+    Column("parameters", "trained numbers in the model", mean("parameters", 0)),
+    Column(
+        "train tokens/s",
+        "real target tokens a second in training: the median over the log intervals of a run, mean over seeds",
+        mean("tokens_per_s", 0),
+    ),
+    Column(
+        "sentences/s",
+        "test sentences translated a second, with the search below; mean over seeds",
+        mean("sentences_per_s", 0),
+    ),
+    Column(
+        "updates to best",
+        "the update of the best validation; the model that is evaluated may be the average of the best checkpoints",
+        mean("best_update", 0),
+    ),
+    Column(
+        "minutes to best",
+        "training time until then, without validations; mean over seeds",
+        mean("best_seconds", 1, 1 / 60),
+    ),
+)
+
+RUN_COLUMNS: dict[str, tuple[str, int]] = {
+    "seed": ("seed", 0),
+    "BLEU": ("bleu", 2),
+    "chrF": ("chrf", 2),
+    "perplexity": ("perplexity", 3),
+    "AER": ("aer", 1),
+    "precision": ("precision", 1),
+    "recall": ("recall", 1),
+    "train tokens/s": ("tokens_per_s", 0),
+    "sentences/s": ("sentences_per_s", 0),
+    "updates": ("updates", 0),
+    "updates to best": ("best_update", 0),
+}
+
+
+def table(variants: Sequence[Row]) -> list[list[str]]:
+    """Header and a row for each variant."""
+    return [[column.title for column in COLUMNS], *([column.cell(row) for column in COLUMNS] for row in variants)]
+
+
+def run_table(runs: Sequence[Row]) -> list[list[str]]:
+    """Header and a row for each run."""
+    rows = [[run["variant"], *(number(run[key], digits) for key, digits in RUN_COLUMNS.values())] for run in runs]
+    return [["variant", *RUN_COLUMNS], *rows]
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """The first column at the left, the others at the right."""
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([lines[0], "|---" + "|---:" * (len(rows[0]) - 1) + "|", *lines[1:]]) + "\n"

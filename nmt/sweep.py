@@ -1,0 +1,97 @@
+"""Composes every job of a command line whose values have commas, for `nmt compare`."""
+
+import hashlib
+import importlib
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from hydra import compose
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from nmt import hydra_app
+from nmt.compare_runs import Job, Sweep
+from nmt.errors import ConfigError
+from nmt.hydra_app import explain, groups, loader, settled
+from nmt.overrides import LONGEST_NAME, NOT_IN_NAME, parse, readable, text_of
+
+TRAIN = "nmt.compare_runs:train_job"
+NOT_HERE = ("name", "resume", "init_from")  # of nmt train: for one run
+
+
+def run(verb: str, entry: str, words: list[str]) -> int:
+    """Calls `entry` with the sweep and a function that trains its runs as a Hydra multirun; the exit code."""
+    args, _ = hydra_app.parsed(words)
+    if args.cfg or args.info or args.shell_completion:
+        return hydra_app.run(verb, entry, words)
+    sweep = composed(verb, words, [readable(word, sweep=True) for word in args.overrides], args.config_dir)
+    multirun = ["-m", *(word for word in words if word not in ("-m", "--multirun"))]
+    module, _, function = entry.partition(":")
+    result = getattr(importlib.import_module(module), function)(sweep, lambda: hydra_app.run(verb, TRAIN, multirun))
+    return result or 0
+
+
+def composed(verb: str, words: list[str], typed: list[str], config_dir: str | None) -> Sweep:
+    """The jobs, in the order in which Hydra's multirun trains them."""
+    with loader(config_dir) as available:
+        try:
+            parser = OverridesParser.create(config_loader=available)
+            overrides = {o.get_key_element(): o for o in parser.parse_overrides(typed)}
+            own = [o for o in overrides.values() if not o.key_or_group.startswith("hydra")]
+            refuse_other(own)
+            [jobs] = BasicSweeper.split_arguments(own, None)
+            axes = {o.key_or_group: list(values(o)) for o in own if o.is_sweep_override()}
+            known = [str(key) for key in compose(verb)] + [*groups(verb)]
+            composed_jobs = [compose(verb, job, return_hydra_config=True) for job in jobs]
+        except (HydraException, OmegaConfBaseException) as error:
+            raise explain(verb, typed, error) from error
+    found = []
+    for job, config in zip(jobs, composed_jobs, strict=True):
+        own_keys = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+        settings, _ = settled(verb, own_keys, config.hydra, known)
+        found.append(Job(variant(job, axes), settings["seed"], settings))
+    choices = composed_jobs[0].hydra.runtime.choices
+    name = sweep_name(choices["experiment"] or choices["data"], own, axes, found)
+    return Sweep(shlex.join(["nmt", verb, *words]), name, axes, found)
+
+
+def refuse_other(overrides: list[Override]) -> None:
+    """Words that belong to a single run, and ranges without steps."""
+    for override in overrides:
+        if override.key_or_group in NOT_HERE:
+            remedy = "runs are named by what is typed" if override.key_or_group == "name" else "every run is a new one"
+            raise ConfigError(f"{override.input_line} is for nmt train; leave it out: {remedy}")
+        if override.is_sweep_override() and not override.is_discrete_sweep():
+            raise ConfigError(f"{override.input_line} has no single values; list them: {override.key_or_group}=A,B")
+
+
+def values(override: Override) -> Iterator[str]:
+    """The values of an axis, without quotes."""
+    for value in override.sweep_string_iterator():
+        yield text_of(parse(f"{override.get_key_element()}={value}"))
+
+
+def variant(words: list[str], axes: dict[str, Any]) -> str:
+    """What tells the job from the others, but for the seed."""
+    overrides = [parse(word) for word in words]
+    own = [o for o in overrides if o.key_or_group in axes and o.key_or_group != "seed"]
+    return " ".join(f"{o.key_or_group}={text_of(o)}" for o in own)
+
+
+def sweep_name(base: str, overrides: list[Override], axes: dict[str, list[str]], jobs: list[Job]) -> str:
+    """A folder's name that tells comparisons apart, like the names of runs."""
+    changed = [o for o in overrides if o.key_or_group in {*axes} - {"seed"} or o.key_or_group not in NOT_IN_NAME]
+    changed = [o for o in changed if (o.key_or_group, text_of(o)) != ("data", base)]
+    seeds = dict.fromkeys(str(job.seed) for job in jobs)
+    parts = [(o.key_or_group, axes[o.key_or_group] if o.key_or_group in axes else [text_of(o)]) for o in changed]
+    raw = "_".join([base, *(f"{key}-{'-'.join(listed)}" for key, listed in parts), f"seed{'-'.join(seeds)}"])
+    name = re.sub(r"[^\w.-]+", "-", raw)
+    if name == raw and len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[:LONGEST_NAME]}_{hashlib.sha256(raw.encode()).hexdigest()[:8]}"
