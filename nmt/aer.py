@@ -4,16 +4,14 @@ A link (i, j) joins source unit i and target unit j, both counted from 0.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from nmt.errors import DataError
 from nmt.files import read_lines
 
 Links = frozenset[tuple[int, int]]
-Symmetrisation = Literal["intersection", "union", "grow-diag-final-and"]
 
 _FIELD = re.compile(r"([0-9]+)([-p])([0-9]+)")
 _NEIGHBOURS = ((0, -1), (-1, 0), (0, 1), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1))  # straight ones first
@@ -34,14 +32,6 @@ class AlignmentScores:
     aer: float  # alignment error rate, lower is better
     precision: float  # links that are possible
     recall: float  # sure links that were found
-
-    def cells(self) -> dict[str, str]:
-        """Column name to text in percent, for people."""
-        return {
-            "AER": f"{100 * self.aer:.2f}",
-            "precision": f"{100 * self.precision:.2f}",
-            "recall": f"{100 * self.recall:.2f}",
-        }
 
 
 def read_gold(path: Path, reverse: bool) -> list[Gold]:
@@ -82,6 +72,18 @@ def alignment_scores(links: Sequence[Links], gold: Sequence[Gold]) -> AlignmentS
     found = sum(len(a & g.sure) for a, g in zip(links, gold, strict=True))
     allowed = sum(len(a & g.possible) for a, g in zip(links, gold, strict=True))
     return AlignmentScores(1 - (found + allowed) / (proposed + sure), allowed / max(proposed, 1), found / sure)
+
+
+def scores_table(rows: Mapping[str, AlignmentScores | None]) -> str:
+    """The scores of each name in percent, in columns for people; — where there are none."""
+    width = max(len("alignments"), *map(len, rows))
+    lines = [f"{'alignments':<{width}}     AER  precision  recall"]
+    for name, scores in rows.items():
+        shown = ["—"] * 3
+        if scores is not None:
+            shown = [f"{100 * share:.2f}" for share in (scores.aer, scores.precision, scores.recall)]
+        lines.append(f"{name:<{width}}  {shown[0]:>6}  {shown[1]:>9}  {shown[2]:>6}")
+    return "\n".join(lines)
 
 
 def diagonal(S: int, T: int) -> Links:
@@ -131,7 +133,7 @@ def grow_diag_final_and(forward: Links, backward: Links) -> Links:
     return frozenset(chosen)
 
 
-SYMMETRISE: dict[Symmetrisation, Callable[[Links, Links], Links]] = {
+SYMMETRISE: dict[str, Callable[[Links, Links], Links]] = {
     "intersection": intersection,
     "union": union,
     "grow-diag-final-and": grow_diag_final_and,

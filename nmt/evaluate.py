@@ -1,4 +1,4 @@
-"""`nmt evaluate`: BLEU, chrF and TER of a model on a test set."""
+"""`nmt evaluate`: BLEU, chrF and TER of a model on a test set, and alignment error rate where gold ones exist."""
 
 import json
 import sys
@@ -11,12 +11,14 @@ from typing import Any
 
 from tqdm import tqdm
 
-from nmt.alignment import source_length, spaceless
+from nmt.aer import Gold, scores_table
+from nmt.align import diagonal_scores, gold_scores, load_gold
+from nmt.alignment import Unit, source_length, spaceless
 from nmt.checkpoint import write_atomically
 from nmt.config import DataConfig
 from nmt.corpus import clean, read_corpus
 from nmt.errors import CheckpointError, ConfigError, DataError
-from nmt.files import read_lines
+from nmt.files import read_lines, resolve
 from nmt.metrics import bleu_by_length, bleu_tokenizer, paired_bootstrap, score_corpus, table
 from nmt.schema import overlay, read_section
 from nmt.testsets import named_test_set
@@ -36,12 +38,22 @@ class Benchmark:
     tgt_lang: str | None
 
 
+@dataclass(frozen=True)
+class GoldAlignments:
+    """The gold links between sources and reference, and what they count."""
+
+    links: list[Gold]
+    unit: Unit
+    file: str
+
+
 def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     """Translates the test set, prints a table, and writes hypotheses and scores."""
     translator = open_model(config, typed)
     other = None if config["compare_with"] is None else open_model(config, typed, "compare_with")
     data = overlay(translator.config, typed, ["data"])["data"]
     benchmark = read_benchmark(config, data)
+    gold = read_alignments(config, data, benchmark)
     bleu_tokenizer(benchmark.tgt_lang)  # a missing package is said before the work
     folder = Path(config["output"] or Path(config["model"]) / "evaluations" / benchmark.name).expanduser()
     check_writable(folder)
@@ -60,6 +72,8 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     result |= scores(benchmark, hypotheses, config["intervals"])
     if second is not None:
         result["comparison"] = comparison(benchmark, hypotheses, second, config)
+    if gold is not None:
+        result["alignment"] = alignment(benchmark, gold, translator, other)
     write(folder, benchmark, hypotheses, second, result)
     print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
     return 0
@@ -85,6 +99,19 @@ def comparison(
     print(f"\nfirst: {config['model']}    second: {config['compare_with']}    (paired bootstrap)\n")
     print(table(compared))
     return {"with": str(config["compare_with"]), "scores": [asdict(row) for row in compared]}
+
+
+def alignment(
+    benchmark: Benchmark, gold: GoldAlignments, translator: Translator, other: Translator | None
+) -> dict[str, Any]:
+    """Prints how well attention aligns, beside the diagonal; the same as data (None: a model without attention)."""
+    pairs = benchmark.sources, benchmark.references[0]
+    models = {"model": translator} if other is None else {"first": translator, "second": other}
+    found = {name: gold_scores(model, *pairs, gold.links, gold.unit) for name, model in models.items()}
+    found["diagonal"] = diagonal_scores(*pairs, gold.links, gold.unit)
+    print(f"\n{scores_table(found)}")
+    scores = {name: row and asdict(row) for name, row in found.items()}
+    return {"gold": gold.file, "units": gold.unit, "scores": scores}
 
 
 def translate_all(translator: Translator, sources: Sequence[str]) -> list[str]:
@@ -124,6 +151,28 @@ def read_benchmark(config: Mapping[str, Any], data: Mapping[str, Any]) -> Benchm
             "counts its words; type data.tgt_lang=zh, for example"
         )
     return benchmark
+
+
+def read_alignments(config: Mapping[str, Any], data: Mapping[str, Any], benchmark: Benchmark) -> GoldAlignments | None:
+    """Gold alignments of the file named, else those of the corpus for its test split; None where there are none."""
+    own = config["src"] is None and config["test_set"] is None and config["split"] == "test"
+    if config["gold"] is not None:
+        path = Path(config["gold"]).expanduser()
+        unit: Unit = config["gold_units"] or (data["gold_units"] if own else "words")
+    elif config["gold_reverse"] or config["gold_units"] is not None:
+        key = "gold_reverse" if config["gold_reverse"] else "gold_units"
+        raise ConfigError(f"{key} describes a file with gold alignments; name it, gold=FILE, or leave {key} out")
+    elif own and data["gold"] is not None:
+        path, unit = resolve(data["gold"], data["root"]), data["gold_units"]
+    else:
+        return None
+    if len(benchmark.references) > 1:
+        raise ConfigError(
+            f"gold alignments are of one translation, and there are {len(benchmark.references)} references, "
+            f"gold={path}; give one ref"
+        )
+    links = load_gold(path, config["gold_reverse"], benchmark.sources, benchmark.references[0], unit)
+    return GoldAlignments(links, unit, str(path))
 
 
 def from_corpus(split: str, data: Mapping[str, Any], cache_dir: Path) -> Benchmark:
