@@ -43,7 +43,7 @@ _SPACELESS = (
 
 def spaceless(char: str) -> bool:
     """Does the character belong to a script that puts no spaces between words?"""
-    return any(first <= char <= last for first, last in _SPACELESS)
+    return char >= _SPACELESS[0][0] and any(first <= char <= last for first, last in _SPACELESS)
 
 
 def units(text: str, unit: Unit) -> list[str]:

@@ -1,11 +1,35 @@
-"""Words from pieces, word attention and alignments."""
+"""Words from pieces, units of text, attention folded to them, and alignments."""
 
 import random
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from small_corpora import tokenizer_config
+from small_runs import sentences, small_tokenizer
 
-from nmt.alignment import align, pharaoh, source_length, spaceless, word_attention, words
+from nmt.alignment import (
+    Cover,
+    align,
+    argmax_links,
+    cover,
+    fold,
+    pharaoh,
+    source_length,
+    spaceless,
+    threshold_links,
+    units,
+    word_attention,
+    words,
+)
+from nmt.files import read_lines
+from nmt.tokenizer import ESCAPE, Tokenizer, train_tokenizer
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from demo_corpus.tokens import tokenise  # noqa: E402
 
 LATIN = "abcdefghäöüßéñ'.,"
 CJK = "我们喜欢音乐你好日本語のカナ。，"
@@ -102,3 +126,146 @@ def test_align_takes_the_heaviest_source_word_of_each_target_word() -> None:
 def test_pharaoh_lists_the_links_in_source_order() -> None:
     assert pharaoh([(2, 0), (0, 1), (0, 10), (0, 2)]) == "0-1 0-2 0-10 2-0"
     assert pharaoh([]) == ""
+
+
+def written(rng: random.Random, marks: str = "") -> str:
+    """A line of random characters of every kind."""
+    alphabet = [*LATIN, *CJK, *"  \u3000\t", *marks]
+    return "".join(rng.choices(alphabet, k=rng.randint(0, 30)))
+
+
+@pytest.fixture(scope="module")
+def tokenizers() -> dict[str, Tokenizer]:
+    """One that spells what it does not know in bytes, one that does not, one that rewrites characters."""
+    plain = {"vocab_size": 40, "byte_fallback": False}
+    texts = sentences(200)
+    full_width = [text.upper().replace("I", "Ｉ") for text in texts]
+    return {
+        "bytes": small_tokenizer(),
+        "unknown": train_tokenizer(iter(texts), tokenizer_config("unigram", **plain), 1, []),
+        "nfkc": train_tokenizer(iter(full_width), tokenizer_config("bpe", normalization="nmt_nfkc_cf", **plain), 1, []),
+    }
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_units_are_the_text_cut_into_words_characters_and_marks(seed: int) -> None:
+    rng = random.Random(seed)
+    text = written(rng)
+    for unit in ("words", "tokens"):
+        assert "".join(units(text, unit)) == "".join(text.split())
+        assert all(len(own) == 1 or not any(map(spaceless, own)) for own in units(text, unit))
+    assert source_length(text) == len(units(text, "words"))
+    latin = "".join(char for char in text if not spaceless(char))
+    assert units(latin, "words") == latin.split()
+    tokens = units(latin, "tokens")
+    assert all(len(token) == 1 or token.strip("'.,") == token for token in tokens)
+    assert units(" ".join(tokens), "tokens") == tokens
+
+
+def test_units_of_known_lines() -> None:
+    assert units("«Emma's, well...» (no)", "words") == ["«Emma's,", "well...»", "(no)"]
+    assert units("«Emma's, well...» (no)", "tokens") == [*"«", "Emma's", ",", "well", *"...»", "(", "no", ")"]
+    assert units("我们，PyTorch 2.0。", "words") == ["我", "们", "，", "PyTorch", "2.0", "。"]
+    assert units("か\u3099 e\u0301a", "words") == ["か\u3099", "e\u0301a"]  # marks stay with their character
+
+
+@pytest.mark.parametrize("language", ["de", "zh"])
+def test_tokens_are_what_the_gold_alignments_of_the_demo_corpora_count(language: str) -> None:
+    folder = ROOT / "data" / f"demo_en_{language}"
+    for side in ("en", language):
+        for line in read_lines(folder / f"test.{side}"):
+            assert units(line, "tokens") == tokenise(line, side)
+
+
+@pytest.mark.parametrize("name", ["bytes", "unknown", "nfkc"])
+@pytest.mark.parametrize("seed", range(50))
+def test_every_piece_stands_for_units_and_every_unit_has_pieces(
+    tokenizers: dict[str, Tokenizer], name: str, seed: int
+) -> None:
+    rng = random.Random(seed)
+    text = written(rng, f"龘🐕▁▁{ESCAPE}").strip()
+    own = units(text, "words")
+    pieces = tokenizers[name].pieces(tokenizers[name].encode(text))
+    found = cover(pieces, own)
+    assert found.shape == (len(pieces), len(own))
+    if own and pieces:
+        assert found.any(1).all()
+        assert found.any(0).all()
+        firsts, lasts = found.argmax(1), len(own) - found[:, ::-1].argmax(1)
+        assert (found.sum(1) == lasts - firsts).all()  # neighbours
+        assert (np.diff(firsts) >= 0).all()  # in order
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_words_in_spaced_text_are_units_whose_pieces_are_their_own(seed: int) -> None:
+    texts, pieces = spaced_pieces(random.Random(seed), 8)
+    assert units(" ".join(texts), "words") == texts
+    by_pieces = [[number in word for word in words(pieces)] for number in range(len(pieces))]
+    assert cover(pieces, texts).tolist() == by_pieces
+
+
+def test_pieces_that_show_nothing_belong_to_what_follows_and_bytes_to_their_character() -> None:
+    dragon = [f"<0x{byte:02X}>" for byte in "龘".encode()]
+    found = cover(["▁", "我们", *dragon, "▁", "a", "▁"], ["我", "们", "龘", "a"])
+    assert [np.flatnonzero(row).tolist() for row in found] == [[0], [0, 1], [2], [2], [2], [3], [3], [3]]
+    assert np.flatnonzero(cover(["▁我", "<unk>", "。"], ["我", "龘", "龘", "。"])[1]).tolist() == [1, 2]
+    assert cover([], ["a"]).shape == (0, 1)
+    assert cover(["▁"], []).shape == (1, 0)
+
+
+def some_cover(rng: random.Random, n_units: int, longest: int) -> Cover:
+    """Pieces of one to `longest` units, in order; a unit may have several pieces, or share one."""
+    rows = []
+    at = 0
+    while at < n_units:
+        size = rng.randint(1, min(longest, n_units - at))
+        rows += [[at <= unit < at + size for unit in range(n_units)]] * rng.randint(1, 3)
+        at += size
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_folding_keeps_the_attention_of_every_row(seed: int) -> None:
+    rng = random.Random(seed)
+    src, tgt = some_cover(rng, 6, 1), some_cover(rng, 5, 1)
+    weights = np.random.default_rng(seed).random((len(tgt), len(src)))
+    folded = fold(weights, src, tgt)
+    for unit, row in enumerate(folded):
+        assert row.sum() == pytest.approx(weights[tgt[:, unit]].sum(1).mean())
+        for other, weight in enumerate(row):
+            assert weight == pytest.approx(weights[np.ix_(tgt[:, unit], src[:, other])].sum(1).mean())
+    np.testing.assert_allclose(fold(weights, np.eye(len(src), dtype=bool), np.eye(len(tgt), dtype=bool)), weights)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_piece_of_several_units_gives_its_weight_to_each(seed: int) -> None:
+    rng = random.Random(seed)
+    src, tgt = some_cover(rng, 8, 3), some_cover(rng, 7, 3)
+    weights = np.random.default_rng(seed).random((len(tgt), len(src)))
+    folded = fold(weights, src, tgt)
+    for i in range(8):
+        for j in range(7):
+            rows, columns = np.flatnonzero(tgt[:, j]), np.flatnonzero(src[:, i])
+            assert folded[j, i] == pytest.approx(sum(weights[t, s] for t in rows for s in columns) / len(rows))
+    links = argmax_links(folded, src)
+    for j in range(7):
+        linked = sorted(i for i, target in links if target == j)
+        assert folded[j, linked] == pytest.approx([folded[j].max()] * len(linked))
+        twins = [i for i in range(8) if (src[:, i] == src[:, linked[0]]).all()]
+        assert linked == twins
+
+
+def test_argmax_links_only_the_first_of_units_that_happen_to_tie() -> None:
+    weights = np.array([[0.5, 0.5, 0.0]])
+    assert argmax_links(weights, np.eye(3, dtype=bool)) == {(0, 0)}
+    assert argmax_links(np.zeros((2, 3)), np.eye(3, dtype=bool)) == frozenset()
+    assert argmax_links(np.zeros((2, 0)), np.zeros((0, 0), bool)) == frozenset()
+
+
+def test_a_threshold_links_all_that_is_heavy_enough() -> None:
+    weights = np.random.default_rng(0).dirichlet(np.ones(7), size=5)
+    for threshold in (0.05, 0.2, 0.9):
+        wanted = {(i, j) for j in range(5) for i in range(7) if weights[j, i] >= threshold}
+        assert threshold_links(weights, threshold) == wanted
+    assert threshold_links(np.array([[0.25, 0.75]]), 0.25) == {(0, 0), (1, 0)}
+    assert threshold_links(np.zeros((0, 4)), 0.1) == frozenset()
