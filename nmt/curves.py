@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.figures import dress, new_figure
+from nmt.figures import DPI, dress, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +25,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*", ">", "p", "h", "d", "H")
 DASHES = ("-", (0, (6, 2)), (0, (6, 2, 1, 2)), (0, (2, 1.5)), (0, (9, 2, 2, 2, 2, 2)))
 LINES = tuple((COLORS[n % len(COLORS)], marker, DASHES[n % len(DASHES)]) for n, marker in enumerate(MARKERS))
+PLOT = (5.0, 3.6)  # inches; the legend stands beside it
 MARKS = 8  # markers on a line of many points
 
 
@@ -50,7 +51,7 @@ def curves_figure(series: Mapping[str, Sequence[Sequence[Point]]], x_label: str,
     """
     from matplotlib.ticker import MaxNLocator
 
-    figure = new_figure(6.4, 3.6)
+    figure = new_figure(*PLOT)
     figure.set_layout_engine("constrained")
     axes = figure.add_subplot()
     for number, (name, runs) in enumerate(series.items()):
@@ -62,10 +63,11 @@ def curves_figure(series: Mapping[str, Sequence[Sequence[Point]]], x_label: str,
     axes.grid(axis="y", color="0.9")
     axes.set_axisbelow(True)
     if series:
-        rows = 14  # as many as stand beside the axes
-        legend = figure.legend(loc="outside right upper", frameon=False, handlelength=4, ncols=-(-len(series) // rows))
+        legend = figure.legend(loc="outside right upper", frameon=False, handlelength=4)
         for text in legend.get_texts():
             dress(text)
+        box = legend.get_window_extent(figure.canvas.get_renderer())  # type: ignore[attr-defined]
+        figure.set_size_inches(PLOT[0] + box.width / DPI, max(PLOT[1], box.height / DPI + 0.2))
     return figure
 
 

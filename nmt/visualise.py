@@ -54,7 +54,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
         raise DataError("no sentence came in, only empty lines or none; type one, or name a file, input=FILE")
     if given is not None and len(given) != len(lines):
         key = "tgt_text" if config["tgt"] is None else f"tgt={config['tgt']}"
-        raise DataError(f"{len(lines):,} lines but {len(given):,} translations, {key}; give one for every line")
+        raise DataError(f"lines: {len(lines):,}, but translations: {len(given):,}, {key}; give one for every line")
     with whole_folder(output) as folder:
         done = translator.translate(lines, attention=True) if given is None else translator.force(lines, given)
         names = (write_page if config["format"] == "html" else write_files)(done, choice, folder, config)

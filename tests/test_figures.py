@@ -1,20 +1,23 @@
 """Pictures can be drawn and saved for any tokens; the terminal grid keeps its columns."""
 
+import os
 import random
+import re
 import subprocess
 import sys
 import warnings
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from nmt import fonts
-from nmt.attention_figures import attention_figure
+from nmt.attention_figures import attention_figure, bipartite_figure
 from nmt.attention_text import SHADES, attention_text, display_width
 from nmt.curves import bleu_by_length_figure
 from nmt.errors import ConfigError, DataError
-from nmt.figures import pixels, save_figure
+from nmt.figures import pixels, save_figure, svg_text
 from nmt.metrics import LengthBucket
 
 TOKENS = ["▁The", "ing", "▁", "", "$x_1$", "\\", "<0xE4>", "</s>", "▁Donaudampfschifffahrt", "\t", "\u200d"]
@@ -68,21 +71,19 @@ def test_display_width_of_wide_and_combining_characters() -> None:
     assert {text: display_width(text) for text in widths} == widths
 
 
-@pytest.mark.filterwarnings("ignore:no installed font")
 @pytest.mark.parametrize("suffix", KINDS)
 @pytest.mark.parametrize(("rows", "columns"), [(0, 0), (1, 1), (3, 25), (21, 4)])
 def test_attention_is_drawn_for_any_tokens(tmp_path: Path, suffix: str, rows: int, columns: int) -> None:
     src, tgt = (TOKENS * 2)[:columns], TOKENS[:rows]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", message="no installed font")
         figure = attention_figure(weights(rows, columns), src, tgt)
         save_figure(figure, tmp_path / f"picture{suffix}")
     assert (tmp_path / f"picture{suffix}").read_bytes().startswith(KINDS[suffix])
 
 
 def test_the_same_picture_is_the_same_file(tmp_path: Path) -> None:
-    for suffix in (".png", ".pdf"):
+    for suffix in (".png", ".svg", ".pdf"):
         for name in "ab":
             save_figure(attention_figure(weights(3, 4), list("abcd"), list("xyz")), tmp_path / (name + suffix))
         assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
@@ -109,11 +110,26 @@ def test_all_labels_lie_inside_the_picture() -> None:
     assert box.y1 <= height
 
 
-def test_bleu_by_length_has_a_line_per_system(tmp_path: Path) -> None:
+def test_svgs_for_one_page_share_no_ids() -> None:
+    drawings = [svg_text(attention_figure(weights(3, 4, seed), list("abcd"), list("xyz"))) for seed in range(3)]
+    found = []
+    for drawing in drawings:
+        element = ElementTree.fromstring(drawing)
+        assert element.tag == "{http://www.w3.org/2000/svg}svg"
+        ids = [node.attrib["id"] for node in element.iter() if "id" in node.attrib]
+        used = re.findall(r'(?:href="|url\()#([^")]+)', drawing)
+        assert used
+        assert set(used) <= set(ids)
+        assert not re.search(r"\d{4}-\d\d-\d\dT", drawing), "a date"
+        found += ids
+    assert len(found) == len(set(found))
+
+
+def test_many_lines_of_any_name_are_drawn(tmp_path: Path) -> None:
     buckets = [LengthBucket(1, 5, 10, 90.0), LengthBucket(6, 20, 10, 60.0)]
     figure = bleu_by_length_figure({f"system $n$ {n}": buckets for n in range(8)} | {"empty": []})
-    assert len(figure.axes[0].get_lines()) >= 8
     save_figure(figure, tmp_path / "lines.svg")
+    assert "<!-- system $n$ 7 -->" in (tmp_path / "lines.svg").read_text("utf-8")
     save_figure(bleu_by_length_figure({}), tmp_path / "nothing.png")
 
 
@@ -127,22 +143,66 @@ def test_unknown_kinds_of_picture_and_bad_folders_are_refused(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_characters_without_a_font_become_boxes_with_one_warning_that_names_a_package(
-    monkeypatch: pytest.MonkeyPatch,
+def test_characters_without_a_font_become_code_points_with_one_line_that_names_a_package(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(fonts, "_other_fonts", lambda: [])
     fonts._family.cache_clear()
     fonts._warn_of_missing.cache_clear()
     try:
-        with pytest.warns(UserWarning, match="apt install fonts-noto-cjk"):
-            assert fonts.drawable("a我b") == f"a{fonts.MISSING}b"
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert fonts.drawable("们") == fonts.MISSING
+        assert fonts.drawable("a我b") == "a[6211]b"
+        assert fonts.drawable("们") == "[4EEC]"
+        assert fonts.drawable("b") == "b"
+        [message] = caplog.messages
+        assert "apt install fonts-noto-cjk" in message
+        assert "\n" not in message
         assert fonts.families("a") == [fonts.USUAL_FONT]
+        for draw in (attention_figure, bipartite_figure):
+            drawn = svg_text(draw(np.eye(2), ["我", "a"], ["们", "b"]))
+            assert all(f"<!-- {label} -->" in drawn for label in ("[6211]", "[4EEC]", "a", "b"))
+        assert len(caplog.messages) == 1
     finally:
         fonts._family.cache_clear()
         fonts._warn_of_missing.cache_clear()
+
+
+RARE = "\U000302a6"  # an ideograph that hardly any font has
+
+
+def test_a_new_font_is_drawn_with_and_what_is_missing_is_one_line(tmp_path: Path) -> None:
+    """As a user meets it: another process, with and without a font for the character."""
+    from fontTools.fontBuilder import FontBuilder
+    from fontTools.pens.ttGlyphPen import TTGlyphPen
+
+    code = (
+        "import numpy as np; from nmt.attention_figures import attention_figure as draw;"
+        "from nmt.figures import svg_text;"
+        f"print(svg_text(draw(np.eye(2), ['a', {RARE!r}], ['c', 'd'])))"
+    )
+    pen = TTGlyphPen(None)
+    for point in ((0, 0), (0, 700), (700, 700), (700, 0)):
+        (pen.lineTo if point != (0, 0) else pen.moveTo)(point)
+    pen.closePath()
+    builder = FontBuilder(1000, isTTF=True)
+    builder.setupGlyphOrder([".notdef", "rare"])
+    builder.setupCharacterMap({ord(RARE): "rare"})
+    builder.setupGlyf({".notdef": TTGlyphPen(None).glyph(), "rare": pen.glyph()})
+    builder.setupHorizontalMetrics({".notdef": (500, 0), "rare": (1000, 0)})
+    builder.setupHorizontalHeader(ascent=800, descent=-200)
+    builder.setupNameTable({"familyName": "Own Font", "styleName": "Regular"})
+    builder.setupOS2()
+    builder.setupPost()
+    (tmp_path / "fonts").mkdir()
+    environment = os.environ | {"XDG_DATA_HOME": str(tmp_path), "MPLCONFIGDIR": str(tmp_path / "cache")}
+    for installed in (False, True):
+        if installed:
+            builder.save(tmp_path / "fonts" / "own.ttf")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+        assert ("<!-- [302A6] -->" in done.stdout) != installed
+        assert (f"<!-- {RARE} -->" in done.stdout) == installed
+        lines = [line for line in done.stderr.splitlines() if "font" in line]
+        assert len(lines) == (not installed)
+        assert installed or "apt install fonts-noto-cjk" in lines[0]
 
 
 def test_a_font_is_found_by_the_characters_it_covers(monkeypatch: pytest.MonkeyPatch) -> None:
