@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -35,6 +36,12 @@ variants = pytest.mark.parametrize(
 )
 
 
+@cache
+def mix(encoder: str, decoder: str, attention: str) -> Seq2Seq:
+    """A model for tests that leave it as it is."""
+    return model_of(encoder, decoder, attention)
+
+
 def decode(model: Seq2Seq, batch: Batch, weights: bool = True) -> tuple[Tensor, Tensor]:
     source, state = model.start(batch.src, batch.src_mask, weights)
     features, attention, _ = model.decoder(batch.tgt_in, source, state)
@@ -44,7 +51,7 @@ def decode(model: Seq2Seq, batch: Batch, weights: bool = True) -> tuple[Tensor, 
 @every_mix
 @torch.no_grad()
 def test_decoding_in_chunks_equals_decoding_at_once(encoder: str, decoder: str, attention: str) -> None:
-    chunks_agree(model_of(encoder, decoder, attention), random_batch(1))
+    chunks_agree(mix(encoder, decoder, attention), random_batch(1, longest=5))
 
 
 @variants
@@ -74,7 +81,7 @@ def chunks_agree(model: Seq2Seq, batch: Batch) -> None:
 @torch.no_grad()
 def test_a_sentence_does_not_depend_on_its_batch(encoder: str, decoder: str, attention: str) -> None:
     """Not on mates, order, or what stands where padding is."""
-    model, batch = model_of(encoder, decoder, attention), random_batch(2)
+    model, batch = mix(encoder, decoder, attention), random_batch(2)
     together, attended = model.forced(batch)
     for row in range(len(batch.src)):
         src, tgt = batch.src[row][batch.src_mask[row]][:-1], batch.tgt_out[row][batch.tgt_mask[row]][:-1]
@@ -92,7 +99,7 @@ def test_a_sentence_does_not_depend_on_its_batch(encoder: str, decoder: str, att
 @every_mix
 @torch.no_grad()
 def test_no_position_sees_later_targets(encoder: str, decoder: str, attention: str) -> None:
-    model, batch = model_of(encoder, decoder, attention), random_batch(4)
+    model, batch = mix(encoder, decoder, attention), random_batch(4)
     before, _ = decode(model, batch)
     t = batch.tgt_in.shape[1] // 2
     changed = batch.tgt_in.clone()
@@ -105,7 +112,7 @@ def test_no_position_sees_later_targets(encoder: str, decoder: str, attention: s
 @every_mix
 @torch.no_grad()
 def test_beams_share_one_source(encoder: str, decoder: str, attention: str) -> None:
-    model, batch = model_of(encoder, decoder, attention), random_batch(5)
+    model, batch = mix(encoder, decoder, attention), random_batch(5)
     source, state = model.start(batch.src, batch.src_mask, weights=True)
     rows = torch.arange(len(batch.src)).repeat_interleave(3)
     folded = copied = state.select(rows)
@@ -121,12 +128,16 @@ def test_beams_share_one_source(encoder: str, decoder: str, attention: str) -> N
 
 @every_mix
 @torch.no_grad()
-def test_weights_are_distributions_and_wanting_them_changes_nothing(encoder: str, decoder: str, attention: str) -> None:
-    model, batch = model_of(encoder, decoder, attention), random_batch(6)
+def test_weights_are_distributions_and_wanting_them_changes_nothing(
+    encoder: str, decoder: str, attention: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, batch = mix(encoder, decoder, attention), random_batch(6)
     features, weights = decode(model, batch)
-    unseen, none = decode(model, batch, weights=False)
-    torch.testing.assert_close(unseen, features, **TOLERANCE)
-    assert none.shape[1] == 0
+    for fused in (False, True):  # torch's fused attention, which never has weights
+        monkeypatch.setattr("nmt.attention.fused_pays", lambda device, fused=fused: fused)
+        unseen, none = decode(model, batch, weights=False)
+        torch.testing.assert_close(unseen, features, **TOLERANCE)
+        assert none.shape[1] == 0
     torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
     padding = ~batch.src_mask[:, None, None, None, :].expand_as(weights)
     assert (weights[padding] == 0).all()
@@ -150,7 +161,7 @@ def test_every_parameter_is_trained(encoder: str, decoder: str, attention: str) 
 @torch.no_grad()
 def test_bf16_stays_near_fp32(encoder: str, decoder: str, attention: str) -> None:
     """Stated bound: 0.1 nats on any token's log-probability, for models of this size."""
-    model, batch = model_of(encoder, decoder, attention), random_batch(9)
+    model, batch = mix(encoder, decoder, attention), random_batch(9)
     exact, _ = model.forced(batch)
     with torch.autocast("cpu", torch.bfloat16):
         rounded, _ = model.forced(batch)
