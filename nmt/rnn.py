@@ -28,11 +28,22 @@ class RnnLayer(nn.Module):
         super().__init__()
         self.rnn = CELLS[cell](d_input, d_hidden, batch_first=True)
         self.vectors = STATE_VECTORS[cell]
-        if cell == "lstm":  # remember by default (Jozefowicz et al. 2015); gates: input, forget, cell, output
-            bias = self.rnn.bias_ih_l0
-            assert isinstance(bias, Tensor)
-            with torch.no_grad():
-                bias[d_hidden : 2 * d_hidden].fill_(1.0)
+        self.remember(cell)
+
+    @torch.no_grad()
+    def remember(self, cell: Cell) -> None:
+        """Weights that keep a state alive over many steps from the start.
+
+        Each gate's recurrent matrix is orthogonal (Saxe et al. 2014); the gate that keeps the old state is open, by
+        a bias of 1 (Jozefowicz et al. 2015).
+        """
+        recurrent, bias = self.rnn.weight_hh_l0, self.rnn.bias_ih_l0
+        assert isinstance(recurrent, Tensor)
+        assert isinstance(bias, Tensor)
+        for gate in recurrent.split(self.rnn.hidden_size):
+            nn.init.orthogonal_(gate)
+        if cell != "tanh":  # lstm: input, forget, cell, output; gru: reset, update, new
+            bias[self.rnn.hidden_size : 2 * self.rnn.hidden_size].fill_(1.0)
 
     def forward(
         self, inputs: Float[Tensor, "R T E"], state: Float[Tensor, "R C D"]

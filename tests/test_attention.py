@@ -11,6 +11,7 @@ from models import attention_section, section
 from torch import Tensor
 from torch.nn import functional
 
+import nmt.attention
 from nmt.attention import AttentionScore, Dot, Normaliser, ReducedRank, attend
 from nmt.build import attention_factory, score_factory
 from nmt.errors import ConfigError
@@ -105,9 +106,10 @@ def test_scaled_dot_is_torchs_attention(seed: int) -> None:
 @pytest.mark.parametrize("name", FORMULAS)
 @pytest.mark.parametrize("normaliser", get_args(Normaliser))
 def test_contexts_and_gradients_are_the_same_whether_weights_are_wanted_or_not(
-    name: str, normaliser: Normaliser
+    name: str, normaliser: Normaliser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fused kernel and the formula written out."""
+    monkeypatch.setattr(nmt.attention, "fused_pays", lambda device: True)
     torch.manual_seed(4)
     built, mask = build(name), random_mask()
     tensors = [torch.randn(B, n, D, requires_grad=True) for n in (T, S)]
@@ -176,7 +178,10 @@ def test_a_row_of_padding_alone_has_weights_zero_and_no_nan(normaliser: Normalis
 
 @pytest.mark.parametrize("name", FORMULAS)
 @torch.no_grad()
-def test_contexts_of_a_row_of_padding_alone_are_zero_when_weights_are_not_wanted(name: str) -> None:
+def test_contexts_of_a_row_of_padding_alone_are_zero_when_weights_are_not_wanted(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nmt.attention, "fused_pays", lambda device: True)
     built, states = build(name), torch.randn(B, S, D)
     mask = torch.zeros(B, 1, S, dtype=torch.bool)
     keys, values = built.keys(states), built.values(states)

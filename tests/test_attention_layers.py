@@ -7,6 +7,7 @@ import torch
 from models import ATTENTIONS, attention_section
 from torch import Tensor, nn
 
+import nmt.attention
 from nmt.attention import attend
 from nmt.attention_layers import AttentionLayer, MultiHead, cross_attend
 from nmt.build import attention_factory
@@ -39,7 +40,8 @@ def random_mask() -> Tensor:
 @pytest.mark.parametrize("weights", [True, False])
 @pytest.mark.parametrize("d_memory", [D, 7])
 @torch.no_grad()
-def test_multi_head_is_torchs(weights: bool, d_memory: int) -> None:
+def test_multi_head_is_torchs(weights: bool, d_memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nmt.attention, "fused_pays", lambda device: True)
     layer, mask = multi_head(d_memory=d_memory), random_mask()
     theirs = nn.MultiheadAttention(D, HEADS, batch_first=True, kdim=d_memory, vdim=d_memory).eval()
     projections = [layer.query_projection, layer.key_projection, layer.value_projection]
@@ -63,7 +65,8 @@ def test_multi_head_is_torchs(weights: bool, d_memory: int) -> None:
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("weights", [True, False])
 @torch.no_grad()
-def test_every_head_attends_with_its_own_score(score: str, weights: bool) -> None:
+def test_every_head_attends_with_its_own_score(score: str, weights: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nmt.attention, "fused_pays", lambda device: True)
     layer, mask = multi_head(score), random_mask()
     X, Y = torch.randn(B, S, D), torch.randn(B, T, D)
     context, found = layer(X, Y, mask, weights)
