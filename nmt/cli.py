@@ -26,12 +26,12 @@ class Verb:
 VERBS = {
     "prepare": Verb("make the tokenizer and the encoded corpus (train does it too)", "nmt.prepare:main"),
     "train": Verb("train a model, resume a run, fine-tune", "nmt.train:main"),
+    "compare": Verb("train and evaluate variants; a page and a table of them", "nmt.compare:main"),
     "evaluate": Verb("BLEU, chrF and TER of a model", "nmt.evaluate:main"),
     "translate": Verb("translate lines of text", "nmt.translate:main"),
-    "visualise": Verb("pictures of where the model looks", "nmt.visualise:main"),
-    "align": Verb("word alignments of given sentence pairs", "nmt.align:main"),
     "interactive": Verb("a prompt to type sentences at", "nmt.interactive:main"),
-    "compare": Verb("train and evaluate variants; a page and a table of them", "nmt.compare:main"),
+    "align": Verb("word alignments of given sentence pairs", "nmt.align:main"),
+    "visualise": Verb("pictures of where the model looks", "nmt.visualise:main"),
     "attentions": Verb("every attention: formula, source, parameters, cost", "nmt.attentions:main"),
 }
 

@@ -40,7 +40,7 @@ class RnnLayer(nn.Module):
         recurrent, bias = self.rnn.weight_hh_l0, self.rnn.bias_ih_l0
         assert isinstance(recurrent, Tensor)
         assert isinstance(bias, Tensor)
-        for gate in recurrent.split(self.rnn.hidden_size):
+        for gate in torch.split(recurrent, self.rnn.hidden_size):
             nn.init.orthogonal_(gate)
         if cell != "tanh":  # lstm: input, forget, cell, output; gru: reset, update, new
             bias[self.rnn.hidden_size : 2 * self.rnn.hidden_size].fill_(1.0)

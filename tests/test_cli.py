@@ -18,7 +18,7 @@ from nmt.errors import DataError
 from nmt.overrides import parse, readable, run_name
 
 ROOT = Path(__file__).parents[1]
-VERBS = ["prepare", "train", "evaluate", "translate", "interactive"]
+VERBS = list(cli.VERBS)
 
 
 class Calls(list[tuple[dict[str, Any], dict[str, Any]]]):
@@ -61,10 +61,10 @@ def fails(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_a_verb_gets_plain_values_and_what_was_typed(calls: Calls) -> None:
     assert cli.main(["train", "attention=dot", "train.batch_tokens=10", "name=mine"]) == 0
     [(config, typed)] = calls
-    assert config["attention"] == {"class": "attention.Dot"}
+    assert config["attention"] == {"class": "attention.Dot", "normaliser": "softmax"}
     assert config["train"]["batch_tokens"] == 10
     assert config["train"]["label_smoothing"] == 0.1
-    assert typed == {"attention": {"class": "attention.Dot"}, "train.batch_tokens": 10, "name": "mine"}
+    assert typed == {"attention": {"class": "attention.Dot", "normaliser": "softmax"}, "train.batch_tokens": 10, "name": "mine"}
 
 
 def test_what_is_not_typed_of_the_search_stays_as_stored(calls: Calls) -> None:
@@ -216,8 +216,9 @@ def test_help_lists_groups_and_every_key(calls: Calls, capsys: pytest.CaptureFix
     assert cli.main([verb, "--help"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"nmt {verb}: ")
-    trains = verb in ("prepare", "train")
-    keys = ["attention=general", "additive", "train.clip_norm=1.0"] if trains else ["model=???", "search.beam=null"]
+    trains = verb in ("prepare", "train", "compare")
+    keys = ["attention=general", "additive", "train.clip_norm=1.0"] if trains else ["model=???", "precision=auto"]
+    keys = ["d_query=512", "format=text"] if verb == "attentions" else keys
     assert all(key in shown for key in keys)
 
 

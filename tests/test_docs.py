@@ -13,6 +13,7 @@ from small_runs import make_run
 
 from nmt import cli
 from nmt.build import check_parts
+from nmt.compare_runs import Sweep
 from nmt.config import DataConfig, SearchConfig, TokenizerConfig
 from nmt.schema import read_section
 
@@ -21,7 +22,7 @@ PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md
 YAML = sorted((ROOT / "configs").rglob("*.yaml"))
 COMMAND = re.compile(r"(?:nmt|make) [a-z-].*")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-VERBS = ("prepare", "train", "evaluate", "translate", "interactive")
+VERBS = list(cli.VERBS)
 BARE = [f"nmt {verb}" for verb in VERBS]  # names a verb, is no command
 
 
@@ -55,7 +56,11 @@ def composed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, 
     """Configurations that the verbs were called with, in a folder of their own; the verbs do no work."""
     seen: list[dict[str, Any]] = []
     module = ModuleType("recording_verb")
-    module.__dict__["verb"] = lambda config, typed: seen.append(config)
+
+    def verb(config: dict[str, Any] | Sweep, _: Any) -> None:
+        seen.extend([job.config for job in config.jobs] if isinstance(config, Sweep) else [config])
+
+    module.__dict__["verb"] = verb
     monkeypatch.setitem(sys.modules, "recording_verb", module)
     for name in VERBS:
         monkeypatch.setitem(cli.VERBS, name, cli.Verb("", "recording_verb:verb"))
