@@ -64,7 +64,11 @@ def test_a_verb_gets_plain_values_and_what_was_typed(calls: Calls) -> None:
     assert config["attention"] == {"class": "attention.Dot", "normaliser": "softmax"}
     assert config["train"]["batch_tokens"] == 10
     assert config["train"]["label_smoothing"] == 0.1
-    assert typed == {"attention": {"class": "attention.Dot", "normaliser": "softmax"}, "train.batch_tokens": 10, "name": "mine"}
+    assert typed == {
+        "attention": {"class": "attention.Dot", "normaliser": "softmax"},
+        "train.batch_tokens": 10,
+        "name": "mine",
+    }
 
 
 def test_what_is_not_typed_of_the_search_stays_as_stored(calls: Calls) -> None:
