@@ -161,10 +161,12 @@ def test_named_files_exist() -> None:
     assert all((ROOT / path).exists() for path in named), named
 
 
-def test_every_score_stands_in_the_readme() -> None:
+def test_the_scores_of_the_readme_exist() -> None:
+    """Not the reverse: `nmt attentions` lists them all, so that a new score needs no edit elsewhere."""
     section = PAGES["README.md"].partition("## Attention")[2].partition("\n## ")[0]
     described = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
-    assert sorted(described) == sorted(path.stem for path in (ROOT / "configs" / "attention").glob("*.yaml"))
+    assert len(described) >= 9
+    assert {*described} <= {path.stem for path in (ROOT / "configs" / "attention").glob("*.yaml")}
 
 
 def test_every_format_stands_in_the_readme() -> None:
