@@ -89,7 +89,7 @@ def bipartite_figure(weights: NDArray[np.floating], src_tokens: Sequence[str], t
 
 def line_width(weight: float) -> float:
     """Points, of a line of the bipartite drawing."""
-    return 0.5 + 5.5 * weight
+    return 0.5 + 4.0 * weight
 
 
 def shade(weight: float) -> float:

@@ -123,7 +123,7 @@ def pictures(translation: Translation, choice: Choice) -> Iterator[tuple[str, "F
         yield "heads", panels_figure(panels)
 
 
-def empty(translation: Translation, number: int) -> bool:
+def skipped(translation: Translation, number: int) -> bool:
     """Is there nothing to draw? Then a line on standard error says so."""
     if translation.attention is not None and translation.attention.size:
         return False
@@ -136,7 +136,7 @@ def write_files(done: Sequence[Translation], choice: Choice, folder: Path, confi
     names = []
     digits = max(3, len(str(len(done))))
     for number, translation in enumerate(done, start=1):
-        if empty(translation, number):
+        if skipped(translation, number):
             continue
         for kind, figure in pictures(translation, choice):
             name = f"{number:0{digits}}{'' if kind == 'attention' else '_' + kind}.{config['format']}"
@@ -177,7 +177,7 @@ def write_page(done: Sequence[Translation], choice: Choice, folder: Path, config
             page.write(f"<section>\n<h2>{number}</h2>\n<dl><dt>source</dt><dd>{html.escape(translation.source)}</dd>")
             kind = "translation" if own else "given translation"
             page.write(f"<dt>{kind}</dt><dd>{html.escape(translation.text)}</dd></dl>\n")
-            if not empty(translation, number):
+            if not skipped(translation, number):
                 for name, figure in pictures(translation, choice):
                     page.write(f"<figure>{svg_text(figure)}<figcaption>{CAPTIONS[name]}</figcaption></figure>\n")
             page.write("</section>\n")
