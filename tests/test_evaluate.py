@@ -4,12 +4,15 @@ import json
 import random
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small_runs import CHINESE, make_run, sentences
 
 from nmt import cli, evaluate
+from nmt.aer import alignment_scores, read_gold
 from nmt.files import read_lines
 from nmt.translator import Translator
 
@@ -143,11 +146,62 @@ def test_a_second_model_is_compared(run: Path, tmp_path: Path, capsys: pytest.Ca
     assert {path.name for path in Path("out").iterdir()} == names
 
 
+def aligned(*words: str) -> dict[str, Any]:
+    """What an evaluation writes about alignments."""
+    scored("intervals=false", *words)
+    found: dict[str, Any] = json.loads(Path("out/scores.json").read_text())["alignment"]
+    return found
+
+
+def test_gold_alignments_are_scored_beside_the_diagonal(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources, references = ["der Hund, ein Haus", "", "heute"], ["ein Hund.", "spät", "heute 12"]
+    for name, lines in {"a": sources, "b": references, "gold": ["0-0 1p1 3-1", "", "0p1"], "turned": [
+        "0-0 1p1 1-3", "", "1p0"], "tokens": ["0-0 2p2 4-1", "", "0p1"]}.items():  # fmt: skip
+        Path(name).write_text("".join(f"{line}\n" for line in lines))
+    files = [f"model={run}", "src=a", "ref=b"]
+    found = aligned(*files, "gold=gold")
+    out, _ = capsys.readouterr()
+    assert [line.split()[0] for line in out.splitlines()[-3:]] == ["alignments", "model", "diagonal"]
+    translator = Translator.load(run, precision="fp32", device="cpu")
+    links = [frozenset(pair.alignment) for pair in translator.force(sources, references)]
+    gold = read_gold(Path("gold"), reverse=False)
+    assert (found["gold"], found["units"]) == ("gold", "words")
+    assert found["scores"]["model"] == pytest.approx(asdict(alignment_scores(links, gold)))
+    baseline = [frozenset({(1, 0), (3, 1)}), frozenset(), frozenset({(0, 0), (0, 1)})]
+    assert found["scores"]["diagonal"] == pytest.approx(asdict(alignment_scores(baseline, gold)))
+    assert aligned(*files, "gold=turned", "gold_reverse=true")["scores"] == found["scores"]
+    by_token = aligned(*files, "gold=tokens", "gold_units=tokens")
+    assert by_token["units"] == "tokens"
+    capsys.readouterr()
+    blind = make_run(tmp_path / "blind", "none")
+    both = aligned(f"model={blind}", *files[1:], "gold=gold", f"compare_with={run}")["scores"]
+    assert both == {"first": None, "second": found["scores"]["model"], "diagonal": found["scores"]["diagonal"]}
+    assert "—" in capsys.readouterr().out.splitlines()[-3]
+    assert "alignment" not in json.loads((scored(*files, "intervals=false") and Path("out/scores.json")).read_text())
+
+
+def test_the_corpus_brings_its_own_gold(run: Path, corpus: Path, tmp_path: Path) -> None:
+    (corpus / "test.align").write_text("0-0\n" * 30)
+    own = make_run(tmp_path / "own", data=SPLITS | {"root": str(corpus), "gold": "test.align", "gold_units": "tokens"})
+    found = aligned(f"model={own}")
+    assert (found["gold"], found["units"]) == (str(corpus / "test.align"), "tokens")
+    assert aligned(f"model={own}", f"gold={corpus / 'test.align'}") == found
+    other = ["split=dev"], [f"src={corpus / 'test.src'}", f"ref={corpus / 'test.tgt'}"]
+    for words in other:
+        scored(f"model={own}", *words, "intervals=false")
+        assert "alignment" not in json.loads(Path("out/scores.json").read_text())
+    assert aligned(f"model={own}", *other[1], f"gold={corpus / 'test.align'}")["units"] == "words"
+    (corpus / "test.align").unlink()
+
+
 def test_mistakes_get_one_line(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("three").write_text("a\nb\nc\n")
     Path("two").write_text("a\nb\n")
     Path("empty").write_text("")
     Path("bad").write_bytes(b"a\nb\n\xff\n")
+    Path("gold").write_text("0-0\n0?0\n")
     files = ("src=three", "ref=three")
     for words, message in {
         ("src=nope", "ref=two"): "no file nope, src=nope; check the path",
@@ -165,6 +219,14 @@ def test_mistakes_get_one_line(run: Path, tmp_path: Path, capsys: pytest.Capture
         ("data.root=nowhere",): "file nowhere/train.src does not exist",
         (*files, "output=two/out"): "cannot write two/out (Not a directory); choose another output=",
         (*files, "compare_with=nope"): "nope is not a folder",
+        (*files, "gold=nope"): "no file nope, gold alignments; check the path",
+        (*files, "gold=gold"): "'0?0' is no link, gold, line 2; write i-j",
+        (*files, "gold=three"): "'a' is no link, three, line 1",
+        (*files, "gold=empty"): "empty has 0 lines of gold alignments for 3 sentence pairs",
+        ("src=three", "ref=[three,three]", "gold=gold"): "and there are 2 references, gold=gold; give one ref",
+        (*files, "gold_units=tokens"): "gold_units describes a file with gold alignments; name it, gold=FILE, or leave",
+        (*files, "gold_reverse=true"): "gold_reverse describes a file with gold alignments",
+        (*files, "gold_units=token"): "gold_units='token' is not possible; did you mean 'tokens'?",
         (*files, "threads=-1"): "threads=-1 is not possible",
         ("modle=x",): "unknown key 'modle'; did you mean 'model'?",
     }.items():
