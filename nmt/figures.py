@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-DPI = 120
+DPI = 120  # on screens
+PRINT_DPI = 180  # in files
 # a kind of file and what must be left out of it, so that the same picture is the same file
 KINDS: dict[str, dict[str, None]] = {
     ".png": {},
@@ -84,5 +85,5 @@ def _drawn(figure: Figure, kind: str) -> bytes:
 
     drawn = io.BytesIO()
     with rc_context({"svg.hashsalt": "nmt", "svg.fonttype": "path"}):  # the salt makes its ids the same each time
-        figure.savefig(drawn, format=kind[1:], metadata=KINDS[kind])
+        figure.savefig(drawn, format=kind[1:], metadata=KINDS[kind], dpi=PRINT_DPI if kind == ".png" else "figure")
     return drawn.getvalue()
