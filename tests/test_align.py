@@ -91,7 +91,7 @@ def test_every_target_unit_has_a_link_to_a_unit_of_its_line(
         found = aligner(runs["there"], f"units={unit}")
         assert len(found) == len(SOURCES)
         for source, target, links in zip(SOURCES, TARGETS, found, strict=True):
-            S, T = len(units(source, unit)), len(units(target, unit))  # type: ignore[arg-type]
+            S, T = len(units(source, unit)), len(units(target, unit))
             assert {j for _, j in links} == (set(range(T)) if S else set())
             assert all(i < S for i, _ in links)
     monkeypatch.setattr(align, "CHUNK", 3)
