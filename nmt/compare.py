@@ -21,6 +21,7 @@ from nmt.compare_table import markdown, table
 from nmt.evaluate import check_writable
 from nmt.figures import save_figure, svg_text
 from nmt.files import resolve
+from nmt.metrics import bleu_tokenizer
 from nmt.prepare import Prepared
 
 
@@ -29,7 +30,7 @@ def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
     test = test_set(sweep, check(sweep))
     check_writable(sweep.output)
     states = [state(job.run, job.config) for job in sweep.jobs]
-    counted = ", ".join(f"{states.count(kind)} {kind}" for kind in ("finished", "interrupted", "new"))
+    counted = ", ".join(f"{states.count(kind)} {kind}" for kind in ("finished", "begun", "new"))
     print(f"{len(states)} runs in {sweep.jobs[0].config['runs_dir']}: {counted}", file=sys.stderr)
     try:
         if set(states) != {"finished"} and (code := multirun()):
@@ -50,6 +51,7 @@ def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
     data = sweep.jobs[0].config["data"]
     sources, references = list(prepared.test["src"]), list(prepared.test["tgt"])
     lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
+    bleu_tokenizer(data["tgt_lang"])  # a missing package is said before the work
     gold = None
     if data["gold"] is not None:
         path = resolve(data["gold"], data["root"])

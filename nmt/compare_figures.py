@@ -1,19 +1,15 @@
 """The pictures of a comparison, from its results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from nmt.attention_figures import panels_figure
 from nmt.curves import bleu_by_length_figure, curves_figure
 from nmt.metrics import LengthBucket
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Results = dict[str, Any]
 
@@ -61,12 +57,11 @@ def by_length(results: Results, seeds: int) -> Picture:
 
 def curve(results: Results, key: str, title: str, label: str, caption: str) -> Iterator[Picture]:
     """A value of the validations over the updates; none where no run has it."""
-    series: dict[str, list[list[tuple[float, float]]]] = {}
+    series: dict[str, list[list[tuple[float, float]]]] = {row["variant"]: [] for row in results["variants"]}
     for run in results["runs"]:
         points = [(point["update"], point[key]) for point in run["dev"] if point.get(key) is not None]
-        if points:
-            series.setdefault(run["variant"], []).append(points)
-    if series:
+        series[run["variant"]] += [points] if points else []  # without points its line keeps its colour
+    if any(series.values()):
         yield Picture(f"dev_{key}", title, caption, curves_figure(series, "updates", label))
 
 

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from nmt.compare_figures import Picture
-from nmt.compare_table import COLUMNS, NONE, run_table, table
+from nmt.compare_table import NONE, columns, run_table, table
 
 Results = dict[str, Any]
 
@@ -36,7 +36,7 @@ dl { font-size: 0.9rem; } dt { font-weight: 600; } dd { margin: 0 0 0.4rem 1.2re
 
 def page(results: Results, drawn: Sequence[tuple[Picture, str]]) -> str:
     """The whole file; `drawn` are the pictures as <svg> elements."""
-    title = "Comparison of " + ", ".join(results["axes"])
+    title = "Comparison of " + ", ".join(key for key in results["axes"] if key != "seed")
     parts = [
         f"<h1>{escape(title)}</h1>",
         f"<pre>{escape(results['command'])}</pre>",
@@ -44,8 +44,9 @@ def page(results: Results, drawn: Sequence[tuple[Picture, str]]) -> str:
         "<h2>Results on the test split</h2>",
         html_table(table(results["variants"])),
         "<dl>",
-        *(f"<dt>{escape(c.title)}</dt><dd>{escape(c.meaning)}</dd>" for c in COLUMNS),
+        *(f"<dt>{escape(c.title)}</dt><dd>{escape(c.meaning)}</dd>" for c in columns(results["variants"])),
         "</dl>",
+        *diagonal(results),
         *(figure(picture, svg) for picture, svg in drawn if picture.name.partition("_")[0] != "attention"),
         *attention(results, drawn),
         "<h2>Every run</h2>",
@@ -62,28 +63,31 @@ def page(results: Results, drawn: Sequence[tuple[Picture, str]]) -> str:
 def honest(results: Results) -> list[str]:
     """What is equal for all and what is not."""
     variants, seeds, test = results["variants"], results["seeds"], results["test"]
-    languages = (
-        "" if test["src_lang"] is None or test["tgt_lang"] is None else f", {test['src_lang']} to {test['tgt_lang']}"
-    )
+    pair = [language for language in (test["src_lang"], test["tgt_lang"]) if language is not None]
     updates = sorted({run["updates"] for run in results["runs"]})
-    same_updates = (
-        f"Every run made {updates[0]:,} updates."
-        if len(updates) == 1
-        else (f"Runs made between {updates[0]:,} and {updates[-1]:,} updates: their lengths are not the same.")
-    )
-    order = (
-        "With one seed, all variants saw the same sentences in the same batches and order."
-        if results["same_data_order"]
-        else ("Variants did not see the same batches: what differs decides how the data are cut or ordered.")
-    )
+    same_updates = f"Runs made between {updates[0]:,} and {updates[-1]:,} updates: some were trained longer."
+    if len(updates) == 1:
+        same_updates = f"Every run made {updates[0]:,} updates."
+    order = "Variants did not see the same batches: what differs decides how the data are cut or ordered."
+    if results["same_data_order"]:
+        order = "Seed by seed, all variants saw the same sentences in the same batches and order."
     keys = sorted({key for own in results["differences"].values() for key in own})
     return [
         f"{len(variants)} variants, {len(seeds)} seed{'s' * (len(seeds) > 1)} each ({', '.join(map(str, seeds))}); "
-        f"{test['sentences']:,} test sentences{languages}. p and the first row: everything is compared with "
-        f"{variants[0]['variant']}.",
-        f"{order} {same_updates} Nothing was tuned for a single variant: their configurations differ in nothing but "
-        f"{', '.join(keys)}, and what they share is listed at the end. Such a shared setting may suit one variant "
-        "better than another.",
+        f"{test['sentences']:,} test sentences{', ' * bool(pair)}{' to '.join(pair)}. p compares each variant with "
+        f"the first, {variants[0]['variant']}.",
+        f"{order} {same_updates} No variant has settings chosen for it alone: the configurations differ in nothing but "
+        f"{', '.join(keys)}, and what they share is listed at the end. It may suit one variant better than another.",
+    ]
+
+
+def diagonal(results: Results) -> list[str]:
+    """What an aligner that looks at nothing gets."""
+    aer = results["test"]["diagonal_aer"]
+    if aer is None:
+        return []
+    return [
+        paragraph(f"Linking each target unit to the source unit at the same relative place has an AER of {aer:.1f}.")
     ]
 
 

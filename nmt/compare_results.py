@@ -106,7 +106,7 @@ def run_of(job: Job, scores: Scores, history: History) -> Found:
     }
 
 
-def mean_of(values: Sequence[float | None]) -> dict[str, float | None] | None:
+def mean_of(values: Sequence[float | int | None]) -> dict[str, float | None] | None:
     """Mean and sample standard deviation (None: of one value) over seeds; None where a seed has no value."""
     known = [value for value in values if value is not None]
     if len(known) < len(values):

@@ -19,7 +19,7 @@ from nmt.prepare import Prepared, prepare
 from nmt.progress import Progress
 from nmt.schema import read_section
 
-State = Literal["new", "interrupted", "finished"]
+State = Literal["new", "begun", "finished"]
 
 FINISHED = "finished.json"
 # What may be changed when a run is resumed, and what else leaves its model as it is.
@@ -81,8 +81,8 @@ def essence(config: Mapping[str, Any]) -> dict[str, Any]:
 def check(sweep: Sweep) -> Prepared:
     """Refuses what cannot be compared, built or read, before anything is trained; the first run's corpus."""
     check_axes(sweep)
+    first = sweep.jobs[0]
     seen: dict[str, Job] = {}
-    corpora: dict[str, Prepared] = {}
     for job in sweep.jobs:
         with named(job):
             train.read_settings(job.config)
@@ -90,23 +90,27 @@ def check(sweep: Sweep) -> Prepared:
             if key in seen:
                 raise ConfigError(f"its configuration is that of {seen[key].variant}; give each value once")
             seen[key] = job
-            if (first := sweep.jobs[0]) and test_data(job) != test_data(first):
+            if test_data(job) != test_data(first):
                 raise ConfigError(f"its test data are not those of {first.variant}; compare on one corpus")
             state(job.run, job.config)
-            data = read_section(DataConfig, job.config["data"], "data")
-            tokenizer = read_section(TokenizerConfig, job.config["tokenizer"], "tokenizer")
-            key = digest([job.config["data"], job.config["tokenizer"]])
-            if key not in corpora:
+    corpora: dict[str, Prepared] = {}
+    for job in sweep.jobs:
+        data = read_section(DataConfig, job.config["data"], "data")
+        tokenizer = read_section(TokenizerConfig, job.config["tokenizer"], "tokenizer")
+        key = digest([job.config["data"], job.config["tokenizer"]])
+        if key not in corpora:
+            with named(job):
                 corpora[key] = prepare(data, tokenizer, Path(job.config["cache_dir"]).expanduser())
-                if not len(corpora[key].test):
-                    raise ConfigError("its corpus has no test split; give data.test.src and data.test.tgt")
-    return next(iter(corpora.values()))
+    prepared = next(iter(corpora.values()))
+    if not len(prepared.test):
+        raise ConfigError("the corpus has no test split to compare on; give data.test.src and data.test.tgt")
+    return prepared
 
 
 def check_axes(sweep: Sweep) -> None:
     """At least one key has several values, and each such key makes models differ."""
     for key, values in sweep.axes.items():
-        if key in FREE or key == "data.root":
+        if key in FREE:
             raise ConfigError(
                 f"{key}={','.join(values)} gives the same model several times; give one value, and commas to a key "
                 "that changes the model"
@@ -145,7 +149,7 @@ def state(run: Path, config: Mapping[str, Any]) -> State:
             )
     last = training_state.last_resumable(run)
     if last is None:
-        return "interrupted"
+        return "begun"
     progress = Progress.from_json(training_state.read_record(training_state.checkpoint_folder(run, last)))
     ends = config["train"]
     for unit, done in (("updates", progress.update), ("epochs", progress.epoch)):
@@ -154,7 +158,7 @@ def state(run: Path, config: Mapping[str, Any]) -> State:
                 f"{run} was trained for {done:,} {unit}, more than train.max_{unit}={ends[f'max_{unit}']}; "
                 "move that folder away, or choose another runs_dir"
             )
-    return "finished" if read_mark(run) == mark(run) else "interrupted"
+    return "finished" if read_mark(run) == mark(run) else "begun"
 
 
 def read_mark(run: Path) -> dict[str, Any] | None:
@@ -181,8 +185,8 @@ def train_job(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     if where == "finished":
         print(f"{run}: finished, not trained again", file=sys.stderr)
         return 0
-    print(f"\n{run}: {'goes on' if where == 'interrupted' else 'starts'}", file=sys.stderr)
-    if where == "interrupted":
+    print(f"\n{run}: {'goes on' if where == 'begun' else 'starts'}", file=sys.stderr)
+    if where == "begun":
         code = train.resume(run, {key: value for key, value in typed.items() if key in WHERE_TRAINED})
     else:
         code = train.main({key: value for key, value in config.items() if key != "output"}, typed)

@@ -18,7 +18,7 @@ class Column:
     cell: Callable[[Row], str]
 
 
-def number(value: float | None, digits: int) -> str:
+def number(value: float | int | None, digits: int) -> str:
     """With thousands separated; a dash for none."""
     return NONE if value is None else f"{value:,.{digits}f}"
 
@@ -60,8 +60,8 @@ COLUMNS = (
     ),
     Column(
         "95 % interval",
-        "of that mean over seeds, by bootstrap: 1,000 resamples of the test sentences. It tells what other test "
-        "sentences would change, not what other seeds would",
+        "of that mean over seeds, by bootstrap: 1,000 resamples of the test sentences (sacreBLEU's seed, 12345). It "
+        "tells what other test sentences would change, not what other seeds would",
         interval,
     ),
     Column(
@@ -123,7 +123,13 @@ RUN_COLUMNS: dict[str, tuple[str, int]] = {
 
 def table(variants: Sequence[Row]) -> list[list[str]]:
     """Header and a row for each variant."""
-    return [[column.title for column in COLUMNS], *([column.cell(row) for column in COLUMNS] for row in variants)]
+    used = columns(variants)
+    return [[column.title for column in used], *([column.cell(row) for column in used] for row in variants)]
+
+
+def columns(variants: Sequence[Row]) -> list[Column]:
+    """Those in which some variant has a value."""
+    return [column for column in COLUMNS if any(column.cell(row) != NONE for row in variants)]
 
 
 def run_table(runs: Sequence[Row]) -> list[list[str]]:

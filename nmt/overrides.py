@@ -49,6 +49,8 @@ def readable(word: str, sweep: bool) -> str:
 def text_of(override: Override) -> str:
     """The value as it was typed, without quotes."""
     value = override.input_line.partition("=")[2] if override.input_line else ""
+    if value in ("True", "False"):  # as Hydra writes what was typed true or false
+        return value.lower()
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
 
 
