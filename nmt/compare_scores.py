@@ -30,6 +30,13 @@ from nmt.translator import Translator
 VERSION = 1  # of what is kept; raise it whenever its content changes
 KEPT = Path("evaluations") / "compare.json"
 
+SHARES = (0.2, 0.4, 0.6, 0.8)
+LONGEST = 20  # words
+RULE = (
+    f"Of the test sentences of at most {LONGEST} words (source and reference), those whose source length is at the "
+    "20, 40, 60 and 80 % quantile: the first such in the file that is not taken yet."
+)
+
 
 @dataclass(frozen=True)
 class TestSet:
@@ -173,14 +180,27 @@ def history(run: Path) -> History:
     dev = [record for record in records if record["kind"] == "dev"]
     train = [record for record in records if record["kind"] == "train"]
     speeds = [record["tokens_per_s"] for record in train if record.get("tokens_per_s")]
-    best = [record for record in dev if record["best"]]
+    speed = statistics.median(speeds) if speeds else None
+    best = max((record["update"] for record in dev if record["best"]), default=None)
     return History(
         dev,
         max((record["update"] for record in records), default=0),
-        statistics.median(speeds) if speeds else None,
-        best[-1]["update"] if best else None,
-        best[-1].get("seconds") if best else None,
+        speed,
+        best,
+        None if speed is None or best is None else seconds_until(best, train, speed),
     )
+
+
+def seconds_until(update: int, train: Sequence[Mapping[str, Any]], speed: float) -> float:
+    """Time of the log intervals up to the update; one without a speed of its own has the median's."""
+    seconds, start = 0.0, 0
+    for record in train:
+        share = (update - start) / (record["update"] - start) if record["update"] > update else 1.0
+        if share <= 0:
+            break
+        seconds += share * record["tokens"] / (record.get("tokens_per_s") or speed)
+        start = record["update"]
+    return seconds
 
 
 def chosen(
@@ -196,11 +216,3 @@ def chosen(
     for length in wanted:
         rows += [row for row in fit if lengths[row] == length and row not in rows][:1]
     return rows
-
-
-SHARES = (0.2, 0.4, 0.6, 0.8)
-LONGEST = 20  # words
-RULE = (
-    f"Of the test sentences of at most {LONGEST} words (source and reference), those whose source length is at the "
-    "20, 40, 60 and 80 % quantile: the first such in the file that is not taken yet."
-)

@@ -101,7 +101,7 @@ COLUMNS = (
     ),
     Column(
         "minutes to best",
-        "training time until then, without validations; mean over seeds",
+        "training time until then by the speeds of the log intervals, without validations; mean over seeds",
         mean("best_seconds", 1, 1 / 60),
     ),
 )
