@@ -242,3 +242,9 @@ def require_positive(key: str, value: int) -> None:
     """Refuses sizes below 1."""
     if value < 1:
         raise ConfigError(f"{key} is {value}; it must be at least 1")
+
+
+def require_share(key: str, value: float) -> None:
+    """Refuses what is no share of units that can be dropped."""
+    if not 0 <= value < 1:
+        raise ConfigError(f"{key} is {value}; it must lie in [0, 1)")

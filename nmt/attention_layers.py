@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from nmt.attention import AttentionScore, Normaliser, require_positive
+from nmt.attention import AttentionScore, Normaliser, require_positive, require_share
 from nmt.errors import ConfigError
 from nmt.interfaces import Source
 
@@ -69,7 +69,9 @@ class MultiHead(AttentionLayer):
         normaliser: Normaliser,
     ) -> None:
         d_attention = d_query if d_attention is None else d_attention
-        check_heads(heads, d_attention, dropout)
+        require_positive("attention.d_attention", d_attention)
+        check_heads("attention", heads, d_attention)
+        require_share("attention.dropout", dropout)
         d_head = d_attention // heads
         first = score(d_head, d_head)
         super().__init__(first, normaliser)
@@ -146,15 +148,12 @@ def cross_attend(
     return context.view(rows, length, -1), beams.reshape(rows, heads, length, positions)
 
 
-def check_heads(heads: int, d_attention: int, dropout: float) -> None:
-    """Refuses heads that do not divide the features, and what is no share."""
-    require_positive("attention.heads", heads)
-    require_positive("attention.d_attention", d_attention)
-    if d_attention % heads:
-        near = [h for h in range(1, d_attention + 1) if d_attention % h == 0 and h <= 2 * heads]
+def check_heads(where: str, heads: int, features: int) -> None:
+    """Refuses heads that do not divide the features of their layer."""
+    require_positive(f"{where}.heads", heads)
+    if features % heads:
+        fitting = [str(number) for number in range(1, 2 * heads) if features % number == 0]
         raise ConfigError(
-            f"attention.heads is {heads}, which does not divide d_attention, {d_attention}; "
-            f"choose one of {', '.join(map(str, near))} heads, or another size"
+            f"{where}.heads is {heads}, which does not divide the {features} features of its layers; "
+            f"set {where}.heads to {' or '.join(fitting)}, or choose another size"
         )
-    if not 0 <= dropout < 1:
-        raise ConfigError(f"attention.dropout is {dropout}; it must lie in [0, 1)")

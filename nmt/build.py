@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from nmt.attention import AttentionScore
+from nmt.attention import AttentionScore, require_positive, require_share
 from nmt.attention_layers import AttentionFactory, AttentionLayer, ScoreFactory
 from nmt.config import AttentionConfig, ModelConfig
 from nmt.errors import ConfigError
@@ -45,11 +45,9 @@ def check_parts(config: Config, trust: Sequence[str]) -> None:
 def build_model(config: Config, src_vocab: int, tgt_vocab: int, trust: Sequence[str] = ()) -> Seq2Seq:
     """A freshly initialised model for vocabularies of these sizes."""
     sizes = read_section(ModelConfig, config["model"], "model")
-    if sizes.d_embed < 1:
-        raise ConfigError(f"model.d_embed is {sizes.d_embed}; it must be at least 1")
-    for key in ("embed_dropout", "word_dropout"):
-        if not 0 <= getattr(sizes, key) < 1:
-            raise ConfigError(f"model.{key} is {getattr(sizes, key)}; it must lie in [0, 1)")
+    require_positive("model.d_embed", sizes.d_embed)
+    require_share("model.embed_dropout", sizes.embed_dropout)
+    require_share("model.word_dropout", sizes.word_dropout)
     src_embedding, tgt_embedding = embeddings(config, sizes, src_vocab, tgt_vocab)
     encoder = part(config["encoder"], "encoder", trust, {"d_embed": sizes.d_embed})
     decoder_class, arguments = checked(config["decoder"], "decoder", trust, DECODER_SIZES)

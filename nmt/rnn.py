@@ -11,9 +11,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from nmt.attention import require_positive
+from nmt.attention import require_positive, require_share
 from nmt.attention_layers import AttentionFactory, cross_attend
-from nmt.errors import ConfigError
 from nmt.interfaces import Memory, Source, State
 
 Cell = Literal["lstm", "gru", "tanh"]
@@ -223,5 +222,4 @@ def check_rnn(where: str, layers: int, d_hidden: int, dropout: float) -> None:
     """Refuses sizes that no RNN can have."""
     require_positive(f"{where}.layers", layers)
     require_positive(f"{where}.d_hidden", d_hidden)
-    if not 0 <= dropout < 1:
-        raise ConfigError(f"{where}.dropout is {dropout}; it must lie in [0, 1)")
+    require_share(f"{where}.dropout", dropout)

@@ -9,9 +9,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nmt.attention import ScaledDot, require_positive
-from nmt.attention_layers import AttentionLayer, MultiHead, cross_attend
-from nmt.errors import ConfigError
+from nmt.attention import ScaledDot, require_positive, require_share
+from nmt.attention_layers import AttentionLayer, MultiHead, check_heads, cross_attend
 from nmt.interfaces import Source
 from nmt.positions import linear
 
@@ -35,17 +34,11 @@ class Sizes:
     attention_dropout: float
 
     def __post_init__(self) -> None:
-        for key in ("layers", "heads", "d_model", "d_feed_forward"):
+        for key in ("layers", "d_model", "d_feed_forward"):
             require_positive(f"{self.where}.{key}", getattr(self, key))
         for key in ("dropout", "attention_dropout"):
-            if not 0 <= getattr(self, key) < 1:
-                raise ConfigError(f"{self.where}.{key} is {getattr(self, key)}; it must lie in [0, 1)")
-        if self.d_model % self.heads:
-            fitting = [str(heads) for heads in range(1, 2 * self.heads) if self.d_model % heads == 0]
-            raise ConfigError(
-                f"{self.where}.heads is {self.heads}, which does not divide the {self.d_model} features of its layers; "
-                f"set {self.where}.heads to {' or '.join(fitting)}, or choose another size"
-            )
+            require_share(f"{self.where}.{key}", getattr(self, key))
+        check_heads(self.where, self.heads, self.d_model)
 
     def self_attention(self) -> MultiHead:
         """A layer's attention over its own input."""
