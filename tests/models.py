@@ -35,7 +35,14 @@ def model_config(
     attention: str = "general", cell: str = "lstm", layers: int = 1, dropout: float = 0.0, **changes: Any
 ) -> dict[str, Any]:
     """A model of a few units; `changes` are keys of any section."""
-    small: dict[str, Any] = {"d_hidden": 12, "d_attention": 12, "rank": 3, "cell": cell, "layers": layers, "dropout": dropout}
+    small: dict[str, Any] = {
+        "d_hidden": 12,
+        "d_attention": 12,
+        "rank": 3,
+        "cell": cell,
+        "layers": layers,
+        "dropout": dropout,
+    }
     model = {"d_embed": 8, "embed_dropout": dropout, "word_dropout": 0.0, "tie": "none"}
     return {
         "model": model | {k: v for k, v in changes.items() if k in model},
