@@ -17,7 +17,6 @@ from nmt.interfaces import Memory, Source, State
 
 Cell = Literal["lstm", "gru", "tanh"]
 CELLS: dict[Cell, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
-SPAN = 25  # steps over which an LSTM's units remember at first: the length of a sentence
 STATE_VECTORS: dict[Cell, int] = {"lstm": 2, "gru": 1, "tanh": 1}  # lstm: hidden and cell
 
 
@@ -28,25 +27,11 @@ class RnnLayer(nn.Module):
         super().__init__()
         self.rnn = CELLS[cell](d_input, d_hidden, batch_first=True)
         self.vectors = STATE_VECTORS[cell]
-        self.remember(cell)
-
-    @torch.no_grad()
-    def remember(self, cell: Cell) -> None:
-        """Weights that keep a state alive over many steps from the start.
-
-        Each gate's recurrent matrix is orthogonal (Saxe et al. 2014). The gate that keeps the old state is open: in an
-        LSTM so that units forget after 1 to SPAN steps (Tallec & Ollivier 2018, §2), in a GRU by a bias of 1.
-        """
-        recurrent, bias = self.rnn.weight_hh_l0, self.rnn.bias_ih_l0
-        assert isinstance(recurrent, Tensor)
-        assert isinstance(bias, Tensor)
-        for gate in torch.split(recurrent, self.rnn.hidden_size):
-            nn.init.orthogonal_(gate)
-        keeping = bias[self.rnn.hidden_size : 2 * self.rnn.hidden_size]  # LSTM: input, forget, …; GRU: reset, update, …
-        if cell == "lstm":
-            keeping.copy_(torch.empty_like(keeping).uniform_(1, SPAN).log())
-        if cell == "gru":
-            keeping.fill_(1.0)
+        if cell == "lstm":  # remember by default (Jozefowicz et al. 2015); gates: input, forget, cell, output
+            bias = self.rnn.bias_ih_l0
+            assert isinstance(bias, Tensor)
+            with torch.no_grad():
+                bias[d_hidden : 2 * d_hidden].fill_(1.0)
 
     def forward(
         self, inputs: Float[Tensor, "R T E"], state: Float[Tensor, "R C D"]
