@@ -13,6 +13,7 @@ from nmt.files import read_lines
 
 Links = frozenset[tuple[int, int]]
 
+FEW = 10  # sentence pairs of which some link their first units
 _FIELD = re.compile(r"([0-9]+)([-p])([0-9]+)")
 _NEIGHBOURS = ((0, -1), (-1, 0), (0, 1), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1))  # straight ones first
 
@@ -53,9 +54,15 @@ def check_gold(gold: Sequence[Gold], lengths: Sequence[tuple[int, int]], path: P
             if i >= S or j >= T:
                 raise DataError(
                     f"{path}, line {number}: the link of source unit {i} and target unit {j}, counted from 0, lies "
-                    f"outside of the sentences, which have {S} and {T}; check the order of the languages and what "
-                    "counts as a unit"
+                    f"outside of the sentences, which have {S} and {T}; check the order of the languages, what "
+                    "counts as a unit, and whether the file counts from 0"
                 )
+    linked = [links.possible for links in gold if links.possible]
+    if len(linked) >= FEW and all(i > 0 and j > 0 for links in linked for i, j in links):
+        raise DataError(
+            f"{path} links no first unit in any of {len(linked):,} lines, as if it counted from 1; "
+            "subtract 1 from every number"
+        )
     if not any(links.sure for links in gold):
         raise DataError(f"{path} holds no sure link, i-j; alignment error rate needs some")
 

@@ -90,7 +90,7 @@ def _dispatch(words: list[str]) -> int:
     elif "--help" in words or "-h" in words:
         from nmt.cli_help import describe
 
-        print(describe(words[0], [w for w in words[1:] if not w.startswith("-")]), end="")
+        print(describe(words[0], words[1:]), end="")
     else:
         if words[0] == "compare":  # the verb that is called once with all jobs of its sweep
             from nmt.sweep import run

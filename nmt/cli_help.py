@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from hydra import compose
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from nmt.config import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
-from nmt.hydra_app import CONFIGS, explain, groups, leaves, loader
+from nmt.hydra_app import CONFIGS, explain, groups, leaves, loader, parsed
 from nmt.overrides import readable
 
 LINE = re.compile(r"^( *)([\w.]+): *([^#]*?) *(?:# *(.*))?$")
@@ -26,10 +28,12 @@ SECTIONS = {
 
 
 def describe(verb: str, words: list[str]) -> str:
-    """The help of a verb; `words` are overrides, so that the keys of other choices can be seen."""
-    words = [readable(word, sweep=False) for word in words]
-    with loader() as available:
+    """The help of a verb; `words` are its own, so that the keys of other choices can be seen."""
+    args, _ = parsed(words)
+    words = [readable(word, sweep=True) for word in args.overrides]
+    with loader(args.config_dir) as available:
         try:
+            words = [single for word in words if (single := _single(word, available)) is not None]
             config = compose(verb, words, return_hydra_config=True)
         except HydraException as error:
             raise explain(verb, words, error) from error
@@ -48,6 +52,16 @@ def describe(verb: str, words: list[str]) -> str:
             "",
         ]
     )
+
+
+def _single(word: str, available: ConfigLoader) -> str | None:
+    """The word with the first of its values; None for a range without steps."""
+    override = OverridesParser.create(config_loader=available).parse_override(word)
+    if not override.is_sweep_override():
+        return word
+    if not override.is_discrete_sweep():
+        return None
+    return f"{override.get_key_element()}={next(override.sweep_string_iterator())}"
 
 
 def comments(path: Path, prefix: str = "") -> dict[str, str]:

@@ -199,3 +199,14 @@ def test_real_gold_alignments(
     gold = load_gold(file, not name.startswith(src), sources, references, "words")
     assert (sum(len(g.sure) for g in gold), sum(len(g.possible) for g in gold)) == (sure, possible)
     assert diagonal_scores(sources, references, gold, "words").aer == pytest.approx(aer, abs=0.005)
+
+
+def test_gold_that_counts_from_1_is_refused(tmp_path: Path) -> None:
+    links = [frozenset({(1, 1), (2, 3)})] * 10
+    sizes = [(5, 5)] * 10
+    with pytest.raises(DataError, match=r"gold links no first unit in any of 10 lines, as if it counted from 1; sub"):
+        check_gold([Gold(own, own) for own in links], sizes, tmp_path / "gold")
+    for first in ((0, 2), (2, 0)):
+        links[7] = frozenset({first})
+        check_gold([Gold(own, own) for own in links], sizes, tmp_path / "gold")
+    check_gold([Gold(own, own) for own in links[:7]], sizes[:7], tmp_path / "gold")  # few sentences prove nothing

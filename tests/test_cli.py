@@ -232,6 +232,33 @@ def shell(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
+def test_help_shows_the_first_of_several_values(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "compare",
+        "attention=multi_head,dot",
+        "seed=7,8",
+        "optimizer.lr=interval(1,2)",
+        "encoder.layers=range(2,4)",
+    ]
+    assert cli.main([*words, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert {"attention=multi_head", "attention.heads=", "seed=7", "encoder.layers=2"} <= {
+        known for word in shown.split() for known in (word, word[: word.find("=") + 1])
+    }
+    assert "unknown key 'sead'" in fails(capsys, "compare", "sead=1,2", "--help")
+    assert not calls
+
+
+def test_help_knows_the_configurations_of_the_users_folder(
+    calls: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text("# @package _global_\nseed: 42\n")
+    assert cli.main(["train", "--config-dir", str(tmp_path), "experiment=mine", "--help"]) == 0
+    assert "seed=42" in capsys.readouterr().out
+    assert not calls
+
+
 def test_help_is_immediate_and_fits_a_screen() -> None:
     start = time.monotonic()
     result = shell("--help")
