@@ -9,7 +9,7 @@ stands for each of them.
 """
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal
@@ -102,7 +102,7 @@ def cover(pieces: Sequence[str], own: Sequence[str]) -> Cover:
     given = "".join(text for _, text in escaped)
     places = [unit for unit, text in escaped for _ in text]
     result = np.zeros((len(pieces), len(own)), np.bool_)
-    for _, start, end, first, last in _matched(spelt, given):
+    for start, end, first, last in _matched(spelt, given):
         length, size = end - start, last - first
         for k in range(length):
             begin, beyond = k * size // length, -(-(k + 1) * size // length)
@@ -174,11 +174,24 @@ def _tokens(word: str) -> list[str]:
     return [*word[:first], word[first:last], *word[last:]]
 
 
-def _matched(spelt: str, given: str) -> Sequence[tuple[str, int, int, int, int]]:
-    """Spans of both texts that stand for each other, in order."""
-    if spelt == given:
-        return [("equal", 0, len(spelt), 0, len(given))]
-    return SequenceMatcher(None, spelt, given, autojunk=False).get_opcodes()
+def _matched(spelt: str, given: str) -> Iterator[tuple[int, int, int, int]]:
+    """Spans of both texts that stand for each other, in order; what they begin and end with alike goes unsearched.
+
+    The search takes the product of what remains, and a long line differs in a place or two.
+    """
+    first = _alike(spelt, given)
+    last = _alike(spelt[first:][::-1], given[first:][::-1])
+    beyond, given_beyond = len(spelt) - last, len(given) - last
+    yield 0, first, 0, first
+    between = SequenceMatcher(None, spelt[first:beyond], given[first:given_beyond], autojunk=False)
+    for _, start, end, given_start, given_end in between.get_opcodes():
+        yield first + start, first + end, first + given_start, first + given_end
+    yield beyond, len(spelt), given_beyond, len(given)
+
+
+def _alike(a: str, b: str) -> int:
+    """Characters that both begin with."""
+    return next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def _complete(result: Cover, pieces: Sequence[str]) -> Cover:

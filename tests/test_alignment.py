@@ -3,6 +3,7 @@
 import random
 import sys
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pytest
@@ -211,6 +212,17 @@ def test_pieces_that_show_nothing_belong_to_what_follows_and_bytes_to_their_char
     assert np.flatnonzero(cover(["▁我", "<unk>", "。"], ["我", "龘", "龘", "。"])[1]).tolist() == [1, 2]
     assert cover([], ["a"]).shape == (0, 1)
     assert cover(["▁"], []).shape == (1, 0)
+
+
+def test_a_long_line_that_differs_in_a_place_is_covered_at_once() -> None:
+    own = ["dog"] * 3_000
+    pieces = ["▁dog"] * 3_000
+    own[1_500], pieces[1_500] = "龘龘", "<unk>"
+    start = process_time()
+    found = cover(["▁", *pieces], own)
+    assert process_time() - start < 2, "the search of the whole takes minutes"
+    assert (found[1:].argmax(1) == np.arange(3_000)).all()
+    assert (found.sum(1) == 1).all()
 
 
 def some_cover(rng: random.Random, n_units: int, longest: int) -> Cover:
