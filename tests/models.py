@@ -23,6 +23,8 @@ def section(group: str, name: str, **changes: Any) -> dict[str, Any]:
         for key, choice in inner.items():
             source, _, target = key.lstrip("/").partition("@")
             values[target] = section(source, choice, **changes)
+    if group == "attention":  # what a new score may have of its own suits the small models, too
+        values |= {key: min(value, 4) for key, value in values.items() if type(value) is int}
     return values | {key: value for key, value in changes.items() if key in values}
 
 
