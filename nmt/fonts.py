@@ -35,8 +35,8 @@ def drawable(text: str) -> str:
 @cache
 def _warn_of_missing(font: str, package: str) -> None:  # the cache keeps it to one warning
     logging.getLogger(__name__).warning(
-        "warning: no installed font has some characters, pictures show their code points, such as [6211], instead; "
-        "install one, such as %s (Debian, Ubuntu: apt install %s)",
+        "warning: no installed font has some characters, pictures show their code points, such as [6211] for 我, "
+        "instead; install one, such as %s (Debian, Ubuntu: apt install %s)",
         font,
         package,
     )

@@ -3,6 +3,7 @@
 import html
 import sys
 import tempfile
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -174,12 +175,18 @@ def write_page(done: Sequence[Translation], choice: Choice, folder: Path, config
         page.write('\n<meta name="viewport" content="width=device-width, initial-scale=1">')
         page.write(f"\n<style>{STYLE}</style></head>\n<body>\n<h1>Attention of {model}</h1>\n<p>Drawn: {shown}.</p>\n")
         for number, translation in enumerate(done, start=1):
-            page.write(f"<section>\n<h2>{number}</h2>\n<dl><dt>source</dt><dd>{html.escape(translation.source)}</dd>")
+            page.write(f"<section>\n<h2>{number}</h2>\n<dl><dt>source</dt><dd>{written(translation.source)}</dd>")
             kind = "translation" if own else "given translation"
-            page.write(f"<dt>{kind}</dt><dd>{html.escape(translation.text)}</dd></dl>\n")
+            page.write(f"<dt>{kind}</dt><dd>{written(translation.text)}</dd></dl>\n")
             if not skipped(translation, number):
                 for name, figure in pictures(translation, choice):
                     page.write(f"<figure>{svg_text(figure)}<figcaption>{CAPTIONS[name]}</figcaption></figure>\n")
             page.write("</section>\n")
         page.write("</body>\n</html>\n")
     return [PAGE_FILE]
+
+
+def written(text: str) -> str:
+    """Text for the page, with a sign in place of control characters, which HTML cannot hold."""
+    kept = "".join("\ufffd" if unicodedata.category(char) == "Cc" and char != "\t" else char for char in text)
+    return html.escape(kept)

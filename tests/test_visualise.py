@@ -120,14 +120,15 @@ def test_the_page_holds_every_sentence_and_needs_nothing_beside_it(
     typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     several_heads(monkeypatch, 2, 2)
-    lines = ["der <b>Hund</b> & 狗", "", "ein Haus"]
-    code, out, _ = typed("\n".join(lines) + "\n", f"output={tmp_path}/page", "format=html")
+    lines = ["der <b>Hund</b> & 狗", "", "ein\tHaus"]
+    code, out, _ = typed("\n".join([*lines[:2], "\0" + lines[2]]) + "\n", f"output={tmp_path}/page", "format=html")
     assert (code, out) == (0, [f"{tmp_path}/page/index.html"])
     assert names(tmp_path / "page") == ["index.html"]
     written = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
     page = Page(written)
     assert all(line in page.text for line in lines)
     assert html.escape(lines[0]) in written
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", written), "no HTML"
     assert page.tags.count("svg") == 2 * 3
     assert "script" not in page.tags
     assert len(page.ids) == len(set(page.ids)), "drawings share ids"
