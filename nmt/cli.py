@@ -3,6 +3,7 @@
 Nothing heavy is imported before a verb runs, so that help is immediate.
 """
 
+import errno
 import importlib.metadata
 import os
 import re
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 from nmt.errors import ConfigError, NmtError, nearest
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # a full disk, a full quota
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; a bug of ours ends with a traceback and 1
 
 
@@ -68,9 +70,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # whoever reads our output has closed it, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_output()
         return BROKEN_PIPE
+    except OSError as error:
+        if debug or error.errno not in NO_ROOM:
+            raise
+        _let_go_of_output()
+        where = error.filename or "standard output or a file"
+        print(f"error: cannot write {where} ({error.strerror}); make room, or write elsewhere", file=sys.stderr)
+        return BAD_INPUT
     return code
+
+
+def _let_go_of_output() -> None:
+    """What waits to be printed is dropped, so that Python's exit is quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(words: list[str]) -> int:

@@ -232,6 +232,17 @@ def shell(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
+@pytest.mark.parametrize("words", [["--help"], ["attentions"]])
+def test_a_full_disk_gets_one_line(words: list[str]) -> None:
+    command = [sys.executable, "-m", "nmt.cli", *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False)
+    assert result.returncode == 2
+    message = "error: cannot write standard output or a file (No space left on device); make room, or write elsewhere\n"
+    assert result.stderr == message
+
+
 def test_help_shows_the_first_of_several_values(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
     words = [
         "compare",
