@@ -82,7 +82,8 @@ def embeddings(config: Config, sizes: ModelConfig, src_vocab: int, tgt_vocab: in
 def attention_factory(section: Config, trust: Sequence[str]) -> AttentionFactory | None:
     """Makes attention layers for decoders of any size; None for `attention=none`, whose class is null."""
     own = {key: value for key, value in section.items() if key != "normaliser"}
-    normaliser = read_section(AttentionConfig, {"normaliser": section["normaliser"]}, "attention").normaliser
+    common = {key: value for key, value in section.items() if key == "normaliser"}
+    normaliser = read_section(AttentionConfig, common, "attention").normaliser
     if "class" in own and own["class"] is None:
         changed = [key for key in own if key != "class"] + ["normaliser"] * (normaliser != "softmax")
         if changed:

@@ -215,3 +215,8 @@ def test_other_impossible_values_are_refused() -> None:
 
 def test_dot_has_no_parameters() -> None:
     assert list(Dot(D, D).parameters()) == []
+
+
+def test_a_section_without_normaliser_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"attention\.normaliser has no value"):
+        attention_factory(section("attention", "dot"), ())

@@ -188,7 +188,7 @@ def test_nothing_stored_is_executed(run: Path, tmp_path: Path) -> None:
         ("decoder", {**config["decoder"], "_target_": "os.system", "command": command}),
         ("decoder", {**config["decoder"], "class": "os.system"}),
         ("decoder", {**config["decoder"], "class": "subprocess.Popen", "args": command}),
-        ("attention", {"class": "subprocess.Popen", "args": command}),
+        ("attention", {**config["attention"], "class": "subprocess.Popen", "args": command}),
         ("optimizer", {"class": "subprocess.Popen", "args": command}),
         ("model", {**config["model"], "_target_": "os.system"}),
     ]

@@ -197,7 +197,10 @@ def test_resuming_changes_only_what_is_typed(data: Path, tmp_path: Path) -> None
     [
         ({"decoder__d_hidden": 14}, "weights of other names or sizes than a model with decoder.d_hidden=14;"),
         ({"encoder__layers": 2, "model__d_embed": 9}, "with model.d_embed=9, encoder.layers=2;"),
-        ({"attention": {"class": "attention.Additive", "d_attention": 3}}, "attention.class=attention.Additive"),
+        (
+            {"attention": {"class": "attention.Additive", "d_attention": 3, "normaliser": "softmax"}},
+            "attention.class=attention.Additive",
+        ),
         ({"tokenizer__vocab_size": 70}, "tokenizer.vocab_size is 70, "),
         ({"tokenizer__joint": False}, "tokenizer.joint is False, "),
     ],
