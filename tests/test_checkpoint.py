@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import pytest
 import torch
 import yaml
-from runs import INTERRUPTED, assert_same, corpus, resume, run_config, same, signals_after, start, tensors
 from safetensors.torch import load
 from torch import Tensor
+from training_runs import INTERRUPTED, assert_same, corpus, resume, run_config, same, signals_after, start, tensors
 
 from nmt import checkpoint
 from nmt.errors import CheckpointError, NmtError

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from comparisons import AXES, INTERRUPTED, compare, models, no_figures, results, write_splits
+from training_runs import same, signals_after, tensors
 
 from nmt import compare_scores, metrics
 from nmt.compare_results import MEANS
 from nmt.compare_table import COLUMNS, RUN_COLUMNS, number, run_table, table
 from nmt.translator import Translator
-from runs import same, signals_after, tensors
 
 
 @pytest.fixture(scope="module")

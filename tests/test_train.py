@@ -7,8 +7,19 @@ from typing import Any
 
 import pytest
 import torch
-from runs import INTERRUPTED, assert_same, corpus, metrics, resume, run_config, same, signals_after, start, tensors
 from small_corpora import make_pairs
+from training_runs import (
+    INTERRUPTED,
+    assert_same,
+    corpus,
+    metrics,
+    resume,
+    run_config,
+    same,
+    signals_after,
+    start,
+    tensors,
+)
 
 import nmt
 from nmt import checkpoint, train

@@ -10,18 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-
-import nmt
-from nmt import train, trainer
-from nmt.batching import make_batch
-from nmt.errors import NmtError
-from nmt.loss import batch_loss, output_loss
-from nmt.optim import Schedule
-from nmt.progress import Progress
-from nmt.trainer import Trainer
-from nmt.training_state import checkpoint_folder, checkpoints, last_resumable
-from nmt.validation import DevScores, Validator
-from runs import (
+from training_runs import (
     INTERRUPTED,
     assert_same,
     corpus,
@@ -35,6 +24,17 @@ from runs import (
     tensors,
     write_corpus,
 )
+
+import nmt
+from nmt import train, trainer
+from nmt.batching import make_batch
+from nmt.errors import NmtError
+from nmt.loss import batch_loss, output_loss
+from nmt.optim import Schedule
+from nmt.progress import Progress
+from nmt.trainer import Trainer
+from nmt.training_state import checkpoint_folder, checkpoints, last_resumable
+from nmt.validation import DevScores, Validator
 
 
 @pytest.fixture(scope="module")

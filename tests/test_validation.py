@@ -22,7 +22,7 @@ def test_entropy_is_its_definition_over_real_targets(attention: str) -> None:
             expected.append(sum(-w * math.log(w) for head in heads for w in head) / len(heads))
     torch.testing.assert_close(found, torch.tensor(expected), atol=1e-5, rtol=1e-4)
     lengths = batch.src_mask.sum(1).max().item()
-    assert 0 <= found.min()
+    assert found.min() >= 0
     assert found.max() <= math.log(lengths) + 1e-5
 
 
