@@ -229,7 +229,7 @@ def test_another_model_or_tokenizer_is_refused_when_weights_are_given(
 
 def other_corpus(folder: Path) -> Path:
     """New data in the same letters."""
-    from runs import write_corpus
+    from training_runs import write_corpus
 
     write_corpus(folder, make_pairs(60, seed=7))
     return folder
