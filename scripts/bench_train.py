@@ -1,0 +1,143 @@
+"""Training speed: real target tokens per second, and their share of the machine's own matrix rate.
+
+    python scripts/bench_train.py --multi30k FOLDER                          (the reference model)
+    python scripts/bench_train.py --multi30k FOLDER --attention dot,additive,multi_head --precision bf16,fp32
+    python scripts/bench_train.py --multi30k FOLDER decoder.input_feeding=true      (words for nmt train)
+
+FOLDER holds Multi30k: train, val and test_2016_flickr, .en and .de. Every case is a process of its own and runs the
+training loop of `nmt train` as it is: data, logging and gradient clipping included.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+
+import torch
+from bench import machine
+from bench.operations import counted
+from hydra import compose
+
+from nmt.hydra_app import loader
+from nmt.progress import Progress
+from nmt.schema import plain
+from nmt.train import new_model, read_data, read_settings
+from nmt.trainer import Trainer
+
+WARM_UP = 20  # updates before the clock starts
+COUNTED = 5  # updates whose operations are counted
+
+
+@dataclass(frozen=True)
+class Speed:
+    """One case. Rates of matrix products are taken in the same process, before and after; the better one counts."""
+
+    attention: str
+    precision: str
+    tokens_per_s: float
+    share: float  # of the machine's matrix rate in that precision
+    operations_per_token: float
+    matrix_rate_fp32: float  # floating-point operations per second
+    matrix_rate_bf16: float
+    peak_memory_mb: float
+    others: float  # share of the machine that other processes used meanwhile
+    updates: int
+
+
+def main() -> int:
+    """Measures every case and prints the table."""
+    arguments, words = parse_arguments(sys.argv[1:])
+    if arguments.case:
+        print(json.dumps(asdict(measure(arguments, words))))
+        return 0
+    print(machine.describe(torch.device("cuda" if torch.cuda.is_available() else "cpu")))
+    heads = f"{'tokens/s':>9}{'share':>8}{'Mflop/token':>13}{'memory MB':>11}{'others':>8}"
+    print(f"{'attention':<14}{'precision':<11}{heads}")
+    for attention in arguments.attention.split(","):
+        for precision in arguments.precision.split(","):
+            show(run_case(arguments, attention, precision, words))
+    return 0
+
+
+def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Own options, and words for `nmt train`."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--multi30k", type=Path, required=True, help="folder of the corpus")
+    parser.add_argument("--attention", default="general", help="one or several, with commas (general)")
+    parser.add_argument("--precision", default="auto", help="auto, bf16, fp32, or several with commas (auto)")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each measurement (30)")
+    parser.add_argument("--case", action="store_true", help=argparse.SUPPRESS)
+    arguments, rest = parser.parse_known_args(words)
+    if not (arguments.multi30k / "train.en").is_file():
+        parser.error(
+            f"--multi30k {arguments.multi30k} has no train.en; name the folder with train, val and test_2016_flickr"
+        )
+    return arguments, rest
+
+
+def run_case(arguments: argparse.Namespace, attention: str, precision: str, words: list[str]) -> Speed:
+    """The figures of one case, measured in a new process."""
+    options = ["--multi30k", str(arguments.multi30k), "--seconds", str(arguments.seconds)]
+    chosen = ["--case", "--attention", attention, "--precision", precision]
+    done = subprocess.run([sys.executable, __file__, *options, *chosen, *words], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(done.returncode)
+    return Speed(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def measure(arguments: argparse.Namespace, words: list[str]) -> Speed:
+    """Tokens per second of one training loop."""
+    chosen = [f"attention={arguments.attention}", f"train.precision={arguments.precision}"]
+    with loader():
+        fixed = ["experiment=reference", f"data.root={arguments.multi30k.resolve()}", "name=bench", "train.examples=0"]
+        config = plain(compose("train", [*fixed, *chosen, *words]))
+    settings, search = read_settings(config)
+    prepared = read_data(config, None)
+    with tempfile.TemporaryDirectory() as folder:
+        model = new_model(config, prepared.tokenizers)
+        trainer = Trainer(Path(folder), config, settings, search, prepared, model, Progress())
+        device = trainer.device
+        before = {dtype: machine.matrix_rate(dtype, device) for dtype in (torch.float32, torch.bfloat16)}
+        for _ in range(WARM_UP):
+            trainer.update()
+        machine.wait(device)
+        start, tokens, updates = perf_counter(), trainer.progress.tokens, trainer.progress.update
+        with machine.watched() as usage:
+            while perf_counter() - start < arguments.seconds:
+                trainer.update()
+            machine.wait(device)
+        seconds = perf_counter() - start
+        speed = (trainer.progress.tokens - tokens) / seconds
+        updates = trainer.progress.update - updates
+        peak = machine.peak_memory_mb()
+        rates = {dtype: max(rate, machine.matrix_rate(dtype, device)) for dtype, rate in before.items()}
+        tokens = trainer.progress.tokens
+        with counted(model) as operations:
+            for _ in range(COUNTED):
+                trainer.update()
+        each = operations.total / (trainer.progress.tokens - tokens)
+        trainer.reporter.close()
+    precision = "bf16" if trainer.dtype == torch.bfloat16 else "fp32"
+    share = speed * each / rates[trainer.dtype]
+    fp32, bf16 = rates[torch.float32], rates[torch.bfloat16]
+    return Speed(arguments.attention, precision, speed, share, each, fp32, bf16, peak, usage.others, updates)
+
+
+def show(speed: Speed) -> None:
+    """One line of the table."""
+    figures = f"{speed.tokens_per_s:>9,.0f}{speed.share:>8.0%}{speed.operations_per_token / 1e6:>13.1f}"
+    rates = (
+        f"   matrix rate {speed.matrix_rate_fp32 / 1e9:,.0f} (fp32), {speed.matrix_rate_bf16 / 1e9:,.0f} (bf16) Gflop/s"
+    )
+    print(
+        f"{speed.attention:<14}{speed.precision:<11}{figures}{speed.peak_memory_mb:>11,.0f}{speed.others:>8.0%}{rates}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
