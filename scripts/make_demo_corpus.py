@@ -4,6 +4,7 @@
     python scripts/make_demo_corpus.py --out data --seed 1    write data/demo_en_de and data/demo_en_zh
     python scripts/make_demo_corpus.py --out data --check     exit status 1 if the files there differ
     python scripts/make_demo_corpus.py --report               sizes, lexemes, clause types, lengths
+    python scripts/make_demo_corpus.py --out big --more 108000    120,000 training pairs, the same dev and test
 
 The same seed gives the same bytes on every Python version. Each folder holds train, dev and test, one
 sentence a line, and `test.align`: per line the gold word alignments `i-j`, both counted from 0. The tokens
@@ -25,14 +26,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("data"), help="folder of the corpora (data)")
     parser.add_argument("--seed", type=int, default=1, help="seed of all choices (1)")
+    parser.add_argument("--more", type=int, default=0, help="training pairs besides the 12,000 (0)")
     parser.add_argument("--check", action="store_true", help="compare with the files there, write nothing")
     parser.add_argument("--report", action="store_true", help="describe the corpora, write nothing")
     arguments = parser.parse_args()
+    if arguments.more < 0:
+        parser.error(f"--more is {arguments.more}; give 0 or more pairs")
+    splits = generate(arguments.seed, arguments.more)
     if arguments.report:
-        print(describe(generate(arguments.seed)))
+        print(describe(splits))
         return 0
     differing = []
-    for name, content in files(generate(arguments.seed)).items():
+    for name, content in files(splits).items():
         path = arguments.out / name
         if not arguments.check:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -37,6 +37,22 @@ def read(name: str) -> list[str]:
     return (ROOT / "data" / name).read_text(encoding="utf-8").split("\n")[:-1]
 
 
+def test_more_training_pairs_leave_dev_and_test_as_they_are(splits: dict[str, list[corpus.Pair]]) -> None:
+    larger = corpus.generate(SEED, 500)
+    assert (larger["dev"], larger["test"]) == (splits["dev"], splits["test"])
+    assert larger["train"][:-500] == splits["train"]
+    sentences = [pair.en.lower() for pairs in larger.values() for pair in pairs]
+    assert len(set(sentences)) == len(sentences)
+
+
+def test_fewer_pairs_than_none_are_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["make_demo_corpus.py", "--more", "-1"])
+    with pytest.raises(SystemExit) as stop:
+        make_demo_corpus.main()
+    assert stop.value.code == 2
+    assert "--more is -1; give 0 or more pairs" in capsys.readouterr().err
+
+
 def test_files_are_what_the_seed_gives(splits: dict[str, list[corpus.Pair]]) -> None:
     for name, content in corpus.files(splits).items():
         assert (ROOT / "data" / name).read_bytes() == content, name
