@@ -42,33 +42,39 @@ class _OutputLoss(torch.autograd.Function):
         ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
         wanted = any(ctx.needs_input_grad[:3])
-        low = weight.to(features.dtype)
-        sums = torch.zeros(2, dtype=torch.float32, device=features.device)
+        low, size = weight.to(features.dtype), len(weight)
+        mean_weight = weight.mean(0)
+        mean_logits = (features * mean_weight).sum(-1) + bias.mean()
         d_features = torch.empty_like(features) if wanted else features
         d_weight = torch.zeros_like(weight, dtype=torch.float32) if wanted else weight
         d_bias = torch.zeros_like(bias, dtype=torch.float32) if wanted else bias
+        sums = torch.zeros(2, dtype=torch.float32, device=features.device)
+        # Buffers of one chunk: fresh memory for each would cost more than what is computed in it.
+        low_logits = features.new_empty(min(CHUNK, len(features)), size)
+        probabilities = torch.empty_like(low_logits, dtype=torch.float32)
+        d_weight_part = torch.empty_like(low)
         for start in range(0, len(features), CHUNK):
             rows = slice(start, start + CHUNK)
             chunk, chosen = features[rows], targets[rows, None]
-            logits = torch.addmm(bias.to(features.dtype), chunk, low.t()).float()
-            right = logits.gather(1, chosen)
-            mean = logits.mean(-1, keepdim=True) if smoothing else right
-            top = logits.amax(-1, keepdim=True)
-            error = logits.sub_(top).exp_()  # in place: one pass over the chunk for each operation, none twice
-            total = error.sum(-1, keepdim=True)
-            log_total = top + total.log()
+            product = torch.mm(chunk, low.t(), out=low_logits[: len(chunk)])
+            logits = torch.add(product, bias, out=probabilities[: len(chunk)])
+            right = logits.gather(1, chosen)[:, 0]
+            top = logits.amax(-1)
+            p = torch.softmax(logits, -1, out=logits)
+            log_total = top - p.amax(-1).log()  # of the exponentials: the likeliest token's logit - log p
             plain = (log_total - right).sum()
-            sums[0] += (1 - smoothing) * plain + smoothing * (log_total - mean).sum()
+            sums[0] += (1 - smoothing) * plain + smoothing * (log_total - mean_logits[rows]).sum()
             sums[1] += plain
-            if wanted:  # the gradient of the loss by the logits is p - q, q the smoothed one-hot target
-                error.div_(total)
-                if smoothing:
-                    error.sub_(smoothing / len(weight))
-                error.scatter_add_(1, chosen, torch.full_like(right, smoothing - 1))
+            if wanted:  # the gradient by the logits is p - q, q the smoothed one-hot target
+                error = p.scatter_add_(1, chosen, torch.full_like(chosen, smoothing - 1, dtype=p.dtype))
                 d_bias += error.sum(0)
-                error = error.to(features.dtype)
-                torch.mm(error, low, out=d_features[rows])
-                d_weight += torch.mm(error.t(), chunk)
+                low_error = product.copy_(error)
+                torch.mm(low_error, low, out=d_features[rows])
+                d_weight += torch.mm(low_error.t(), chunk, out=d_weight_part)
+        if wanted and smoothing:  # the share ε/V of every token in q, which needs no pass over the logits
+            d_features -= (smoothing * mean_weight).to(features.dtype)
+            d_weight -= smoothing / size * features.float().sum(0)
+            d_bias -= smoothing / size * len(features)
         ctx.save_for_backward(d_features, d_weight, d_bias)
         loss, plain_sum = sums.unbind()
         ctx.mark_non_differentiable(plain_sum)

@@ -12,7 +12,17 @@ TOP = "the package itself"  # nmt/__init__.py
 
 # A module imports only from modules above it. Every module of nmt stands here once.
 LAYERS = {
-    "what everything may use": ["errors", "config", "roots", "schema", "interrupts", "device", "files", "cache"],
+    "what everything may use": [
+        "errors",
+        "config",
+        "roots",
+        "schema",
+        "interrupts",
+        "device",
+        "memory",
+        "files",
+        "cache",
+    ],
     "from files to batches": ["readers", "corpus", "tokenizer", "prepare", "interfaces", "batching"],
     "the model": ["attention", "attention_layers", "rnn", "seq2seq", "loss", "optim", "build"],
     "the model: transformers": ["positions", "transformer_layers", "transformer"],

@@ -1,0 +1,21 @@
+"""How the process keeps the memory that it has been given."""
+
+import ctypes
+
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # mallopt(3)
+STEP = 256 * 1024 * 1024  # bytes by which the heap grows
+
+
+def keep_freed_memory() -> None:
+    """Makes the C library keep what is freed for the next update.
+
+    By default the GNU library hands large blocks back to the system, and in the next update asks for them again, to be
+    filled with zeros first: an update takes an eighth more by that. Other C libraries are left as they are.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        return
+    mallopt(M_MMAP_MAX, 0)  # large blocks come from the heap too
+    mallopt(M_TRIM_THRESHOLD, -1)  # which never shrinks
+    mallopt(M_TOP_PAD, STEP)
