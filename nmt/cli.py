@@ -4,7 +4,6 @@ Nothing heavy is imported before a verb runs, so that help is immediate.
 """
 
 import errno
-import importlib.metadata
 import os
 import re
 import sys
@@ -94,7 +93,9 @@ def _dispatch(words: list[str]) -> int:
         verbs = "\n".join(f"  {name:<{width}}{verb.about}" for name, verb in VERBS.items())
         print(HELP.format(verbs=verbs), end="")
     elif "--version" in words:
-        print(importlib.metadata.version("nmt"))
+        from importlib.metadata import version
+
+        print(version("nmt"))
     elif words[0] in ("-sc", "--shell-completion"):
         _complete(words)
     elif words[0] not in VERBS:

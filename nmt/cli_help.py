@@ -14,7 +14,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from nmt.config import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
-from nmt.hydra_app import CONFIGS, explain, groups, leaves, loader, parsed
+from nmt.hydra_app import CONFIGS, choices, explain, leaves, loader, parsed
 from nmt.overrides import readable
 
 LINE = re.compile(r"^( *)([\w.]+): *([^#]*?) *(?:# *(.*))?$")
@@ -37,15 +37,15 @@ def describe(verb: str, words: list[str]) -> str:
             config = compose(verb, words, return_hydra_config=True)
         except HydraException as error:
             raise explain(verb, words, error) from error
-        chosen = {key: config.hydra.runtime.choices[key] for key in groups(verb)}
-        choices = {key: available.get_group_options(key) for key in chosen}
+        chosen = choices(config)
+        options = {key: available.get_group_options(key) for key in chosen}
     settings = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     return "\n".join(
         [
             *_top(CONFIGS / f"{verb}.yaml"),
             "",
             *(["Groups: word=choice"] if chosen else []),
-            *_table([(f"{key}={chosen[key] or 'null'}", ", ".join(choices[key])) for key in sorted(chosen)]),
+            *_table([(f"{key}={chosen[key] or 'null'}", ", ".join(options[key])) for key in sorted(chosen)]),
             *([""] if chosen else []),
             "Keys, with their values for these choices",
             *_table(_keys(verb, settings, chosen)),

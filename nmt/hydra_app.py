@@ -39,7 +39,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
         args.overrides = [readable(word, sweep) for word in args.overrides]
     typed = list(args.overrides)
     with loader(args.config_dir):
-        known = [str(key) for key in compose(verb)] + [*groups(verb)]
+        known = known_keys(verb)
     failures: list[Exception] = []
     codes = [0]
 
@@ -130,8 +130,19 @@ def loader(config_dir: str | None = None) -> Iterator[ConfigLoader]:
 
 def groups(verb: str) -> dict[str, str | None]:
     """The groups that the verb takes, with their choices by default."""
-    choices: dict[str, str | None] = dict(compose(verb, return_hydra_config=True).hydra.runtime.choices)
-    return {key: choice for key, choice in choices.items() if not key.startswith(("hydra", "base"))}
+    return choices(compose(verb, return_hydra_config=True))
+
+
+def choices(config: DictConfig) -> dict[str, str | None]:
+    """The group choices that made a configuration, composed with Hydra's own section."""
+    chosen: dict[str, str | None] = dict(config.hydra.runtime.choices)
+    return {key: choice for key, choice in chosen.items() if not key.startswith(("hydra", "base"))}
+
+
+def known_keys(verb: str) -> list[str]:
+    """The keys at the root of the verb's configuration, and its groups."""
+    config = compose(verb, return_hydra_config=True)
+    return [*(str(key) for key in config if key != "hydra"), *choices(config)]
 
 
 def explain(verb: str, words: list[str], error: Exception) -> ConfigError:

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-import datasets
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from nmt.cache import file_digest
 from nmt.config import DataConfig, Paths, SplitConfig
@@ -160,6 +157,8 @@ def _dig(row: object, column: str, where: str) -> str:
 
 
 def _read_parquet(path: Path, src: Column, tgt: Column) -> Iterator[Pair]:
+    import pyarrow.parquet as pq
+
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
@@ -178,6 +177,8 @@ def _pairs_of(table: pa.Table, src: Column, tgt: Column, name: str) -> Iterator[
 
 
 def _extract(table: pa.Table, column: str, name: str) -> list[str | None]:
+    import pyarrow.compute as pc
+
     path = [column] if column in table.column_names else column.split(".")
     known = table.column_names
     values = None
@@ -199,6 +200,8 @@ def _find_hub(data: DataConfig, files: Paths, src: Column, tgt: Column, cache_di
     if data.hub is None:
         raise ConfigError("data.hub is null; set it to the id of a dataset on the Hugging Face hub")
     split = files if isinstance(files, str) else "+".join(files or [])
+    import datasets
+
     datasets.disable_progress_bars()
     try:
         table = datasets.load_dataset(

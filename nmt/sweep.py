@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from nmt import hydra_app
 from nmt.compare_runs import Job, Sweep
 from nmt.errors import ConfigError
-from nmt.hydra_app import explain, groups, loader, settled
+from nmt.hydra_app import explain, known_keys, loader, settled
 from nmt.overrides import LONGEST_NAME, NOT_IN_NAME, parse, readable, text_of
 
 TRAIN = "nmt.compare_runs:train_job"
@@ -47,7 +47,7 @@ def composed(verb: str, words: list[str], typed: list[str], config_dir: str | No
             refuse_other(own)
             [jobs] = BasicSweeper.split_arguments(own, None)
             axes = {o.key_or_group: list(values(o)) for o in own if o.is_sweep_override()}
-            known = [str(key) for key in compose(verb)] + [*groups(verb)]
+            known = known_keys(verb)
             composed_jobs = [compose(verb, job, return_hydra_config=True) for job in jobs]
         except (HydraException, OmegaConfBaseException) as error:
             raise explain(verb, typed, error) from error

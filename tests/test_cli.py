@@ -277,11 +277,35 @@ def test_help_is_immediate_and_fits_a_screen() -> None:
     assert result.returncode == 0
     assert all(verb in result.stdout for verb in VERBS)
     assert len(result.stdout.splitlines()) <= 24
-    script = "import sys, nmt.cli; nmt.cli.main(['--help']); print({'torch', 'hydra'} & set(sys.modules))"
+
+
+HEAVY = {"torch", "datasets", "pandas", "pyarrow", "numpy", "sacrebleu", "matplotlib", "tensorboard", "sentencepiece"}
+
+
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [
+        (["--help"], HEAVY | {"hydra"}),
+        (["trian"], HEAVY | {"hydra"}),
+        *(([verb, "--help"], HEAVY) for verb in VERBS),
+        (["train", "--cfg", "job"], HEAVY),
+        (["train", "atention=dot"], HEAVY),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_runs_nothing_imports_nothing_heavy(words: list[str], heavy: set[str]) -> None:
+    script = f"import sys, nmt.cli; nmt.cli.main({words}); print(sorted({heavy} & set(sys.modules)))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", script]
     run = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    assert run.stdout.splitlines()[-1] == "set()"
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
+def test_preparing_needs_no_torch() -> None:
+    script = "import sys, nmt.prepare; print(sorted({'torch', 'sacrebleu', 'matplotlib'} & set(sys.modules)))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert run.stdout.splitlines()[-1] == "[]"
 
 
 def test_shell_completion_knows_verbs_groups_and_keys() -> None:
