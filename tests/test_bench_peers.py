@@ -193,14 +193,15 @@ def test_a_peer_that_reads_something_else_is_refused(toolkits: Toolkits, monkeyp
     with pytest.raises(NmtError, match=r"JoeyNMT 2\.3\.0 reads 901 tokens instead of 900, 2 unknown instead of 0 in "):
         toolkits.take_censuses()
     commands = pretend(monkeypatch, peer_meter.MARK + json.dumps({"sentences": 70, "tokens": 900, "unknown": 0}))
-    toolkits.take_censuses()
-    toolkits.take_censuses()
+    toolkits.text.folder.mkdir()
+    for _ in range(2):
+        toolkits.take_censuses()
     assert [command[2:4] for command in commands] == [[f"bench.peer_{key}", "count"] for key in PEERS]
 
 
 def test_our_own_other_tokens_are_refused(toolkits: Toolkits, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, peer_meter.MARK + json.dumps({"src_pieces": 49, "tgt_pieces": 1}))
-    with pytest.raises(NmtError, match=r"our model reads 49 pieces of .* instead of 50; delete .*model-nmt"):
+    with pytest.raises(NmtError, match=r"our model reads 49 pieces of .* instead of 50; delete .*reference and run"):
         toolkits.translate(None, beam=5)
 
 
@@ -219,11 +220,16 @@ def test_what_failed_is_done_again_and_what_is_done_is_not(place: Workplace) -> 
         if fails:
             raise NmtError("no network")
 
+    made = place.folder / "made"
+    made.touch()
     with pytest.raises(NmtError, match="no network"):
-        place.once("step", "1", lambda: work(True))
+        place.once("step", "1", made, lambda: work(True))
     for contents in ("1", "1", "2", "2"):
-        place.once("step", contents, lambda: work(False))
+        place.once("step", contents, made, lambda: work(False))
     assert calls == [True, False, False]
+    made.unlink()
+    place.once("step", "2", made, lambda: work(False))
+    assert calls == [True, False, False, False]
 
 
 def test_processes_that_fail_say_why_in_one_line(place: Workplace) -> None:
@@ -260,6 +266,8 @@ def test_an_environment_that_was_interrupted_is_completed(
     patch = PEERS[key].patch
     (site / patch.file).parent.mkdir(parents=True)
     (site / patch.file).write_text(f"before {patch.old} after")
+    place.python(key).parent.mkdir(parents=True)
+    place.python(key).touch()
 
     def broken(place: Workplace, what: str, name: str, command: list[object], path: str | None = None) -> str:
         raise NmtError("no network")

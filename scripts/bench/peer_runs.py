@@ -87,7 +87,7 @@ class Toolkits:
     def take_censuses(self) -> None:
         """Makes sure that the peers read what we read; once for a text."""
         for key in self.keys:
-            self.place.once(f"census-{key}", self.text.fingerprint, partial(self.take_census, key))
+            self.place.once(f"census-{key}", self.text.fingerprint, self.text.folder, partial(self.take_census, key))
 
     def take_census(self, key: str) -> None:
         """Refuses a peer that reads other tokens than we do."""
@@ -122,10 +122,10 @@ class Toolkits:
     def make_models(self) -> None:
         """The models that translate; JoeyNMT's is OpenNMT-py's."""
         recipe = json.dumps([self.text.fingerprint, UPDATES, RATE, BATCH_TOKENS])
-        self.place.once("model-opennmt", recipe, self.train_opennmt)
+        self.place.once("model-opennmt", recipe, self.model("opennmt"), self.train_opennmt)
         if "joeynmt" in self.keys:
-            self.place.once("model-joeynmt", recipe, self.convert)
-        self.place.once("model-nmt", recipe, self.train_ours)
+            self.place.once("model-joeynmt", recipe, self.model("joeynmt"), self.convert)
+        self.place.once("model-nmt", recipe, self.model(None), self.train_ours)
 
     def model(self, key: str | None) -> Path:
         """Where the trained model lies; None: ours."""
@@ -189,7 +189,7 @@ class Toolkits:
         if read != self.text.test_src_pieces:
             raise NmtError(
                 f"our model reads {read:,} pieces of {source} instead of {self.text.test_src_pieces:,}; "
-                f"delete {self.place.folder / 'done' / 'model-nmt'} and run this again"
+                f"delete {self.model(None)} and run this again"
             )
         return list(read_lines(output)), pieces, figures
 
@@ -197,6 +197,7 @@ class Toolkits:
         """Lines of pieces, figures."""
         what, test = f"{PEERS[key].name} translating", self.text.folder / "test"
         if key == "joeynmt":
+            (self.place.folder / key / "translating").mkdir(parents=True, exist_ok=True)  # for its log
             config = self.config(key, "translating", dev=None, test=test, model=self.model(key), beam=beam)
             figures = self.wrapper(key, what, "translate", config, output)
             return list(read_lines(Path(f"{output}.test"))), figures

@@ -48,7 +48,7 @@ def segment(place: Workplace) -> Text:
     config["data"]["root"], config["cache_dir"] = str(place.multi30k), str(place.cache)
     prepared = read_data(config, None)
     tokenizer, folder = prepared.tokenizers.src, place.folder / "text"
-    place.once("text", prepared.fingerprint, lambda: write_text(prepared, tokenizer, folder))
+    place.once("text", prepared.fingerprint, folder, lambda: write_text(prepared, tokenizer, folder))
     targets, test = prepared.train["tgt_ids"], prepared.test["src_ids"]
     tokens, test_pieces = sum(map(len, targets)) + len(targets), sum(map(len, test))
     return Text(folder, prepared.fingerprint, len(targets), tokens, test_pieces, tokenizer)

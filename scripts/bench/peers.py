@@ -107,10 +107,10 @@ class Workplace:
             raise NmtError(f"{what} ended with code {done.returncode} ({reason(said)}), log {log}; {REPEAT}")
         return said
 
-    def once(self, name: str, contents: str, work: Callable[[], object]) -> None:
-        """Does the work unless it has been done with these contents."""
+    def once(self, name: str, contents: str, made: Path, work: Callable[[], object]) -> None:
+        """Does the work unless it has been done with these contents, and what it made is there."""
         stamp = self.folder / "done" / name
-        if stamp.is_file() and stamp.read_text("utf-8") == contents:
+        if made.exists() and stamp.is_file() and stamp.read_text("utf-8") == contents:
             return
         print(f"{name} …", file=sys.stderr, flush=True)
         stamp.unlink(missing_ok=True)
@@ -133,7 +133,7 @@ def set_up(place: Workplace, key: str) -> None:
     """A peer's environment, unless it is complete."""
     peer = PEERS[key]
     contents = json.dumps([torch_version(), peer.installs, vars(peer.patch)])
-    place.once(f"environment-{key}", contents, lambda: make_environment(place, key))
+    place.once(f"environment-{key}", contents, place.python(key), lambda: make_environment(place, key))
 
 
 def make_environment(place: Workplace, key: str) -> None:
