@@ -23,14 +23,16 @@ from bench import machine
 from bench.operations import counted
 from hydra import compose
 
+from nmt.batching import make_batch
 from nmt.hydra_app import loader
+from nmt.loss import batch_loss
 from nmt.progress import Progress
 from nmt.schema import plain
 from nmt.train import new_model, read_data, read_settings
 from nmt.trainer import Trainer
 
 WARM_UP = 20  # updates before the clock starts
-COUNTED = 5  # updates whose operations are counted
+COUNTED = 100  # sentence pairs whose operations are counted, one by one, so that padding does not count
 
 
 @dataclass(frozen=True)
@@ -116,16 +118,25 @@ def measure(arguments: argparse.Namespace, words: list[str]) -> Speed:
         updates = trainer.progress.update - updates
         peak = machine.peak_memory_mb()
         rates = {dtype: max(rate, machine.matrix_rate(dtype, device)) for dtype, rate in before.items()}
-        tokens = trainer.progress.tokens
-        with counted(model) as operations:
-            for _ in range(COUNTED):
-                trainer.update()
-        each = operations.total / (trainer.progress.tokens - tokens)
+        each = operations_per_token(trainer)
         trainer.reporter.close()
     precision = "bf16" if trainer.dtype == torch.bfloat16 else "fp32"
     share = speed * each / rates[trainer.dtype]
     fp32, bf16 = rates[torch.float32], rates[torch.bfloat16]
     return Speed(arguments.attention, precision, speed, share, each, fp32, bf16, peak, usage.others, updates)
+
+
+def operations_per_token(trainer: Trainer) -> float:
+    """Of forward and backward, mean over some sentence pairs."""
+    pairs = trainer.data.split[:COUNTED]
+    tokens = 0
+    with counted(trainer.model) as operations:
+        for src, tgt in zip(pairs["src_ids"], pairs["tgt_ids"], strict=True):
+            batch = make_batch([src], [tgt]).to(trainer.device)
+            loss, _ = batch_loss(trainer.model, batch, trainer.settings.label_smoothing)
+            torch.autograd.backward(loss)
+            tokens += batch.tgt_out.numel()
+    return operations.total / tokens
 
 
 def show(speed: Speed) -> None:
