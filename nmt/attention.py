@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from nmt.additive import additive_scores
 from nmt.errors import ConfigError
 
 Normaliser = Literal["softmax", "sparsemax", "entmax15"]
@@ -164,9 +165,7 @@ class Additive(AttentionScore):
         return projected
 
     def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
-        hidden = torch.tanh(self.query_projection(query).unsqueeze(-2) + keys.unsqueeze(-3))  # [*B, T, S, D]
-        scores: Tensor = self.v(hidden).squeeze(-1)
-        return scores
+        return additive_scores(self.query_projection(query), keys, self.v.weight[0])
 
 
 class KeyValue(ScaledDot):

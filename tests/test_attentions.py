@@ -69,7 +69,18 @@ def test_sizes_and_parameters_are_those_of_the_layer(name: str, seed: int) -> No
 class Counted(TorchDispatchMode):
     """Counts multiply-adds of matrix products, and elements of whatever else is done to more than one per vector."""
 
-    FREE = ("_unsafe_view", "clone", "_to_copy", "stack", "cat", "masked_fill", "_softmax", "bitwise_not")
+    FREE = (
+        "_unsafe_view",
+        "clone",
+        "_to_copy",
+        "copy_",
+        "new_empty",
+        "stack",
+        "cat",
+        "masked_fill",
+        "_softmax",
+        "bitwise_not",
+    )
 
     def __init__(self) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ LAYERS = {
         "cache",
     ],
     "from files to batches": ["readers", "corpus", "tokenizer", "prepare", "interfaces", "batching"],
-    "the model": ["attention", "attention_layers", "rnn", "seq2seq", "loss", "optim", "build"],
+    "the model": ["additive", "attention", "attention_layers", "rnn", "seq2seq", "loss", "optim", "build"],
     "the model: transformers": ["positions", "transformer_layers", "transformer"],
     "search and scores": ["hypotheses", "search", "alignment", "aer", "metrics", "testsets", "fonts"],
     "pictures": ["attention_text", "figures", "attention_figures", "curves"],
