@@ -1,14 +1,27 @@
 """Batches of similar lengths under a token budget, in an order that depends on seed and epoch alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from nmt.encoded import Numbers, Ragged
 from nmt.interfaces import Batch
 from nmt.tokenizer import BOS, EOS, PAD
+
+POOL = 1 << 18  # pairs that are sorted by length together
+BLOCK = 64  # neighbouring pairs that come into the same pool
+
+
+@runtime_checkable
+class Lengths(Protocol):
+    """Tokens of every pair's side, end-of-sentence included: an array, or what looks them up."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Numbers, /) -> NDArray[np.int32]: ...
 
 
 class BatchOrder:
@@ -18,23 +31,41 @@ class BatchOrder:
     longer makes a batch of its own. Any epoch's order can be asked for at any time, so a run can be resumed anywhere.
     """
 
-    def __init__(self, src_lengths: NDArray[np.int32], tgt_lengths: NDArray[np.int32], budget: int, seed: int) -> None:
+    def __init__(self, src_lengths: Lengths, tgt_lengths: Lengths, budget: int, seed: int) -> None:
         self.src_lengths = src_lengths
         self.tgt_lengths = tgt_lengths
         self.budget = budget
         self.seed = seed
 
-    def epoch(self, number: int) -> list[NDArray[np.int64]]:
-        """Row numbers of every batch of epoch `number` (from 0), shuffled; equal lengths are mixed anew each time."""
-        random = np.random.default_rng([self.seed, number])
-        ties = random.random(len(self.src_lengths), dtype=np.float32)
-        order = np.lexsort((ties, self.src_lengths, self.tgt_lengths))
-        batches = self.cut(order)
-        return [batches[i] for i in random.permutation(len(batches))]
+    def epoch(self, number: int, pool: int = POOL) -> Iterator[Numbers]:
+        """Row numbers of every batch of epoch `number` (from 0), shuffled; equal lengths are mixed anew each time.
 
-    def cut(self, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        A corpus of more than `pool` pairs is dealt into random pools of at most so many (to a block), one after the
+        other: memory does not grow with it, and its file is read in places.
+        """
+        random = np.random.default_rng([self.seed, number])
+        for rows in self._pools(random, pool):
+            ties = random.random(len(rows), dtype=np.float32)
+            src, tgt = self.src_lengths[rows], self.tgt_lengths[rows]
+            order = np.lexsort((ties, src, tgt))
+            batches = self.cut(rows[order])
+            for i in random.permutation(len(batches)):
+                yield batches[i]
+
+    def _pools(self, random: np.random.Generator, pool: int) -> Iterator[Numbers]:
+        """Every row once, in pools of about equal sizes."""
+        count = len(self.src_lengths)
+        if count <= pool:
+            yield np.arange(count)
+            return
+        blocks = random.permutation(-(-count // BLOCK))
+        for chosen in np.array_split(blocks, -(-count // pool)):
+            rows = (chosen[:, None] * BLOCK + np.arange(BLOCK)).ravel()
+            yield rows[rows < count]
+
+    def cut(self, order: Numbers) -> list[Numbers]:
         """Consecutive rows of `order`, as many to a batch as the budget allows."""
-        widths = np.maximum(self.src_lengths, self.tgt_lengths)[order]
+        widths = np.maximum(self.src_lengths[order], self.tgt_lengths[order])
         batches, start = [], 0
         while start < len(order):
             most = max(1, self.budget // int(widths[start]))
@@ -47,16 +78,29 @@ class BatchOrder:
 
 def make_batch(src_ids: Sequence[Sequence[int]], tgt_ids: Sequence[Sequence[int]]) -> Batch:
     """Token ids of sentence pairs, padded; bos and eos are added here and nowhere else."""
-    src, src_mask = pad([[*ids, EOS] for ids in src_ids])
-    tgt_in, tgt_mask = pad([[BOS, *ids] for ids in tgt_ids])
-    tgt_out, _ = pad([[*ids, EOS] for ids in tgt_ids])
-    return Batch(src, src_mask, tgt_in, tgt_out, tgt_mask)
+    return pad_batch(_ragged(src_ids), _ragged(tgt_ids))
 
 
-def pad(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-    """Rows of ids as one tensor [B, N], and its mask of real tokens."""
-    lengths = np.array([len(row) for row in rows])
-    mask = np.arange(lengths.max()) < lengths[:, None]
-    ids = np.full(mask.shape, PAD, dtype=np.int64)
-    ids[mask] = np.concatenate([np.asarray(row, dtype=np.int64) for row in rows])
-    return torch.from_numpy(ids), torch.from_numpy(mask)
+def pad_batch(src: Ragged, tgt: Ragged) -> Batch:
+    """The same for ids that stand one behind the other."""
+    src_ids, src_mask = _pad(src)
+    tgt_out, tgt_mask = _pad(tgt)
+    tgt_in = np.full_like(tgt_out, BOS)
+    tgt_in[:, 1:] = tgt_out[:, :-1]
+    tgt_in[~tgt_mask] = PAD
+    return Batch(*(torch.from_numpy(array) for array in (src_ids, src_mask, tgt_in, tgt_out, tgt_mask)))
+
+
+def _ragged(rows: Sequence[Sequence[int]]) -> Ragged:
+    tokens = np.array([token for row in rows for token in row], np.int32)
+    return Ragged(tokens, np.array([len(row) for row in rows], np.int32))
+
+
+def _pad(sentences: Ragged) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Sentences with eos [B, N], and the mask of real tokens."""
+    lengths = sentences.lengths[:, None]
+    columns = np.arange(int(lengths.max()) + 1, dtype=np.int32)
+    ids = np.full((len(lengths), len(columns)), PAD, np.int64)
+    ids[columns < lengths] = sentences.tokens
+    ids[columns == lengths] = EOS
+    return ids, columns <= lengths

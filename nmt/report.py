@@ -42,6 +42,7 @@ class Interval:
     timed_updates: int = 0
     timed_tokens: int | Tensor = 0
     seconds: float = 0.0
+    waited_s: float = 0.0  # of these seconds, for data
 
     def settle(self) -> None:
         """Reads the tensors, which waits for the device: the only place that does."""
@@ -53,13 +54,14 @@ class Interval:
         return {name: float(getattr(self, name)) for name in SUMS} if self.updates else {}
 
     def means(self) -> dict[str, float]:
-        """Values of a settled interval; no tokens_per_s where no update was timed."""
+        """Values of a settled interval; neither speed nor waiting where no update was timed."""
         tokens = max(int(self.tokens), 1)
         perplexity = math.exp(min(float(self.nll) / tokens, 700.0))
         values = {"loss": float(self.loss) / tokens, "perplexity": perplexity}
         values["grad_norm"] = float(self.grad_norm) / self.updates
         if self.seconds > 0:
             values["tokens_per_s"] = int(self.timed_tokens) / self.seconds
+            values["data_waiting_share"] = self.waited_s / self.seconds
         return values
 
 
@@ -101,9 +103,10 @@ class Reporter:
         tokens: int | Tensor,
         learning_rate: float,
         grad_norm: float | Tensor,
+        waited_s: float = 0.0,
     ) -> None:
         """One optimiser step: means over `tokens` real target tokens, in nats, of the loss as trained on and of the
-        plain negative log-likelihood (the perplexity's); epochs done so far.
+        plain negative log-likelihood (the perplexity's); epochs done so far; seconds of waiting for data.
 
         Tensors are read every `log_every` updates only, so that a GPU is not waited for. The clock runs from
         one update to the next: an update that follows anything else (validation, the start) is not timed.
@@ -118,6 +121,7 @@ class Reporter:
         timed = self._last_call is not None
         interval.timed_updates += timed
         interval.timed_tokens = interval.timed_tokens + (tokens if timed else 0)
+        interval.waited_s += waited_s if timed else 0.0
         interval.learning_rate = learning_rate
         self._last_point = (update, epoch)
         due = update % self.log_every == 0
@@ -191,8 +195,7 @@ class Reporter:
             metrics = self.run_dir / METRICS_FILE
             keep_known(metrics, self._known)
             self._metrics = metrics.open("a", encoding="utf-8")
-            folder = str(self.run_dir / TENSORBOARD_FOLDER)
-            self._writer = SummaryWriter(folder, purge_step=self._resume_update + 1)
+            self._writer = SummaryWriter(str(self.run_dir / TENSORBOARD_FOLDER), purge_step=self._resume_update + 1)
             if _can_redraw(self.stream):
                 self._bar = _progress_bar(self.stream, self.total_updates, self._resume_update)
         return self._writer
@@ -207,17 +210,14 @@ class Reporter:
     def _log(self) -> None:
         """A point for the interval, which must be settled; starts the next one."""
         update, epoch = self._last_point
-        writer = self._open()
         interval, self._interval = self._interval, Interval()
         values = interval.means() | {"learning_rate": interval.learning_rate}
         self._record({"kind": "train", "update": update, "epoch": epoch, "tokens": int(interval.tokens), **values})
         for name, value in values.items():
-            writer.add_scalar(f"train/{name}", value, update)
+            self._open().add_scalar(f"train/{name}", value, update)
         if interval.timed_updates:
             self._seconds_per_update = interval.seconds / interval.timed_updates
-        shown = [_shown("loss", values["loss"]), _shown("perplexity", values["perplexity"])]
-        if "tokens_per_s" in values:
-            shown.append(f"{values['tokens_per_s']:,.0f} tokens/s")
+        shown = [_shown(name, values[name]) for name in ("loss", "perplexity", "tokens_per_s") if name in values]
         if self._bar is not None:
             self._bar.set_postfix_str(" ".join(shown))
         else:
@@ -291,6 +291,7 @@ def _detached(value: float | Tensor) -> float | Tensor:
 def _shown(name: str, value: float) -> str:
     """A value with its short name, for the console."""
     formats = {"perplexity": "ppl {:.2f}", "bleu": "BLEU {:.2f}", "learning_rate": "lr {:.2e}"}
+    formats["tokens_per_s"] = "{:,.0f} tokens/s"
     return formats.get(name, name + " {:.4f}").format(value)
 
 

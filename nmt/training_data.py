@@ -1,18 +1,17 @@
 """The training split as batches: which rows each update gets, and their tokens."""
 
-import math
-from typing import Any
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
 
-import numpy as np
-from datasets import Dataset
-from numpy.typing import NDArray
-
-from nmt.batching import BatchOrder, make_batch
+from nmt.batching import BatchOrder, make_batch, pad_batch
+from nmt.encoded import Numbers, open_sides
 from nmt.interfaces import Batch
 from nmt.prepare import Prepared
 from nmt.progress import Progress
 
-RowNumbers = NDArray[np.int64]
+RowNumbers = Numbers
 
 
 class TrainingData:
@@ -26,53 +25,51 @@ class TrainingData:
         self.accumulate = accumulate
         self.seed = seed
         self.sampling_alpha = sampling_alpha
-        src_lengths, tgt_lengths = (lengths(self.split, column) for column in ("src_ids", "tgt_ids"))
-        self.order = BatchOrder(src_lengths, tgt_lengths, budget, seed)
-        self._epoch: tuple[int, list[RowNumbers]] = 0, self.order.epoch(0)
+        self.waited_s = 0.0  # how long the last update waited for its batches
+        self.src, self.tgt = open_sides(Path(self.split.cache_files[0]["filename"]))
+        self.order = BatchOrder(self.src, self.tgt, budget, seed)
+        self._at: tuple[int, int] | None = None  # epoch and number of the batch `_next`
+        self._next: RowNumbers | None = None
+        self._later: Iterator[RowNumbers] = iter(())
 
     @property
     def updates_in_first_epoch(self) -> int:
         """Later epochs may differ by a few: equal lengths are mixed anew each time."""
-        return math.ceil(len(self.order.epoch(0)) / self.accumulate)
+        return -(-sum(1 for _ in self.order.epoch(0)) // self.accumulate)
 
     def advance(self, progress: Progress) -> list[RowNumbers]:
         """Rows of the next update's batches; fewer than `accumulate` at the end of an epoch."""
-        if self._epoch[0] != progress.epoch:
-            self._epoch = progress.epoch, self.order.epoch(progress.epoch)
-        batches = self._epoch[1]
-        rows = batches[progress.batch : progress.batch + self.accumulate]
+        start = perf_counter()
+        if self._at != (progress.epoch, progress.batch):
+            self._later = islice(self.order.epoch(progress.epoch), progress.batch, None)
+            self._next = next(self._later, None)
+        rows: list[RowNumbers] = []
+        while self._next is not None and len(rows) < self.accumulate:
+            rows.append(self._next)
+            self._next = next(self._later, None)
         progress.batch += len(rows)
-        if progress.batch >= len(batches):
+        self._at = progress.epoch, progress.batch
+        if self._next is None:
             progress.epoch, progress.batch = progress.epoch + 1, 0
+        self.waited_s = perf_counter() - start
         return rows
 
     def load(self, rows: list[RowNumbers], update: int) -> list[Batch]:
         """Batches of these rows; with subword sampling, segmented anew."""
-        batches = []
-        for position, r in enumerate(rows):
-            pairs = self.split[r.tolist()]
-            src, tgt = pairs["src_ids"], pairs["tgt_ids"]
-            if self.sampling_alpha is not None:
-                seed = (self.seed * 1_000_003 + update) * 1_000 + position
-                src = self.tokenizers.src.sample_batch(pairs["src"], self.sampling_alpha, seed)
-                tgt = self.tokenizers.tgt.sample_batch(pairs["tgt"], self.sampling_alpha, seed + 500)
-            batches.append(make_batch(src, tgt))
+        start = perf_counter()
+        if self.sampling_alpha is None:
+            batches = [pad_batch(self.src.gather(r), self.tgt.gather(r)) for r in rows]
+        else:
+            seeds = [(self.seed * 1_000_003 + update) * 1_000 + position for position in range(len(rows))]
+            batches = [self._sampled(r, seed, self.sampling_alpha) for r, seed in zip(rows, seeds, strict=True)]
+        self.waited_s += perf_counter() - start
         return batches
+
+    def _sampled(self, rows: RowNumbers, seed: int, alpha: float) -> Batch:
+        pairs = self.split[rows.tolist()]
+        src = self.tokenizers.src.sample_batch(pairs["src"], alpha, seed)
+        return make_batch(src, self.tokenizers.tgt.sample_batch(pairs["tgt"], alpha, seed + 500))
 
     def sentences(self, rows: list[RowNumbers]) -> list[int]:
         """Numbers of the pairs in the training split as read, from 0."""
         return sorted(int(i) for r in rows for i in self.split[r.tolist()]["index"])
-
-
-def lengths(split: Dataset, column: str) -> NDArray[np.int32]:
-    """Tokens of every row, end-of-sentence included, without reading the tokens into Python."""
-    import pyarrow.compute as pc
-
-    chunks = [pc.list_value_length(chunk).to_numpy(zero_copy_only=False) for chunk in _chunks(split, column)]
-    return (np.concatenate(chunks) + 1).astype(np.int32)
-
-
-def _chunks(split: Dataset, column: str) -> list[Any]:
-    """Arrow chunks of a column, in row order."""
-    table = split.with_format("arrow")[:] if split._indices is not None else split.data.table
-    return list(table.column(column).chunks)

@@ -23,7 +23,7 @@ LAYERS = {
         "files",
         "cache",
     ],
-    "from files to batches": ["readers", "corpus", "tokenizer", "prepare", "interfaces", "batching"],
+    "from files to batches": ["readers", "corpus", "tokenizer", "prepare", "interfaces", "encoded", "batching"],
     "the model": ["additive", "attention", "attention_layers", "rnn", "seq2seq", "loss", "optim", "build"],
     "the model: transformers": ["positions", "transformer_layers", "transformer"],
     "search and scores": ["hypotheses", "search", "alignment", "aer", "metrics", "testsets", "fonts"],

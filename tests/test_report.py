@@ -67,13 +67,14 @@ def test_a_resumed_run_has_every_point_once_like_an_uninterrupted_one(tmp_path: 
 
     whole, parts = entries(tmp_path / "whole"), entries(tmp_path / "parts")
     for entry in [*whole, *parts]:
-        entry.pop("tokens_per_s", None)
+        for name in ("tokens_per_s", "data_waiting_share"):
+            entry.pop(name, None)
     assert parts == whole
     assert [e["update"] for e in whole if e["kind"] == "train"] == list(range(5, 41, 5))
     assert [e["update"] for e in whole if e["kind"] == "dev"] == [10, 20, 30, 40]
 
     accumulator = events(tmp_path / "parts")
-    for name in ("loss", "perplexity", "learning_rate", "grad_norm", "tokens_per_s"):
+    for name in ("loss", "perplexity", "learning_rate", "grad_norm", "tokens_per_s", "data_waiting_share"):
         assert [e.step for e in accumulator.Scalars(f"train/{name}")] == list(range(5, 41, 5))
     for name in ("loss", "bleu"):
         assert [e.step for e in accumulator.Scalars(f"dev/{name}")] == [10, 20, 30, 40]
@@ -126,7 +127,7 @@ def test_validation_time_does_not_count(tmp_path: Path, monkeypatch: pytest.Monk
     reporter = Reporter(tmp_path, 40, Progress(), 10, stream := io.StringIO())
     for update in range(1, 41):
         now += 2.0
-        reporter.update(update, 0, 1.0, 1.0, 50, 0.1, 1.0)
+        reporter.update(update, 0, 1.0, 1.0, 50, 0.1, 1.0, waited_s=900.0 if update % 5 == 1 else 0.5)
         if update % 5 == 0:
             now += 1000.0
             reporter.validation(update, 0, {"loss": 1.0}, best=False)
@@ -134,6 +135,8 @@ def test_validation_time_does_not_count(tmp_path: Path, monkeypatch: pytest.Monk
     reporter.close()
     rates = [entry["tokens_per_s"] for entry in entries(tmp_path) if entry["kind"] == "train"]
     assert rates == pytest.approx([25.0] * 4)
+    waiting = [entry["data_waiting_share"] for entry in entries(tmp_path) if entry["kind"] == "train"]
+    assert waiting == pytest.approx([0.25] * 4)
     left = [line.split()[-2] for line in stream.getvalue().splitlines() if line.endswith(" left")]
     assert left == ["01:00", "00:40", "00:20", "00:00"]
 

@@ -139,7 +139,7 @@ def test_accumulated_batches_are_one_large_batch(data: Path, tmp_path: Path, alp
     given = {"train__accumulate": 4, "train__clip_norm": None, "tokenizer__sampling_alpha": alpha}
     small = trainer_of(data, tmp_path, **given)
     model = copy.deepcopy(small.model)
-    rows = small.data.order.epoch(0)[:4]
+    rows = list(small.data.order.epoch(0))[:4]
     parts = small.data.load(rows, 1)
     small.update()
     small.reporter.close()
@@ -287,7 +287,7 @@ def test_what_is_no_number_stops_the_run_and_spoils_nothing(
         now = self.progress.update + 1 == bad
         weight = next(self.model.parameters())
         if now:
-            rows.extend(self.data.order.epoch(self.progress.epoch)[self.progress.batch])
+            rows.extend(list(self.data.order.epoch(self.progress.epoch))[self.progress.batch])
         with monkeypatch.context() as patch:
             if now and where == "loss":
                 patch.setattr(trainer, "batch_loss", lambda *given: tuple(x * nan for x in batch_loss(*given)))

@@ -85,7 +85,8 @@ def signals_after(updates: Collection[int], number: int = signal.SIGINT) -> Iter
 def metrics(run: Path, kind: str | None = None) -> list[dict[str, Any]]:
     """metrics.jsonl without what the clock decides."""
     entries = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in e.items() if k != "tokens_per_s"} for e in entries if kind in (None, e["kind"])]
+    clock = ("tokens_per_s", "data_waiting_share")
+    return [{k: v for k, v in e.items() if k not in clock} for e in entries if kind in (None, e["kind"])]
 
 
 def tensors(path: Path) -> dict[str, torch.Tensor]:
