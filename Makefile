@@ -13,7 +13,7 @@ TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
 
-.PHONY: help setup demo test check prepare train compare evaluate translate interactive align visualise attentions tensorboard clean
+.PHONY: help setup demo test check prepare train compare evaluate translate interactive align visualise attentions tensorboard bench clean
 
 help: ## this list
 	@echo 'make <target> [ARGS="words for the program"]'
@@ -42,6 +42,9 @@ demo: $(STAMP) ## train on the demo corpus with and without attention, and show 
 
 test: $(STAMP) ## run the tests (the slow ones: make test ARGS="-m slow")
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+
+bench: $(STAMP) ## measure speed:          ARGS="--multi30k FOLDER --tatoeba FOLDER"
+	@$(BIN)/python scripts/bench_all.py $(ARGS)
 
 check: $(STAMP) ## format, lint and types, without changing anything
 	$(BIN)/ruff format --check .

@@ -58,8 +58,8 @@ def main() -> int:
         print(json.dumps(asdict(measure(arguments, words))))
         return 0
     print(machine.describe(torch.device("cuda" if torch.cuda.is_available() else "cpu")))
-    heads = f"{'tokens/s':>9}{'share':>8}{'Mflop/token':>13}{'memory MB':>11}{'others':>8}"
-    print(f"{'attention':<14}{'precision':<11}{heads}")
+    print("| attention | precision | tokens/s | share of the matrix rate | Mflop/token | peak memory, MB | others |")
+    print("|---|---|---:|---:|---:|---:|---:|")
     for attention in arguments.attention.split(","):
         for precision in arguments.precision.split(","):
             show(run_case(arguments, attention, precision, words))
@@ -128,7 +128,7 @@ def measure(arguments: argparse.Namespace, words: list[str]) -> Speed:
 
 def operations_per_token(trainer: Trainer) -> float:
     """Of forward and backward, mean over some sentence pairs."""
-    pairs = trainer.data.split[:COUNTED]
+    pairs = trainer.prepared.train[:COUNTED]
     tokens = 0
     with counted(trainer.model) as operations:
         for src, tgt in zip(pairs["src_ids"], pairs["tgt_ids"], strict=True):
@@ -141,13 +141,10 @@ def operations_per_token(trainer: Trainer) -> float:
 
 def show(speed: Speed) -> None:
     """One line of the table."""
-    figures = f"{speed.tokens_per_s:>9,.0f}{speed.share:>8.0%}{speed.operations_per_token / 1e6:>13.1f}"
-    rates = (
-        f"   matrix rate {speed.matrix_rate_fp32 / 1e9:,.0f} (fp32), {speed.matrix_rate_bf16 / 1e9:,.0f} (bf16) Gflop/s"
-    )
-    print(
-        f"{speed.attention:<14}{speed.precision:<11}{figures}{speed.peak_memory_mb:>11,.0f}{speed.others:>8.0%}{rates}"
-    )
+    rate = speed.matrix_rate_bf16 if speed.precision == "bf16" else speed.matrix_rate_fp32
+    share = f"{speed.share:.0%} of {rate / 1e9:,.0f} Gflop/s"
+    figures = f"{speed.operations_per_token / 1e6:.1f} | {speed.peak_memory_mb:,.0f} | {speed.others:.0%}"
+    print(f"| {speed.attention} | {speed.precision} | {speed.tokens_per_s:,.0f} | {share} | {figures} |", flush=True)
 
 
 if __name__ == "__main__":
