@@ -103,7 +103,7 @@ class Reporter:
         tokens: int | Tensor,
         learning_rate: float,
         grad_norm: float | Tensor,
-        waited_s: float = 0.0,
+        waited_s: float,
     ) -> None:
         """One optimiser step: means over `tokens` real target tokens, in nats, of the loss as trained on and of the
         plain negative log-likelihood (the perplexity's); epochs done so far; seconds of waiting for data.

@@ -152,7 +152,7 @@ class Trainer:
         self.progress.tokens += tokens
         loss, nll = sums.unbind()
         self.unread.append((number, rows, loss, norm))
-        self.reporter.update(number, self.progress.epoch, loss, nll, tokens, rate, norm)
+        self.reporter.update(number, self.progress.epoch, loss, nll, tokens, rate, norm, self.data.waited_s)
         if number % self.settings.log_every == 0:
             self.refuse_nonfinite()
 

@@ -40,7 +40,9 @@ def run(folder: Path, start: int, end: int, stream: io.StringIO, log_every: int 
     """A training run from update `start` to `end` as the trainer would report it."""
     reporter = Reporter(folder, 100, progress_at(start, validate_every), log_every, stream)
     for update in range(start + 1, end + 1):
-        reporter.update(update, update // 20, torch.tensor(5.0 / update), 1.0, 100 + update, 1e-3, torch.tensor(0.5))
+        reporter.update(
+            update, update // 20, torch.tensor(5.0 / update), 1.0, 100 + update, 1e-3, torch.tensor(0.5), 0.0
+        )
         if update % validate_every == 0:
             reporter.validation(update, update // 20, {"loss": 2.0, "bleu": float(update)}, best=True)
             reporter.examples(update, [("a | b", "<i>c</i>", f"translation {update}")])
@@ -92,7 +94,7 @@ def test_the_loss_is_the_mean_over_tokens_and_the_perplexity_that_of_the_plain_o
     for number, (loss, tokens, norm) in enumerate(steps, 1):
         as_tensor = number % 2 == 0
         given = (torch.tensor(loss), torch.tensor(loss / 2)) if as_tensor else (loss, loss / 2)
-        reporter.update(number, 0, *given, tokens, 0.1, torch.tensor(norm))
+        reporter.update(number, 0, *given, tokens, 0.1, torch.tensor(norm), 0.0)
     reporter.close()
     (entry,) = entries(tmp_path)
     total = sum(tokens for _, tokens, _ in steps)
@@ -116,7 +118,7 @@ def test_tensors_are_read_at_log_points_only(tmp_path: Path, monkeypatch: pytest
     reporter = Reporter(tmp_path, None, Progress(), 10, io.StringIO())
     loss, tokens, norm = torch.tensor(1.0), torch.tensor(8), torch.tensor(0.1)
     for current in range(1, 36):
-        reporter.update(current, 0, loss, loss, tokens, 0.1, norm)
+        reporter.update(current, 0, loss, loss, tokens, 0.1, norm, 0.0)
     assert set(reads) == {10, 20, 30}
     reporter.close()
 
@@ -175,7 +177,7 @@ def test_a_terminal_without_rows_gets_plain_lines(tmp_path: Path, rows: int, bar
     with open(slave, "w", encoding="utf-8") as stream:
         reporter = Reporter(tmp_path, 4, Progress(), 2, stream)
         for update in range(1, 5):
-            reporter.update(update, 0, 1.0, 1.0, 10, 0.1, 1.0)
+            reporter.update(update, 0, 1.0, 1.0, 10, 0.1, 1.0, 0.0)
         reporter.close()
     shown = ""
     with contextlib.suppress(OSError):  # Linux's way to say that this was all
@@ -190,16 +192,16 @@ def test_a_terminal_without_rows_gets_plain_lines(tmp_path: Path, rows: int, bar
 def test_a_run_of_unknown_length_has_a_bar_too(tmp_path: Path) -> None:
     reporter = Reporter(tmp_path, None, Progress(update=3), 2, stream := Terminal())
     for update in range(4, 9):
-        reporter.update(update, 0, 1.0, 1.0, 10, 0.1, 1.0)
+        reporter.update(update, 0, 1.0, 1.0, 10, 0.1, 1.0, 0.0)
     reporter.close()
     assert "8 updates" in stream.getvalue()
 
 
 def test_losses_that_are_no_numbers_are_null_in_the_file(tmp_path: Path) -> None:
     reporter = Reporter(tmp_path, None, Progress(), 1, io.StringIO())
-    reporter.update(1, 0, torch.tensor(float("nan")), 1.0, 10, 0.1, torch.tensor(float("inf")))
+    reporter.update(1, 0, torch.tensor(float("nan")), 1.0, 10, 0.1, torch.tensor(float("inf")), 0.0)
     reporter.validation(1, 0, {"loss": math.inf}, best=False)
-    reporter.update(2, 0, 1e6, 1e6, 10, 0.1, 1.0)
+    reporter.update(2, 0, 1e6, 1e6, 10, 0.1, 1.0, 0.0)
     reporter.close()
     first, dev, second = entries(tmp_path)
     assert first["loss"] is first["grad_norm"] is dev["loss"] is None
