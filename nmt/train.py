@@ -14,7 +14,6 @@ from nmt.checkpoint import MODEL_SECTIONS
 from nmt.config import DataConfig, SearchConfig, TokenizerConfig, TrainConfig
 from nmt.errors import CheckpointError, ConfigError
 from nmt.interrupts import Interrupted
-from nmt.memory import keep_freed_memory
 from nmt.metrics import bleu_tokenizer
 from nmt.prepare import Prepared, TokenizerPair, prepare
 from nmt.progress import Progress
@@ -121,13 +120,12 @@ def load_weights(model: Seq2Seq, path: Path, stored: Mapping[str, Any], config: 
 
 
 def read_settings(config: Mapping[str, Any]) -> tuple[TrainConfig, SearchConfig]:
-    """Settings, with every section of the configuration checked; sets the number of threads and how memory is kept."""
+    """Settings, with every section of the configuration checked; sets the number of threads."""
     settings = read_section(TrainConfig, config["train"], "train")
     check_settings(settings)
     search = read_section(SearchConfig, config["search"], "search")
     check_search(search)
     check_parts(config, config["trust"])
-    keep_freed_memory()
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
     if settings.bleu_sentences != 0:
