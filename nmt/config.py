@@ -120,4 +120,4 @@ class SearchConfig:
     temperature: float  # sampling
     top_k: int | None  # sampling: the k likeliest tokens; null = all
     top_p: float | None  # sampling: the likeliest tokens with this mass; null = all
-    batch_sentences: int  # sentences searched together
+    batch_sentences: int  # sentences searched together at beam 5; at others as many hypotheses

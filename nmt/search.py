@@ -31,6 +31,7 @@ from nmt.hypotheses import (
 from nmt.interfaces import Source, State
 from nmt.tokenizer import BOS, EOS, PAD
 
+BEAM = 5  # the width that batch_sentences is meant for
 GROUPS = 512  # of vocabulary entries, so that most of them are only read to find the likeliest groups
 
 
@@ -66,7 +67,7 @@ def search(
     check_search(cfg)
     if len(src) == 0:
         return []
-    width = cfg.n_best if cfg.sample else cfg.beam
+    width = width_of(cfg)
     beam, finished = begin(src, src_mask, cfg)
     divisors = length_divisors(int(beam.limit.max()) + 1, cfg, src.device)
     source, state = model.start(src, src_mask, cfg.coverage_penalty > 0)
@@ -91,6 +92,16 @@ def search(
         state = state.select((kept[:, None] * open_before + step.parent[kept]).flatten())
         tokens = step.token[kept].view(-1, 1)
     return read(merge(done), steps, width)
+
+
+def width_of(cfg: SearchConfig) -> int:
+    """Hypotheses of a sentence that are open at a time."""
+    return cfg.n_best if cfg.sample else cfg.beam
+
+
+def batch_size(cfg: SearchConfig) -> int:
+    """Sentences to search together: a narrow beam has room for more, a wide one for fewer."""
+    return max(1, cfg.batch_sentences * BEAM // width_of(cfg))
 
 
 def check_search(cfg: SearchConfig) -> None:

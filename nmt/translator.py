@@ -18,7 +18,7 @@ from nmt.device import Precision, choose_device, choose_dtype
 from nmt.errors import DataError
 from nmt.hypotheses import Hypothesis
 from nmt.schema import read_section
-from nmt.search import search
+from nmt.search import batch_size, search
 
 LONGEST = 1000  # source pieces searched at once; a longer line is translated in parts
 FORCED_TOKENS = 2048  # of the longer side of pairs forced at once: their attention is held in memory
@@ -121,8 +121,9 @@ class Translator:
         chosen = settings or self.settings
         order = sorted(range(len(parts)), key=lambda part: len(parts[part]))
         done: dict[int, Translation] = {}
-        for start in range(0, len(order), chosen.batch_sentences):
-            batch = order[start : start + chosen.batch_sentences]
+        size = batch_size(chosen)
+        for start in range(0, len(order), size):
+            batch = order[start : start + size]
             translations = self.batch([parts[part] for part in batch], attention, chosen)
             done.update(zip(batch, translations, strict=True))
         found: list[list[Translation]] = [[] for _ in sentences]

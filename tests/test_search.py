@@ -18,7 +18,7 @@ from nmt.errors import ConfigError
 from nmt.hypotheses import Hypothesis
 from nmt.interfaces import Source, State
 from nmt.schema import read_section
-from nmt.search import check_search, likeliest, search
+from nmt.search import BEAM, batch_size, check_search, likeliest, search
 from nmt.tokenizer import BOS, EOS, PAD
 
 CFG = SearchConfig(
@@ -284,6 +284,15 @@ def test_fewer_translations_than_asked_for_are_all_returned() -> None:
     found = run(Toy(0, vocab=6), *sentences(0, 6, [2, 3]), cfg)
     assert [sorted(sentence) for sentence in tokens_of(found)] == [[[], [1], [4], [5]]] * 2
     assert all(math.isfinite(h.score) for sentence in found for h in sentence)
+
+
+@pytest.mark.parametrize("sentences_at_beam_5", [1, 7, 64])
+def test_a_batch_has_about_as_many_hypotheses_at_any_width(sentences_at_beam_5: int) -> None:
+    wanted = BEAM * sentences_at_beam_5
+    for width in range(1, 2 * wanted):
+        for cfg in (replace(CFG, beam=width), replace(CFG, sample=True, n_best=width)):
+            size = batch_size(replace(cfg, batch_sentences=sentences_at_beam_5))
+            assert size == 1 or wanted - width < size * width <= wanted
 
 
 def test_no_sentences_give_no_translations() -> None:
