@@ -1,0 +1,173 @@
+"""One point of a curve: memory and speed of training at a size."""
+
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hydra import compose
+from numpy.typing import NDArray
+
+from bench import machine
+from bench.operations import counted
+from nmt.build import build_model
+from nmt.config import TokenizerConfig
+from nmt.corpus import TableWriter, load_table
+from nmt.hydra_app import loader
+from nmt.prepare import IDS, SCHEMA, Prepared, TokenizerPair
+from nmt.progress import Progress
+from nmt.schema import plain, read_section
+from nmt.tokenizer import train_tokenizer
+from nmt.train import new_model, read_data, read_settings
+from nmt.trainer import Trainer
+
+LENGTH, VOCABULARY, TOKENS = 20, 8_000, 4_096  # of the reference model
+ROWS = 20_000  # pairs of random ids to train on
+WARM_UP = 3  # updates before the clock starts
+WORDS, LETTERS = 20_000, 5  # of the synthetic language
+CHUNK = 100_000  # pairs written together
+
+
+@dataclass(frozen=True)
+class Point:
+    """Memory in MB (1e6 bytes), resident and no file's."""
+
+    size: int
+    tokens_per_s: float
+    operations_per_token: float
+    share: float  # of the machine's matrix rate in the precision of training
+    memory_mb: float  # the most seen between updates
+    others: float  # share of the machine that other processes used while training
+    prepared_mb: float = 0.0  # after preparing
+    highest_mb: float = 0.0  # while preparing
+    prepare_s: float = 0.0
+    waiting_share: float = 0.0  # of training, for data
+
+
+@dataclass
+class Highest:
+    """The most memory that was seen."""
+
+    mb: float = 0.0
+    ended: threading.Event = field(default_factory=threading.Event)
+
+
+def measure(kind: str, size: int, seconds: float, folder: Path) -> Point:
+    """The point of this curve at this size, with files in an empty folder."""
+    words = ["experiment=reference", "name=bench", "train.examples=0", "train.patience=null"]
+    if kind == "pairs":
+        write_text(folder, size)
+        files = ["data.train.src=train.src", "data.train.tgt=train.tgt", "data.dev_size=0", "data.test_size=0"]
+        config = configured([*words, "data=text", f"data.root={folder}", f"cache_dir={folder}/cache", *files])
+        settings, search = read_settings(config)
+        start = perf_counter()
+        with watched_memory() as highest:
+            prepared = read_data(config, None)
+        known = {"prepare_s": perf_counter() - start, "prepared_mb": machine.anonymous_memory_mb()}
+        model = new_model(config, prepared.tokenizers)
+        trainer = Trainer(folder / "run", config, settings, search, prepared, model, Progress())
+        return trained(trainer, size, seconds, known | {"highest_mb": highest.mb})
+    length = size if kind == "lengths" else LENGTH
+    vocabulary = size if kind == "vocabularies" else VOCABULARY
+    tokens = size * (length + 1) if kind == "batches" else TOKENS
+    hidden = [f"encoder.d_hidden={size // 2}", f"decoder.d_hidden={size}"] if kind == "hidden" else []
+    config = configured([*words, *hidden, f"train.batch_tokens={tokens}"])
+    settings, search = read_settings(config)
+    model = build_model(config, vocabulary, vocabulary, [])
+    prepared = random_ids(folder, length, vocabulary)
+    return trained(Trainer(folder / "run", config, settings, search, prepared, model, Progress()), size, seconds, {})
+
+
+def configured(words: list[str]) -> dict[str, Any]:
+    """The configuration of `nmt train` with these words."""
+    with loader():
+        return plain(compose("train", words))
+
+
+def trained(trainer: Trainer, size: int, seconds: float, known: dict[str, float]) -> Point:
+    """Trains for some time; `known` is what was seen before."""
+    rate = machine.matrix_rate(trainer.dtype, trainer.device)
+    for _ in range(WARM_UP):
+        trainer.update()
+    machine.wait(trainer.device)
+    tokens, start, memory_mb, waited_s = trainer.progress.tokens, perf_counter(), 0.0, 0.0
+    with machine.watched() as usage:
+        while perf_counter() - start < seconds:
+            trainer.update()
+            waited_s += trainer.data.waited_s
+            memory_mb = max(memory_mb, machine.anonymous_memory_mb())
+        machine.wait(trainer.device)
+    spent = perf_counter() - start
+    speed = (trainer.progress.tokens - tokens) / spent
+    rate = max(rate, machine.matrix_rate(trainer.dtype, trainer.device))
+    tokens = trainer.progress.tokens
+    with counted(trainer.model) as operations:
+        trainer.update()
+    each = operations.total / (trainer.progress.tokens - tokens)
+    trainer.reporter.close()
+    point = Point(size, speed, each, speed * each / rate, memory_mb, usage.others, waiting_share=waited_s / spent)
+    return Point(**(vars(point) | known))
+
+
+def random_ids(folder: Path, length: int, vocabulary: int) -> Prepared:
+    """A corpus of random ids, all sentences of one length, end-of-sentence included."""
+    source = np.random.default_rng(1)
+    rows = max(TOKENS // length * 4, ROWS * LENGTH // length)
+    offsets = pa.array(np.arange(rows + 1, dtype=np.int32) * (length - 1))
+    text = [""] * rows
+    columns: dict[str, object] = {"src": text, "tgt": text, "index": range(rows)}
+    for name in ("src_ids", "tgt_ids"):
+        ids = pa.array(source.integers(4, vocabulary, rows * (length - 1), dtype=np.int32))
+        columns[name] = pa.ListArray.from_arrays(offsets, ids, type=IDS)
+    for name, part in (("train", columns), ("dev", {key: [] for key in columns})):
+        with TableWriter(folder / f"{name}.arrow", SCHEMA) as table:
+            table.write(part)
+    letters = read_section(TokenizerConfig, configured(["tokenizer=char"])["tokenizer"], "tokenizer")
+    tokenizer = train_tokenizer(["a"], letters, 1, [])  # nothing is encoded with it
+    train, dev = (load_table(folder / f"{name}.arrow") for name in ("train", "dev"))
+    return Prepared(TokenizerPair(tokenizer, tokenizer), train, dev, dev, report=[], fingerprint="")
+
+
+def write_text(folder: Path, pairs: int) -> None:
+    """Two text files of made-up words of equal length, frequent ones first (Zipf); 2 to 10 words a sentence."""
+    letters = random.Random(1)
+    words = ["".join(letters.choices("abcdefghijklmnoprstuvwz", k=LETTERS)) + " " for _ in range(WORDS)]
+    table = np.frombuffer("".join(words).encode(), np.uint8).reshape(WORDS, LETTERS + 1)
+    source = np.random.default_rng(1)
+    with open(folder / "train.src", "wb") as src, open(folder / "train.tgt", "wb") as tgt:
+        for start in range(0, pairs, CHUNK):
+            lengths = source.integers(2, 11, min(CHUNK, pairs - start))
+            for stream in (src, tgt):
+                stream.write(lines(table, lengths, source))
+
+
+def lines(table: NDArray[np.uint8], lengths: NDArray[np.int64], source: np.random.Generator) -> bytes:
+    """Sentences of so many words."""
+    chosen = (WORDS ** source.random(lengths.sum())).astype(np.int64) - 1  # density ∝ 1 / rank
+    text = table[np.minimum(chosen, WORDS - 1)]
+    text[np.cumsum(lengths) - 1, -1] = ord("\n")
+    return text.tobytes()
+
+
+@contextmanager
+def watched_memory() -> Iterator[Highest]:
+    """The most memory that the process has inside the block, looked at fifty times a second."""
+    highest = Highest()
+
+    def look() -> None:
+        while not highest.ended.wait(0.02):
+            highest.mb = max(highest.mb, machine.anonymous_memory_mb())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield highest
+    finally:
+        highest.ended.set()
+        thread.join()

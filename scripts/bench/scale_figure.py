@@ -1,0 +1,41 @@
+"""The picture of a curve: speed and memory over a size, beside the arithmetic."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bench.scale import Point
+from nmt.curves import COLORS
+from nmt.figures import dress, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIZE = (8.4, 3.4)  # inches
+
+
+def scale_figure(points: Sequence[Point], middle: int, label: str) -> "Figure":
+    """Tokens per second, and what the point `middle` makes of the others' operations; memory."""
+    figure = new_figure(*SIZE)
+    figure.set_layout_engine("constrained")
+    speed, memory = figure.subplots(1, 2)
+    sizes = [point.size for point in points]
+    speed.plot(sizes, [point.tokens_per_s for point in points], color=COLORS[0], marker="o", label="measured")
+    base = next((point for point in points if point.size == middle), points[0])
+    product = base.tokens_per_s * base.operations_per_token
+    expected = [product / point.operations_per_token for point in points]
+    speed.plot(sizes, expected, color="0.5", linestyle="--", label="as the operations say")
+    memory.plot(sizes, [point.memory_mb for point in points], color=COLORS[0], marker="o", label="in training")
+    if any(point.prepared_mb for point in points):
+        prepared, highest = ([getattr(p, name) for p in points] for name in ("prepared_mb", "highest_mb"))
+        memory.plot(sizes, prepared, color=COLORS[1], marker="s", label="after preparing")
+        memory.plot(sizes, highest, color="0.5", marker="^", linestyle="--", label="while preparing, highest")
+    for axes, name in ((speed, "target tokens a second"), (memory, "memory, no file's (MB)")):
+        axes.set_xscale("log")
+        dress(axes.set_xlabel(label))
+        dress(axes.set_ylabel(name))
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", color="0.9")
+        axes.legend(frameon=False)
+    speed.set_yscale("log")
+    memory.set_ylim(bottom=0)
+    return figure
