@@ -88,7 +88,9 @@ def pad_batch(src: Ragged, tgt: Ragged) -> Batch:
     tgt_in = np.full_like(tgt_out, BOS)
     tgt_in[:, 1:] = tgt_out[:, :-1]
     tgt_in[~tgt_mask] = PAD
-    return Batch(*(torch.from_numpy(array) for array in (src_ids, src_mask, tgt_in, tgt_out, tgt_mask)))
+    arrays = {"src": src_ids, "src_mask": src_mask, "tgt_in": tgt_in, "tgt_out": tgt_out, "tgt_mask": tgt_mask}
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    return Batch(**tensors, tokens=int(tgt_mask.sum()))
 
 
 def _ragged(rows: Sequence[Sequence[int]]) -> Ragged:

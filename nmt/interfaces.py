@@ -39,13 +39,23 @@ class Rows:
 
 @dataclass(frozen=True)
 class Batch(Rows):
-    """Sentence pairs. Sources and tgt_out end with eos, tgt_in starts with bos."""
+    """Sentence pairs. Sources and tgt_out end with eos, tgt_in starts with bos; `tokens` counts the real ones there."""
 
     src: Int[Tensor, "B S"]
     src_mask: Bool[Tensor, "B S"]
     tgt_in: Int[Tensor, "B T"]
     tgt_out: Int[Tensor, "B T"]
     tgt_mask: Bool[Tensor, "B T"]
+    tokens: int
+
+    def select(self, rows: Int[Tensor, " N"]) -> "Batch":
+        """Rows `rows`, in that order; waits for the device."""
+        chosen = super().select(rows)
+        return replace(chosen, tokens=int(chosen.tgt_mask.sum()))
+
+    def real(self) -> Int[Tensor, " N"]:
+        """Places of the N real target tokens among all B · T. That N is known spares waiting for the device."""
+        return torch.nonzero_static(self.tgt_mask.flatten(), size=self.tokens)[:, 0]
 
 
 @dataclass(frozen=True)

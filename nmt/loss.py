@@ -32,7 +32,7 @@ def output_loss(
 
 def batch_loss(model: Seq2Seq, batch: Batch, smoothing: float) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
     """`output_loss` of the model's own output layer over a batch."""
-    targets = batch.tgt_out[batch.tgt_mask]
+    targets = batch.tgt_out.flatten()[batch.real()]
     return output_loss(model(batch), model.output.weight, model.output.bias, targets, smoothing)
 
 

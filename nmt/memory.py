@@ -1,17 +1,21 @@
 """How the process keeps the memory that it has been given."""
 
 import ctypes
+import os
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # mallopt(3)
 STEP = 256 * 1024 * 1024  # bytes by which the heap grows
+PRIMITIVES = "8"  # prepared kernels that oneDNN keeps: each batch shape needs its own, and shapes seldom return
 
 
 def keep_freed_memory() -> None:
-    """Makes the C library keep what is freed for the next update.
+    """Makes the C library keep what is freed for the next update, and oneDNN keep little of what it prepared.
 
     By default the GNU library hands large blocks back to the system, and in the next update asks for them again, to be
-    filled with zeros first: an update takes an eighth more by that. Other C libraries are left as they are.
+    filled with zeros first: an update takes an eighth more by that. Other C libraries are left as they are. oneDNN
+    reads its variable when it first computes; one that the user has set stays.
     """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVES)
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):

@@ -41,7 +41,7 @@ class Seq2Seq(nn.Module):
         """Features of the N real target positions, sentence by sentence (teacher forcing)."""
         source, state = self.start(batch.src, batch.src_mask, weights=False)
         features, _, _ = self.decoder(batch.tgt_in, source, state)
-        return features[batch.tgt_mask]
+        return features.flatten(0, 1).index_select(0, batch.real())
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
         """The source sentences' memory."""
@@ -62,7 +62,8 @@ class Seq2Seq(nn.Module):
         """Log-probabilities of the given targets (nats, 0 on padding) and the attention that made them."""
         source, state = self.start(batch.src, batch.src_mask, weights=True)
         features, weights, _ = self.decoder(batch.tgt_in, source, state)
-        logits = self.output(features[batch.tgt_mask]).float()
-        chosen = -functional.cross_entropy(logits, batch.tgt_out[batch.tgt_mask], reduction="none")
+        real = batch.real()
+        logits = self.output(features.flatten(0, 1)[real]).float()
+        chosen = -functional.cross_entropy(logits, batch.tgt_out.flatten()[real], reduction="none")
         log_probs = chosen.new_zeros(batch.tgt_out.shape).masked_scatter(batch.tgt_mask, chosen)
         return log_probs, weights

@@ -136,7 +136,7 @@ class Trainer:
         torch.manual_seed(self.seed * 1_000_003 + number)
         rows = self.data.advance(self.progress)
         batches = self.data.load(rows, number)
-        tokens = sum(int(b.tgt_mask.sum()) for b in batches)
+        tokens = sum(batch.tokens for batch in batches)
         rate = self.optimiser.defaults["lr"] * self.schedule(number, [v.loss for v in self.progress.validations])
         for group in self.optimiser.param_groups:
             group["lr"] = rate

@@ -1,5 +1,7 @@
 """Laws of the model (DESIGN: chunk, causality, padding, permutation, batch mates), over every score, cell and depth."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from models import ATTENTIONS, random_batch, small_model
@@ -71,9 +73,7 @@ def test_padding_and_order_of_the_batch_change_nothing(
     order = torch.randperm(len(batch.src))
     torch.testing.assert_close(model.forced(batch.select(order))[0], log_probs[order], **TOLERANCE)
     junk = torch.randint(4, 20, batch.src.shape)
-    other = Batch(
-        torch.where(batch.src_mask, batch.src, junk), batch.src_mask, batch.tgt_in, batch.tgt_out, batch.tgt_mask
-    )
+    other = replace(batch, src=torch.where(batch.src_mask, batch.src, junk))
     torch.testing.assert_close(model.forced(other)[0], log_probs, **TOLERANCE)
 
 
@@ -85,7 +85,7 @@ def test_no_position_sees_later_targets(attention: str, cell: str, layers: int, 
     t = batch.tgt_in.shape[1] // 2
     changed = batch.tgt_in.clone()
     changed[:, t:] = (changed[:, t:] + 1) % 20
-    after, _ = features(model, Batch(batch.src, batch.src_mask, changed, batch.tgt_out, batch.tgt_mask))
+    after, _ = features(model, replace(batch, tgt_in=changed))
     assert torch.equal(before[:, :t], after[:, :t])
     assert not torch.allclose(before[:, t:], after[:, t:])
 

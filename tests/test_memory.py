@@ -1,10 +1,15 @@
 """Freed memory stays with the process."""
 
+import os
 import platform
 import subprocess
 import sys
 
 import pytest
+
+from nmt.memory import PRIMITIVES, keep_freed_memory
+
+VARIABLE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 
 PROGRAM = """
 import resource
@@ -28,3 +33,12 @@ def test_memory_that_was_freed_is_used_again() -> None:
         for kept in (False, True)
     ]
     assert faults[1] < faults[0] - 150_000  # pages of 4 kB: of the 20 times 64 MB, all but the first
+
+
+def test_what_the_user_set_for_onednn_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given, kept in ((None, PRIMITIVES), ("100", "100")):
+        monkeypatch.delenv(VARIABLE, raising=False)
+        if given is not None:
+            monkeypatch.setenv(VARIABLE, given)
+        keep_freed_memory()
+        assert os.environ[VARIABLE] == kept
