@@ -1,14 +1,18 @@
 """Results keyed by what they were made from: built beside, then renamed, so never half-written."""
 
+import ctypes
 import hashlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from nmt.errors import ConfigError, DataError
+
+M_ARENA_MAX = -8  # mallopt(3)
 
 
 def digest(value: object) -> str:
@@ -42,13 +46,30 @@ def cached(cache_dir: Path, kind: str, key: str, build: Callable[[Path], None]) 
             f"cache_dir={cache_dir} cannot be written: {error.strerror}; set cache_dir to another folder"
         ) from error
     try:
-        build(draft)
+        with _memory_given_back():
+            build(draft)
         for path in draft.iterdir():
             _flush(path)
         _publish(draft, folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return folder
+
+
+@contextmanager
+def _memory_given_back() -> Iterator[None]:
+    """What is freed inside the block goes back to the system at its end.
+
+    The GNU library keeps a heap for each of several threads, and of each some pages: inside there is one for all.
+    """
+    library = ctypes.CDLL(None) if os.name == "posix" else None
+    if not hasattr(library, "malloc_trim"):
+        yield
+        return
+    assert library is not None
+    library.mallopt(M_ARENA_MAX, 1)
+    yield
+    library.malloc_trim(0)
 
 
 def _flush(path: Path) -> None:

@@ -160,10 +160,10 @@ def _store(split: Split, nfc: bool, path: Path) -> _Marks:
             table.write({"src": sides[0], "tgt": sides[1], "index": range(first, first + count)})
             first += count
     return _Marks(
-        np.array(src_hash, np.uint64),
-        np.array(pair_hash, np.uint64),
-        np.array(empty, np.bool_),
-        np.array(identical, np.bool_),
+        np.frombuffer(src_hash, np.uint64),
+        np.frombuffer(pair_hash, np.uint64),
+        np.frombuffer(empty, np.bool_),
+        np.frombuffer(identical, np.bool_),
     )
 
 
@@ -212,6 +212,8 @@ def _cut(src: npt.NDArray[np.uint64], keep: npt.NDArray[np.bool_], sizes: dict[s
     """
     home = np.where(keep, 0, -1).astype(np.int8)
     wanted = {name: min(size, int(keep.sum()) // 10) for name, size in sizes.items()}
+    if not any(wanted.values()):
+        return home
     groups, counts = np.unique(src[keep], return_counts=True)
     chosen: dict[str, list[int]] = {name: [] for name in wanted}
     for group, count in zip(groups, counts, strict=True):

@@ -1,5 +1,8 @@
 """Preparation: tables hold what the tokenizers say, filters count, and the second time costs nothing."""
 
+import platform
+import subprocess
+import sys
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -153,3 +156,31 @@ def test_the_command_fills_the_cache_and_prints_the_report(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert all(line in printed for line in prepare(data, TOKENS, tmp_path / "c").report)
     assert str(tmp_path / "c") in printed
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of the GNU C library")
+def test_what_preparing_needed_goes_back_to_the_system(tmp_path):
+    script = f"""
+import ctypes
+import resource
+from pathlib import Path
+from nmt.cache import cached
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+def build(folder):
+    large = []
+    for _ in range(50):
+        large.append(b"x" * 10_000_000)
+        small.append(b"y" * 1000)
+
+small = []  # stays, between what is freed
+for option, value in ((-4, 0), (-1, -1)):  # mallopt(3): all from a heap, which never shrinks
+    ctypes.CDLL(None).mallopt(option, value)
+before = resident()
+cached(Path({str(tmp_path)!r}), "kind", "key", build)
+print(resident() - before)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 50_000_000  # of 500 MB
