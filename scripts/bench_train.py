@@ -130,7 +130,7 @@ def operations_per_token(trainer: Trainer) -> float:
     """Of forward and backward, mean over some sentence pairs."""
     pairs = trainer.prepared.train[:COUNTED]
     tokens = 0
-    with counted(trainer.model) as operations:
+    with counted() as operations:
         for src, tgt in zip(pairs["src_ids"], pairs["tgt_ids"], strict=True):
             batch = make_batch([src], [tgt]).to(trainer.device)
             loss, _ = batch_loss(trainer.model, batch, trainer.settings.label_smoothing)

@@ -1,15 +1,16 @@
-"""How many floating-point operations an update's matrix products take, by their sizes."""
+"""How many floating-point operations matrix products take, by their sizes."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
+from typing import Any
 
-from torch import Tensor, nn
+import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from nmt.rnn import RnnLayer
-
-BACKWARD = 2  # a product's two gradients cost as much as two products
+Shape = Sequence[int]
+aten = torch.ops.aten
 
 
 @dataclass
@@ -20,22 +21,31 @@ class Operations:
 
 
 @contextmanager
-def counted(model: nn.Module) -> Iterator[Operations]:
-    """Counts what runs inside the block: forward and backward, RNN layers by their weights' sizes.
-
-    torch's counter sees every product but those inside fused RNN layers, whose backward is counted with the forward.
-    """
+def counted() -> Iterator[Operations]:
+    """Counts what runs inside the block, forward and backward; to torch's own counter fused RNN layers are added."""
     found = Operations()
-
-    def rnn(layer: nn.Module, inputs: tuple[Tensor, ...], _: object) -> None:
-        positions = inputs[0].shape[0] * inputs[0].shape[1]
-        weights = sum(p.numel() for p in layer.parameters() if p.dim() == 2)
-        found.total += (1 + BACKWARD) * 2 * weights * positions
-
-    with ExitStack() as stack:
-        for module in model.modules():
-            if isinstance(module, RnnLayer):
-                stack.callback(module.register_forward_hook(rnn).remove)
-        counter = stack.enter_context(FlopCounterMode(display=False))
+    fused = {
+        aten.mkldnn_rnn_layer: _onednn,
+        aten.mkldnn_rnn_layer_backward: _onednn_backward,
+        aten._cudnn_rnn: _cudnn,
+        aten._cudnn_rnn_backward: _cudnn_backward,
+    }
+    with FlopCounterMode(display=False, custom_mapping=fused) as counter:
         yield found
-        found.total += counter.get_total_flops()
+    found.total = counter.get_total_flops()
+
+
+def _onednn(inputs: Shape, w_input: Shape, w_hidden: Shape, *_: Any, **__: Any) -> int:
+    return 2 * prod(inputs[:2]) * (prod(w_input) + prod(w_hidden))
+
+
+def _onednn_backward(inputs: Shape, w_input: Shape, w_hidden: Shape, *_: Any, **__: Any) -> int:
+    return 2 * _onednn(inputs, w_input, w_hidden)  # by the inputs and by the weights
+
+
+def _cudnn(inputs: Shape, weights: Sequence[Shape], *_: Any, **__: Any) -> int:
+    return 2 * prod(inputs[:2]) * sum(prod(shape) for shape in weights if len(shape) == 2)
+
+
+def _cudnn_backward(inputs: Shape, weights: Sequence[Shape], *_: Any, **__: Any) -> int:
+    return 2 * _cudnn(inputs, weights)

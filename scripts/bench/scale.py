@@ -107,7 +107,7 @@ def trained(trainer: Trainer, size: int, seconds: float, known: dict[str, float]
     speed = (trainer.progress.tokens - tokens) / spent
     rate = max(rate, machine.matrix_rate(trainer.dtype, trainer.device))
     tokens = trainer.progress.tokens
-    with counted(trainer.model) as operations:
+    with counted() as operations:
         trainer.update()
     each = operations.total / (trainer.progress.tokens - tokens)
     trainer.reporter.close()

@@ -1,0 +1,84 @@
+"""The measuring rods: operations against arithmetic, shares of the machine, and what is refused."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from models import random_batch, small_model
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import bench_all  # noqa: E402
+import bench_train  # noqa: E402
+from bench import machine  # noqa: E402
+from bench.operations import counted  # noqa: E402
+
+from nmt.loss import batch_loss  # noqa: E402
+from nmt.rnn import RnnLayer  # noqa: E402
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_operations_are_those_of_the_weights(cell: str) -> None:
+    """Without attention, every matrix is multiplied once a position forward and twice backward."""
+    model, batch = small_model("none", cell=cell), random_batch(2, sentences=1)
+    with counted() as operations:
+        loss, _ = batch_loss(model, batch, 0.1)
+        torch.autograd.backward(loss)
+    sources, targets = batch.src.numel(), batch.tgt_out.numel()
+
+    def products(module: torch.nn.Module, positions: int) -> int:
+        layers = [m for m in module.modules() if isinstance(m, RnnLayer | torch.nn.Linear)]
+        return sum(2 * p.numel() * positions for m in layers for p in m.parameters() if p.dim() == 2)
+
+    decoder = products(model.decoder, targets) - products(model.decoder.bridge, targets - 1)  # type: ignore[arg-type]
+    expected = 3 * (products(model.encoder, sources) + decoder + products(model.output, targets))
+    if cell == "lstm":  # fused, every product is done
+        assert operations.total == expected
+    else:  # step by step, the gradient by the constant initial state is not
+        assert 0.85 * expected < operations.total < expected
+
+
+def test_the_machine_is_described_and_measured() -> None:
+    assert torch.__version__ in machine.describe(CPU)
+    assert machine.matrix_rate(torch.float32, CPU, seconds=0.0) > 1e6
+    with machine.watched() as usage:
+        sum(range(3_000_000))
+    assert usage.wall_s > 0
+    assert 0 <= usage.ours <= 1.5
+    assert 0 <= usage.others <= 1.0
+    assert machine.peak_memory_mb() > machine.anonymous_memory_mb() / 2 > 0
+
+
+def test_a_folder_without_the_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        bench_train.parse_arguments(["--multi30k", str(tmp_path)])
+    assert stop.value.code == 2
+    assert f"--multi30k {tmp_path} has no train.en" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stop:
+        bench_all.main(["--multi30k", str(tmp_path), "--tatoeba", str(tmp_path)])
+    assert stop.value.code == 2
+    assert f"{tmp_path} has no train.de" in capsys.readouterr().err
+
+
+def test_every_benchmark_that_make_bench_calls_is_there() -> None:
+    for bench in bench_all.benches("a", "b"):
+        assert (ROOT / bench.words[0]).is_file()
+
+
+def test_the_page_and_the_readme_get_what_was_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_all, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{bench_all.BEGIN}old\n{bench_all.END}after\n", "utf-8")
+    sections = [("Peers", "python a FOLDER1", "2026:\n| a |\n|---|\n| 1 |\n"), ("Scale", "python b", "plain\n")]
+    for _ in range(2):  # a second time changes nothing
+        bench_all.write(sections, "FOLDER1", "FOLDER2")
+        written = readme.read_text("utf-8")
+        assert written == f"before\n{bench_all.BEGIN}\n2026:\n| a |\n|---|\n| 1 |\n\n{bench_all.END}after\n"
+    page = (tmp_path / "docs" / "speed.md").read_text("utf-8")
+    assert "```\npython a MULTI30K\n```" in page
+    assert "```\nplain\n```" in page
