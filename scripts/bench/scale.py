@@ -125,7 +125,8 @@ def random_ids(folder: Path, length: int, vocabulary: int) -> Prepared:
     for name in ("src_ids", "tgt_ids"):
         ids = pa.array(source.integers(4, vocabulary, rows * (length - 1), dtype=np.int32))
         columns[name] = pa.ListArray.from_arrays(offsets, ids, type=IDS)
-    for name, part in (("train", columns), ("dev", {key: [] for key in columns})):
+    nothing: dict[str, object] = {key: [] for key in columns}
+    for name, part in (("train", columns), ("dev", nothing)):
         with TableWriter(folder / f"{name}.arrow", SCHEMA) as table:
             table.write(part)
     letters = read_section(TokenizerConfig, configured(["tokenizer=char"])["tokenizer"], "tokenizer")
@@ -152,7 +153,8 @@ def lines(table: NDArray[np.uint8], lengths: NDArray[np.int64], source: np.rando
     chosen = (WORDS ** source.random(lengths.sum())).astype(np.int64) - 1  # density ∝ 1 / rank
     text = table[np.minimum(chosen, WORDS - 1)]
     text[np.cumsum(lengths) - 1, -1] = ord("\n")
-    return text.tobytes()
+    sentences: bytes = text.tobytes()
+    return sentences
 
 
 @contextmanager
