@@ -1,5 +1,7 @@
 """Sentence pairs, cleaned, filtered and split into train, dev and test, in memory-mapped Arrow tables."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re
@@ -9,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from datasets import Dataset
 
 from nmt.cache import cached, digest
 from nmt.config import DataConfig
@@ -21,7 +23,10 @@ from nmt.errors import ConfigError, DataError
 from nmt.files import read_lines, resolve
 from nmt.readers import Pair, Split, find_split
 
-__all__ = ["SPLITS", "Corpus", "clean", "load_table", "read_corpus", "read_lines", "resolve"]
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+__all__ = ["SPLITS", "Corpus", "clean", "load_table", "read_batches", "read_corpus", "read_lines", "resolve"]
 
 VERSION = 1  # of the cached tables; raise it whenever what they hold changes
 SPLITS = ("train", "dev", "test")
@@ -43,11 +48,25 @@ _VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u
 class Corpus:
     """Three splits with columns src, tgt (text) and index (number of the pair in the split as read)."""
 
-    train: Dataset
-    dev: Dataset  # no rows when neither given nor cut off
-    test: Dataset
+    folder: Path
     report: list[str]  # what was read, dropped and cut off
     fingerprint: str  # of the content and of the settings
+
+    def path(self, split: str) -> Path:
+        """The file of a split: dev and test have no rows when neither given nor cut off."""
+        return self.folder / f"{split}.arrow"
+
+    @property
+    def train(self) -> Dataset:
+        return load_table(self.path("train"))
+
+    @property
+    def dev(self) -> Dataset:
+        return load_table(self.path("dev"))
+
+    @property
+    def test(self) -> Dataset:
+        return load_table(self.path("test"))
 
 
 def clean(text: str, nfc: bool) -> str:
@@ -77,17 +96,30 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
     }
     key = digest(settings)
     folder = cached(cache_dir, "corpus", key, lambda draft: _build(data, splits, draft))
-    tables = {name: load_table(folder / f"{name}.arrow") for name in SPLITS}
-    report = json.loads((folder / "report.json").read_text("utf-8"))
-    return Corpus(**tables, report=report, fingerprint=key)
+    return Corpus(folder, json.loads((folder / "report.json").read_text("utf-8")), key)
 
 
 def load_table(path: Path) -> Dataset:
     """A memory-mapped table of the cache."""
+    from datasets import Dataset  # half a second, which nothing else here needs
+
     try:
         return Dataset.from_file(str(path))
     except (OSError, pa.ArrowInvalid) as error:
-        raise DataError(f"cached table {path} is damaged; delete the folder {path.parent}") from error
+        raise _damaged(path) from error
+
+
+def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    """Its record batches, one at a time."""
+    try:
+        with pa.memory_map(str(path)) as mapped:
+            yield from pa.ipc.open_stream(mapped)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise _damaged(path) from error
+
+
+def _damaged(path: Path) -> DataError:
+    return DataError(f"cached table {path} is damaged; delete the folder {path.parent}")
 
 
 class TableWriter:
@@ -98,7 +130,7 @@ class TableWriter:
         self._sink = pa.OSFile(str(path), "wb")
         self._writer = pa.ipc.new_stream(self._sink, schema)
 
-    def __enter__(self) -> "TableWriter":
+    def __enter__(self) -> TableWriter:
         return self
 
     def __exit__(
@@ -247,15 +279,13 @@ def _route(folder: Path, home: npt.NDArray[np.int8], missing: list[str]) -> None
     """Write the pairs read as training split to the splits that they belong to."""
     read = folder / "read.arrow"
     (folder / "train.arrow").rename(read)
-    table = load_table(read)
     for name in ["train", *missing]:
         with TableWriter(folder / f"{name}.arrow", SCHEMA) as writer:
             first = 0
-            for batch in table.data.to_batches():
+            for batch in read_batches(read):
                 rows = pa.array(home[first : first + batch.num_rows] == SPLITS.index(name))
                 chosen = batch.filter(rows)
                 if chosen.num_rows:
                     writer.write({column: chosen[column] for column in SCHEMA.names})
                 first += batch.num_rows
-    del table
     read.unlink()

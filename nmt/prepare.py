@@ -1,23 +1,27 @@
 """From the configuration to numbers: corpus read, tokenizers trained, every split encoded, all cached."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import sentencepiece
-from datasets import Dataset
 
 from nmt.cache import cached, digest
 from nmt.config import DataConfig, TokenizerConfig
-from nmt.corpus import SPLITS, Corpus, TableWriter, load_table, read_corpus
+from nmt.corpus import SPLITS, Corpus, TableWriter, load_table, read_batches, read_corpus
 from nmt.errors import DataError
 from nmt.schema import read_section
 from nmt.tokenizer import Tokenizer, check_tokenizer, train_tokenizer
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 VERSION = 1  # of the cached tables; raise it whenever what they hold changes
 SEED = 1  # of the tokenizer's choice of sentences: apart from the training's, so that seeds share the cache
@@ -52,8 +56,8 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     data = read_section(DataConfig, config["data"], "data")
     tokenizer = read_section(TokenizerConfig, config["tokenizer"], "tokenizer")
     cache_dir = Path(config["cache_dir"])
-    prepared = prepare(data, tokenizer, cache_dir)
-    print(*prepared.report, f"cached in {cache_dir.expanduser()}", sep="\n")
+    _, _, report, _ = _fill(data, tokenizer, cache_dir, None)
+    print(*report, f"cached in {cache_dir.expanduser()}", sep="\n")
     return 0
 
 
@@ -61,6 +65,15 @@ def prepare(
     data: DataConfig, tokenizer: TokenizerConfig, cache_dir: Path, given: TokenizerPair | None = None
 ) -> Prepared:
     """Corpus and tokenizers, ready to train on; `given`: those of a model that is trained further."""
+    tokenizers, folder, report, fingerprint = _fill(data, tokenizer, cache_dir, given)
+    tables = {name: load_table(folder / f"{name}.arrow") for name in SPLITS}
+    return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint)
+
+
+def _fill(
+    data: DataConfig, tokenizer: TokenizerConfig, cache_dir: Path, given: TokenizerPair | None
+) -> tuple[TokenizerPair, Path, list[str], str]:
+    """Makes what is not cached: tokenizers, the folder of the tables, report, fingerprint."""
     check_tokenizer(tokenizer)
     corpus = read_corpus(data, cache_dir)
     if given is None:
@@ -72,8 +85,7 @@ def prepare(
     fingerprint = digest([VERSION, corpus.fingerprint, key, limits])
     folder = cached(cache_dir, "encoded", fingerprint, lambda draft: _encode(corpus, tokenizers, data, draft))
     report = corpus.report + report + json.loads((folder / "report.json").read_text("utf-8"))
-    tables = {name: load_table(folder / f"{name}.arrow") for name in SPLITS}
-    return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint)
+    return tokenizers, folder, report, fingerprint
 
 
 def _train(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[TokenizerPair, list[str]]:
@@ -85,7 +97,7 @@ def _train(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[Token
         report: list[str] = []
         for name, columns in sides.items():
             lines: list[str] = []
-            model = train_tokenizer(_sentences(corpus.train, columns), cfg, SEED, lines)
+            model = train_tokenizer(_sentences(corpus, columns), cfg, SEED, lines)
             (draft / f"{name}.model").write_bytes(model.bytes)
             report += [f"tokenizer ({name}): {line}" for line in lines]
         (draft / "report.json").write_text(json.dumps(report), "utf-8")
@@ -95,19 +107,20 @@ def _train(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[Token
     return TokenizerPair(models[0], models[-1]), json.loads((folder / "report.json").read_text("utf-8"))
 
 
-def _sentences(table: Dataset, columns: tuple[str, ...]) -> Iterator[str]:
-    for batch in table.data.to_batches():
+def _sentences(corpus: Corpus, columns: tuple[str, ...]) -> Iterator[str]:
+    """The training split's, of one side or of both in turn."""
+    for batch in read_batches(corpus.path("train")):
         for row in zip(*(batch[column].to_pylist() for column in columns), strict=True):
             yield from row
 
 
 def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder: Path) -> None:
     report = []
-    for name, table in (("train", corpus.train), ("dev", corpus.dev), ("test", corpus.test)):
+    for name in SPLITS:
         dropped = {"max_tokens": 0, "max_ratio": 0}
         kept, pieces = 0, np.zeros(2, np.int64)
         with TableWriter(folder / f"{name}.arrow", SCHEMA) as writer:
-            for batch in table.data.to_batches():
+            for batch in read_batches(corpus.path(name)):
                 columns, lengths = _encode_batch(batch, tokenizers)
                 if name == "train":
                     keep = _within(lengths, data, dropped)
@@ -120,7 +133,7 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
         counts = f"dropped: {', '.join(active)}" if name == "train" and active else ""
         if name == "train" and not kept:
             raise DataError(
-                f"no training pair is left: {len(table):,} pairs encoded, {counts}; raise"
+                f"no training pair is left: {sum(dropped.values()):,} pairs encoded, {counts}; raise"
                 " data.filters.max_tokens or data.filters.max_ratio, or set them to null"
             )
         if kept:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from small_corpora import NONE, data_config, make_pairs, text_data
 
 from nmt.config import SplitConfig
-from nmt.corpus import clean, read_corpus, read_lines, resolve
+from nmt.corpus import clean, read_batches, read_corpus, read_lines, resolve
 from nmt.errors import ConfigError, DataError
 
 NASTY = [
@@ -322,7 +322,9 @@ def test_a_damaged_cache_and_one_that_cannot_be_written_are_named(tmp_path):
     for path in (tmp_path / "c").glob("*/train.arrow"):
         path.write_bytes(b"junk")
     with pytest.raises(DataError, match="delete the folder") as error:
-        read_corpus(data, tmp_path / "c")
+        _ = read_corpus(data, tmp_path / "c").train
+    with pytest.raises(DataError, match="delete the folder"):
+        list(read_batches(read_corpus(data, tmp_path / "c").path("train")))
     message(error)
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cache_dir") as refused:
