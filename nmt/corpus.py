@@ -138,6 +138,7 @@ class TableWriter:
     ) -> None:
         self._writer.close()
         self._sink.close()
+        pa.default_memory_pool().release_unused()
 
     def write(self, columns: dict[str, object]) -> None:
         """Rows given as one sequence or array per column."""
