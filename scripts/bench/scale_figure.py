@@ -1,5 +1,6 @@
 """The picture of a curve: speed and memory over a size, beside the arithmetic."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -37,5 +38,7 @@ def scale_figure(points: Sequence[Point], middle: int, label: str) -> "Figure":
         axes.grid(axis="y", color="0.9")
         axes.legend(frameon=False)
     speed.set_yscale("log")
+    low, high = speed.get_ylim()
+    speed.set_ylim(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)))  # whole decades: labelled ones
     memory.set_ylim(bottom=0)
     return figure

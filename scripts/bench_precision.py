@@ -1,0 +1,120 @@
+"""Does bfloat16 train as well as float32? Loss, gradient norm and dev BLEU of the same runs in both, over seeds.
+
+    python scripts/bench_precision.py --multi30k FOLDER --runs RUNS                  (an hour on one core)
+    python scripts/bench_precision.py --multi30k FOLDER --runs RUNS --seeds 1,2 train.threads=1 (words for nmt train)
+
+FOLDER holds Multi30k. The model is the reference model with every size halved and 4,000 pieces, so that six runs take
+an hour. Runs that are finished in RUNS are not trained again, interrupted ones go on. Loss and gradient norm are the
+means of the last epoch's updates, the dev scores those of the last validation.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PRECISIONS = ("fp32", "bf16")
+HALVED = ["model.d_embed=128", "encoder.d_hidden=128", "decoder.d_hidden=256", "tokenizer.vocab_size=4000"]
+RECIPE = ["train.max_epochs=8", "train.batch_tokens=2048", "train.patience=null", "train.examples=0"]
+FIGURES = {  # name in the table: kind of line in metrics.jsonl, name there
+    "training loss": ("train", "loss"),
+    "gradient norm": ("train", "grad_norm"),
+    "dev loss": ("dev", "loss"),
+    "dev BLEU": ("dev", "bleu"),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run came to, by the names of FIGURES."""
+
+    seed: int
+    precision: str
+    figures: dict[str, float]
+
+
+def main() -> int:
+    """Trains what is missing and prints the tables."""
+    arguments, words = parse_arguments(sys.argv[1:])
+    runs = [
+        Run(seed, precision, figures_of(trained(arguments, seed, precision, words)))
+        for seed in arguments.seeds
+        for precision in PRECISIONS
+    ]
+    print("\n".join(table(runs)))
+    return 0
+
+
+def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Own options, and words for `nmt train`."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--multi30k", type=Path, required=True, help="folder of the corpus")
+    parser.add_argument("--runs", type=Path, required=True, help="folder for the runs")
+    parser.add_argument(
+        "--seeds", type=lambda text: [int(seed) for seed in text.split(",")], default=[1, 2, 3], help="(1,2,3)"
+    )
+    arguments, rest = parser.parse_known_args(words)
+    if len(arguments.seeds) < 2:
+        parser.error("--seeds: one seed has no noise to compare with; give two or more, with commas")
+    if not (arguments.multi30k / "train.en").is_file():
+        parser.error(
+            f"--multi30k {arguments.multi30k} has no train.en; name the folder with train, val and test_2016_flickr"
+        )
+    return arguments, rest
+
+
+def trained(arguments: argparse.Namespace, seed: int, precision: str, words: list[str]) -> Path:
+    """The finished run of this seed and precision."""
+    run: Path = arguments.runs.resolve() / f"seed{seed}_{precision}"
+    done = run / "finished"
+    if done.exists():
+        return run
+    if (run / "manifest.json").exists():
+        command = ["train", f"resume={run}"]
+    else:
+        where = [f"data.root={arguments.multi30k.resolve()}", f"runs_dir={run.parent}", f"name={run.name}"]
+        command = ["train", "experiment=reference", *HALVED, *RECIPE, f"seed={seed}", f"train.precision={precision}"]
+        command += [*where, *words]
+    if code := subprocess.run([sys.executable, "-m", "nmt.cli", *command], stdout=sys.stderr).returncode:
+        sys.exit(code)
+    done.touch()
+    return run
+
+
+def figures_of(run: Path) -> dict[str, float]:
+    """The figures of a run, from its metrics."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text("utf-8").splitlines()]
+    ends = [line["update"] for line in lines if line["kind"] == "dev"]
+    begin = ends[-2] if len(ends) > 1 else 0
+    last = [line for line in lines if begin < line["update"] <= ends[-1]]
+    return {
+        name: statistics.mean(line[key] for line in last if line["kind"] == kind)
+        for name, (kind, key) in FIGURES.items()
+    }
+
+
+def table(runs: Sequence[Run]) -> list[str]:
+    """Every run, and the difference of the precisions beside what seeds alone change."""
+    lines = [f"| seed | precision | {' | '.join(FIGURES)} |", "|---|---|" + "---:|" * len(FIGURES)]
+    for run in runs:
+        lines.append(f"| {run.seed} | {run.precision} | {' | '.join(f'{run.figures[name]:.3f}' for name in FIGURES)} |")
+    lines += [
+        "",
+        "| | bf16 − fp32, mean | each seed | deviation over seeds, fp32 | within it |",
+        "|---|---:|---:|---:|---|",
+    ]
+    for name in FIGURES:
+        fp32, bf16 = ([run.figures[name] for run in runs if run.precision == which] for which in PRECISIONS)
+        differences = [b - f for f, b in zip(fp32, bf16, strict=True)]
+        mean, noise = statistics.mean(differences), statistics.stdev(fp32)
+        each = ", ".join(f"{difference:+.3f}" for difference in differences)
+        lines.append(f"| {name} | {mean:+.3f} | {each} | {noise:.3f} | {'yes' if abs(mean) <= noise else 'no'} |")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())
