@@ -22,7 +22,7 @@ from nmt.aer import (
 )
 from nmt.alignment import Unit, argmax_links, cover, fold, pharaoh, threshold_links, units
 from nmt.errors import ConfigError, DataError
-from nmt.translate import file_lines, open_model, output_file
+from nmt.translate import file_lines, open_scorer, output_file
 from nmt.translator import Translation, Translator
 
 CHUNK = 1024  # sentence pairs read ahead, so that those of similar length are forced together
@@ -55,11 +55,11 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     """Prints the links of every pair of lines, as "i-j i-j …"."""
     how = extraction(config)
     total = count_pairs(config["src"], config["tgt"])
-    translator = open_model(config, typed)
+    translator = open_scorer(config, typed)
     check_model(translator, config, "model")
     other = None
     if config["reverse_model"] is not None:
-        other = open_model(config, typed, "reverse_model")
+        other = open_scorer(config, typed, "reverse_model")
         check_model(other, config, "reverse_model")
         check_directions(translator, other, config)
     pairs = read_pairs(config["src"], config["tgt"])

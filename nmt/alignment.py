@@ -248,3 +248,18 @@ def _characters(pieces: Sequence[str]) -> list[str]:
 def _word(pieces: Sequence[str], word: range) -> str:
     text = "".join(_characters(pieces[word.start : word.stop])).replace(SPACE, "")
     return text.replace(f"{ESCAPE}1", SPACE).replace(f"{ESCAPE}0", ESCAPE)  # what the tokenizer wrote for them
+
+
+def block_diagonal(blocks: Sequence[NDArray[np.float32] | None]) -> NDArray[np.float32] | None:
+    """Attention [L, H, T, S] of the whole from that of its parts, 0 between them; None where one is missing."""
+    known = [block for block in blocks if block is not None]
+    if len(known) < len(blocks):
+        return None
+    T, S = (sum(block.shape[axis] for block in known) for axis in (2, 3))
+    whole = np.zeros((*known[0].shape[:2], T, S), np.float32)
+    row = column = 0
+    for block in known:
+        T, S = block.shape[2:]
+        whole[:, :, row : row + T, column : column + S] = block
+        row, column = row + T, column + S
+    return whole

@@ -2,6 +2,7 @@
 
 runs/NAME/  config.yaml  manifest.json  src.spm  tgt.spm        written once
             model.safetensors                                   the best weights so far; what translation loads
+            shortlist.safetensors                               see shortlist.py
             checkpoints/                                        see training_state.py
             metrics.jsonl  tensorboard/
 """
@@ -41,6 +42,7 @@ class LoadedModel:
     config: dict[str, Any]
     model: Seq2Seq
     tokenizers: TokenizerPair
+    checksum: str  # of the weights, hexadecimal
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -188,8 +190,9 @@ def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:
             f"continue the run with nmt train resume={folder}"
         )
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size, trust)
-    set_weights(model, read_tensors(folder / "model.safetensors"), folder / "model.safetensors")
-    return LoadedModel(config, model.eval(), tokenizers)
+    weights, signature = read_signed(folder / "model.safetensors")
+    set_weights(model, weights, folder / "model.safetensors")
+    return LoadedModel(config, model.eval(), tokenizers, signature)
 
 
 def weights_of(model: torch.nn.Module) -> dict[str, Tensor]:
@@ -228,6 +231,11 @@ def packed(tensors: Mapping[str, Tensor]) -> bytes:
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """Tensors of a file, checked against the checksum it carries."""
+    return read_signed(path)[0]
+
+
+def read_signed(path: Path) -> tuple[dict[str, Tensor], str]:
+    """The same, and the checksum."""
     if not path.is_file():
         raise CheckpointError(f"{path} is missing; restore it from a copy, or train the model again")
     try:
@@ -236,9 +244,10 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{path} is damaged ({error}); restore it from a copy") from None
-    if metadata.get("sha256") != checksum(tensors):
+    signature = checksum(tensors)
+    if metadata.get("sha256") != signature:
         raise CheckpointError(f"{path} is damaged: its checksum differs; restore it from a copy")
-    return tensors
+    return tensors, signature
 
 
 def checksum(tensors: Mapping[str, Tensor]) -> str:

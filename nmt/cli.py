@@ -31,6 +31,7 @@ VERBS = {
     "evaluate": Verb("BLEU, chrF and TER of a model", "nmt.evaluate:main"),
     "translate": Verb("translate lines of text", "nmt.translate:main"),
     "interactive": Verb("a prompt to type sentences at", "nmt.interactive:main"),
+    "shortlist": Verb("learn which pieces a model may write: faster translation", "nmt.learn_shortlist:main"),
     "align": Verb("word alignments of given sentence pairs", "nmt.align:main"),
     "visualise": Verb("pictures of where the model looks", "nmt.visualise:main"),
     "attentions": Verb("every attention: formula, source, parameters, cost", "nmt.attentions:main"),

@@ -130,7 +130,7 @@ def measured(job: Job, test: TestSet) -> Scores:
     settings = read_section(TrainConfig, job.config["train"], "train")
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
-    translator = Translator.load(job.run, None, job.config["trust"], settings.device, settings.precision)
+    translator = Translator.load(job.run, None, job.config["trust"], settings.device, settings.precision, False)
     start = perf_counter()
     hypotheses = translate_all(translator, test.sources)
     seconds = perf_counter() - start

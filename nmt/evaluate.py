@@ -22,7 +22,7 @@ from nmt.files import read_lines, resolve
 from nmt.metrics import bleu_by_length, bleu_tokenizer, paired_bootstrap, score_corpus, table
 from nmt.schema import overlay, read_section
 from nmt.testsets import named_test_set
-from nmt.translate import open_model
+from nmt.translate import means, open_model
 from nmt.translator import Translator
 
 CHUNK = 1024  # sentences translated between two looks of the progress bar
@@ -57,6 +57,10 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     bleu_tokenizer(benchmark.tgt_lang)  # a missing package is said before the work
     folder = Path(config["output"] or Path(config["model"]) / "evaluations" / benchmark.name).expanduser()
     check_writable(folder)
+    used = means(translator, translator.settings)
+    print(used, file=sys.stderr)
+    if other is not None and (different := means(other, other.settings)) != used:
+        print(f"compare_with: {different}", file=sys.stderr)
     start = perf_counter()
     hypotheses = translate_all(translator, benchmark.sources)
     seconds = perf_counter() - start
@@ -67,6 +71,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
         "sentences": len(hypotheses),
         "seconds": seconds,
         "search": asdict(translator.settings),
+        "shortlist": translator.shortlist is not None and not translator.settings.sample,
     }
     print(f"{benchmark.name}: {len(hypotheses):,} sentences, {len(hypotheses) / seconds:,.0f} a second\n")
     result |= scores(benchmark, hypotheses, config["intervals"])

@@ -36,7 +36,14 @@ class ModelRoot:
 
 
 @dataclass(frozen=True)
-class EvaluateRoot(ModelRoot):
+class TranslationRoot(ModelRoot):
+    """Every verb that translates with one."""
+
+    shortlist: bool | Literal["auto"]
+
+
+@dataclass(frozen=True)
+class EvaluateRoot(TranslationRoot):
     """nmt evaluate."""
 
     src: str | None
@@ -53,7 +60,7 @@ class EvaluateRoot(ModelRoot):
 
 
 @dataclass(frozen=True)
-class TranslateRoot(ModelRoot):
+class TranslateRoot(TranslationRoot):
     """nmt translate."""
 
     input: str | list[str] | None
@@ -65,7 +72,7 @@ class TranslateRoot(ModelRoot):
 
 
 @dataclass(frozen=True)
-class VisualiseRoot(ModelRoot):
+class VisualiseRoot(TranslationRoot):
     """nmt visualise."""
 
     input: str | list[str] | None
@@ -94,10 +101,20 @@ class AlignRoot(ModelRoot):
 
 
 @dataclass(frozen=True)
-class InteractiveRoot(ModelRoot):
+class InteractiveRoot(TranslationRoot):
     """nmt interactive."""
 
     history: str | None
+
+
+@dataclass(frozen=True)
+class ShortlistRoot(ModelRoot):
+    """nmt shortlist."""
+
+    best: int
+    frequent: int
+    sentences: int | None
+    cache_dir: str
 
 
 @dataclass(frozen=True)
@@ -117,6 +134,7 @@ ROOTS: dict[str, type] = {
     "visualise": VisualiseRoot,
     "align": AlignRoot,
     "interactive": InteractiveRoot,
+    "shortlist": ShortlistRoot,
     "compare": CompareRoot,
     "attentions": AttentionsRoot,
 }

@@ -140,6 +140,7 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
             return float(value) if float in options and int not in options and type(value) is int else value
     words = [str(w) for o in options if get_origin(o) is Literal for w in get_args(o)]
     if words:
+        words += ["true", "false"] if bool in options else []
         raise ConfigError(f"{where}={_show(value)} is not possible; {nearest(str(value), words)}")
     remedy = f"; quote it: {where}='\"{value}\"'" if str in options and isinstance(value, int | float) else ""
     allowed = " or ".join(_name(option) for option in options)

@@ -18,6 +18,7 @@ from nmt.errors import ConfigError, DataError
 from nmt.files import decode_lines, read_lines
 from nmt.schema import overlay, read_section
 from nmt.search import check_search
+from nmt.shortlist import Use
 from nmt.translator import Translation, Translator, with_n_best
 
 LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # JSON may hold them as they are
@@ -43,6 +44,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
         )
     lines = input_lines(config["input"])
     with output_file(config["output"]) as file:
+        print(means(translator, settings), file=sys.stderr)
         for translation in translator.stream(lines, config["buffer"], config["alignments"], settings):
             text = translation.text
             if config["format"] == "jsonl":
@@ -53,6 +55,15 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
 
 def open_model(config: Mapping[str, Any], typed: Mapping[str, Any], key: str = "model") -> Translator:
     """The model named under `key`, with the search settings that were typed in place of the stored ones."""
+    return _open(config, typed, key, config["shortlist"])
+
+
+def open_scorer(config: Mapping[str, Any], typed: Mapping[str, Any], key: str = "model") -> Translator:
+    """The same for forced decoding, which is over the whole vocabulary."""
+    return _open(config, typed, key, False)
+
+
+def _open(config: Mapping[str, Any], typed: Mapping[str, Any], key: str, shortlist: Use) -> Translator:
     if config["threads"] is not None:
         if config["threads"] < 1:
             raise ConfigError(f"threads={config['threads']} is not possible; give 1 or more, or null")
@@ -61,7 +72,27 @@ def open_model(config: Mapping[str, Any], typed: Mapping[str, Any], key: str = "
     stored, _ = read_run(folder)
     settings = read_section(SearchConfig, overlay(stored, typed, ["search"])["search"], "search")
     check_search(settings)
-    return Translator.load(folder, settings, config["trust"], config["device"], config["precision"])
+    if settings.sample and shortlist is True:
+        raise ConfigError(
+            "shortlist=true and search.sample=true are both given; samples are drawn without, leave one out"
+        )
+    return Translator.load(folder, settings, config["trust"], config["device"], config["precision"], shortlist)
+
+
+def means(translator: Translator, settings: SearchConfig) -> str:
+    """What a translation is made with, for people."""
+    where = "GPU" if translator.device.type == "cuda" else counted(torch.get_num_threads(), "thread")
+    how = counted(settings.n_best, "sample") if settings.sample else f"beam {settings.beam}"
+    parts = ["bf16" if translator.dtype == torch.bfloat16 else "fp32", where, how]
+    if translator.shortlist is not None and not settings.sample:
+        pieces = translator.model.output.out_features
+        parts.append(f"shortlist (about {translator.shortlist.candidates:,.0f} of {pieces:,} pieces)")
+    return ", ".join(parts)
+
+
+def counted(count: int, word: str) -> str:
+    """ "1 thread", "2 threads"."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def input_lines(given: str | list[str] | None) -> Iterator[str]:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nmt.alignment import SPACE, align, spaceless, word_attention
+from nmt.alignment import SPACE, align, block_diagonal, spaceless, word_attention
 from nmt.batching import BatchOrder, make_batch
 from nmt.checkpoint import LoadedModel, load_model
 from nmt.config import SearchConfig
@@ -17,8 +17,10 @@ from nmt.corpus import clean
 from nmt.device import Precision, choose_device, choose_dtype
 from nmt.errors import DataError
 from nmt.hypotheses import Hypothesis
+from nmt.interfaces import Batch
 from nmt.schema import read_section
 from nmt.search import batch_size, search
+from nmt.shortlist import Shortlist, Shortlisted, Use, read_shortlist
 
 LONGEST = 1000  # source pieces searched at once; a longer line is translated in parts
 FORCED_TOKENS = 2048  # of the longer side of pairs forced at once: their attention is held in memory
@@ -30,7 +32,7 @@ class Candidate:
 
     text: str
     score: float  # after length and coverage penalties: what the search ranks by
-    log_prob: float  # nats, end of sentence included
+    log_prob: float  # nats, end of sentence included; under a shortlist, of the pieces on it
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,22 @@ class Translation:
 class Translator:
     """A model ready to translate. Loading one executes nothing from its folder."""
 
-    def __init__(self, loaded: LoadedModel, settings: SearchConfig, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        settings: SearchConfig,
+        device: torch.device,
+        dtype: torch.dtype,
+        shortlist: Shortlist | None,
+    ) -> None:
         self.config = loaded.config
+        self.checksum = loaded.checksum
         self.tokenizers = loaded.tokenizers
         self.settings = settings
         self.device = device
+        self.dtype = dtype
         self.model = loaded.model.to(device, dtype).eval()
+        self.shortlist = None if shortlist is None else shortlist.to(device)
         self.nfc: bool = loaded.config["data"]["nfc"]
         self.generator = torch.Generator(device).manual_seed(loaded.config["seed"])
 
@@ -97,12 +109,17 @@ class Translator:
         trust: Sequence[str] = (),
         device: str = "auto",
         precision: Precision = "auto",
+        shortlist: Use = "auto",
     ) -> "Translator":
-        """The best model of a run folder; `settings` replace the search settings stored with it."""
+        """The best model of a run folder; `settings` replace the search settings stored with it.
+
+        `shortlist`: search over the run's shortlist: "auto" where it has one that fits, True (must be there), False.
+        """
         loaded = load_model(Path(folder), trust)
         chosen = choose_device(device)  # type: ignore[arg-type]  # checked inside
         stored = read_section(SearchConfig, loaded.config["search"], "search")
-        return cls(loaded, settings or stored, chosen, choose_dtype(precision, chosen))
+        listed = read_shortlist(Path(folder), loaded, shortlist)
+        return cls(loaded, settings or stored, chosen, choose_dtype(precision, chosen), listed)
 
     @property
     def has_attention(self) -> bool:
@@ -164,7 +181,7 @@ class Translator:
     def batch(self, ids: list[list[int]], attention: bool, settings: SearchConfig) -> list[Translation]:
         """Translations of these pieces, searched together; each has its source pieces for its source."""
         batch = make_batch(ids, [[] for _ in ids]).to(self.device)
-        found = search(self.model, batch.src, batch.src_mask, settings, self.generator)
+        found = self.search(batch, settings)
         best = [hypotheses[0].tokens if hypotheses else [] for hypotheses in found]
         weights = self.forced(ids, best)[1] if attention else [None] * len(ids)
         return [
@@ -177,6 +194,14 @@ class Translator:
             )
             for pieces, hypotheses, tokens, matrix in zip(ids, found, best, weights, strict=True)
         ]
+
+    def search(self, batch: Batch, settings: SearchConfig) -> list[list[Hypothesis]]:
+        """Hypotheses of each source, over the shortlist where there is one; samples are of the whole vocabulary."""
+        if self.shortlist is None or settings.sample:
+            return search(self.model, batch.src, batch.src_mask, settings, self.generator)
+        listed = Shortlisted(self.model, self.shortlist, batch.src, batch.src_mask)
+        found = search(listed, batch.src, batch.src_mask, settings, self.generator)
+        return [[replace(h, tokens=listed.whole(h.tokens)) for h in hypotheses] for hypotheses in found]
 
     def force(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
         """Each given target as if it were the translation, with its forced score and its attention."""
@@ -250,21 +275,6 @@ def joined(source: str, parts: Sequence[Translation]) -> Translation:
     src = [piece for part in parts for piece in part.src_pieces]
     tgt = [piece for part in parts for piece in part.tgt_pieces]
     return Translation(source, n_best, src, tgt, block_diagonal([part.attention for part in parts]))
-
-
-def block_diagonal(blocks: Sequence[NDArray[np.float32] | None]) -> NDArray[np.float32] | None:
-    """Attention [L, H, T, S] of the whole from that of its parts, 0 between them; None where one is missing."""
-    known = [block for block in blocks if block is not None]
-    if len(known) < len(blocks):
-        return None
-    T, S = (sum(block.shape[axis] for block in known) for axis in (2, 3))
-    whole = np.zeros((*known[0].shape[:2], T, S), np.float32)
-    row = column = 0
-    for block in known:
-        T, S = block.shape[2:]
-        whole[:, :, row : row + T, column : column + S] = block
-        row, column = row + T, column + S
-    return whole
 
 
 def forced_batches(src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> list[list[int]]:

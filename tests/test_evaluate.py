@@ -102,7 +102,7 @@ def test_the_models_own_split(run: Path, corpus: Path, capsys: pytest.CaptureFix
         assert out.startswith(f"{split}: 30 sentences")
         assert "BLEU" in out
         assert "source length" in out
-        assert err == f"\nhypotheses, references and scores.json are in {folder}\n"
+        assert err == f"fp32, 1 thread, beam 1\n\nhypotheses, references and scores.json are in {folder}\n"
         assert (folder / "sources.txt").read_bytes() == (corpus / f"{split}.src").read_bytes()
         assert (folder / "reference.txt").read_bytes() == (corpus / f"{split}.tgt").read_bytes()
         result = json.loads((folder / "scores.json").read_text())
@@ -134,7 +134,7 @@ def test_a_second_model_is_compared(run: Path, tmp_path: Path, capsys: pytest.Ca
     out, err = capsys.readouterr()
     assert "paired bootstrap" in out
     assert "difference" in out
-    assert err.count("\n") == 2  # where the files are, and nothing of sacreBLEU's own chatter
+    assert err.count("\n") == 3  # what is used, where the files are, and nothing of sacreBLEU's own chatter
     comparison = json.loads(Path("out/scores.json").read_text())["comparison"]
     assert comparison["with"] == str(other)
     assert {score["name"] for score in comparison["scores"]} == {"BLEU", "chrF2", "TER"}

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from nmt import cli
 from nmt.translator import Translator
 
 ROOT = Path(__file__).parents[1]
+USED = re.compile(r"(bf16|fp32), \d+ threads?, (beam \d+|\d+ samples?)\n")  # what translations are made with
 FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
 
 
@@ -36,12 +38,12 @@ class Terminal:
         self.monkeypatch, self.capsys = monkeypatch, capsys
 
     def __call__(self, *words: str, stdin: bytes = b"", code: int = 0) -> tuple[list[str], str]:
-        """Lines of standard output, and the text of standard error."""
+        """Lines of standard output, and the text of standard error without the line that says what is used."""
         self.monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         assert cli.main(words) == code
         out, err = self.capsys.readouterr()
         assert out == "" or out.endswith("\n")
-        return out.split("\n")[:-1], err
+        return out.split("\n")[:-1], USED.sub("", err, count=1)
 
     def fails(self, *words: str, stdin: bytes = b"") -> str:
         """The one line that a mistake gets."""
@@ -188,4 +190,4 @@ def test_whoever_stops_reading_is_served_in_constant_memory(run: Path) -> None:
     command = f"yes 'der Hund' | {nmt} | head -2"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.stdout.count("\n") == 2
-    assert done.stderr == ""
+    assert USED.fullmatch(done.stderr)
