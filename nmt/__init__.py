@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nmt.translator import Translation as Translation
+    from nmt.translations import Translation as Translation
     from nmt.translator import Translator as Translator
     from nmt.translator import load as load
 

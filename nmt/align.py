@@ -23,7 +23,8 @@ from nmt.aer import (
 from nmt.alignment import Unit, argmax_links, cover, fold, pharaoh, threshold_links, units
 from nmt.errors import ConfigError, DataError
 from nmt.translate import file_lines, open_scorer, output_file
-from nmt.translator import Translation, Translator
+from nmt.translations import Translation
+from nmt.translator import Translator
 
 CHUNK = 1024  # sentence pairs read ahead, so that those of similar length are forced together
 

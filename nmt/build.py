@@ -12,6 +12,7 @@ from nmt.attention_layers import AttentionFactory, AttentionLayer, ScoreFactory
 from nmt.config import AttentionConfig, ModelConfig
 from nmt.errors import ConfigError
 from nmt.optim import Schedule
+from nmt.output import Output
 from nmt.schema import check_arguments, find_class, read_section
 from nmt.seq2seq import Embedding, Seq2Seq
 
@@ -59,7 +60,7 @@ def build_model(config: Config, src_vocab: int, tgt_vocab: int, trust: Sequence[
         d_output=None if sizes.tie == "none" else sizes.d_embed,
         **arguments,
     )
-    output = nn.Linear(decoder.d_output, tgt_vocab)
+    output = Output(decoder.d_output, tgt_vocab)
     nn.init.zeros_(output.bias)
     if sizes.tie != "none":
         output.weight = tgt_embedding.table.weight

@@ -143,7 +143,7 @@ def measured(job: Job, test: TestSet) -> Scores:
         alignment=alignment(translator, test),
         parameters=sum(parameter.numel() for parameter in translator.model.parameters()),
         sentences_per_s=len(hypotheses) / seconds,
-        precision=str(next(translator.model.parameters()).dtype).removeprefix("torch."),
+        precision=translator.precision,
         signatures=[f"BLEU {bleu.get_signature().format()}", f"chrF {chrf.get_signature().format()}"],
         matrices=matrices(translator, test),
         hypotheses=hypotheses,

@@ -8,6 +8,7 @@ import torch
 from nmt.errors import ConfigError
 
 Precision = Literal["auto", "fp32", "bf16"]
+TranslationPrecision = Literal["auto", "fp32", "bf16", "int8"]
 
 
 def choose_device(wanted: Literal["auto", "cpu", "cuda"]) -> torch.device:
@@ -28,6 +29,15 @@ def choose_dtype(wanted: Precision, device: torch.device) -> torch.dtype:
             native = bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
         return torch.bfloat16 if native else torch.float32
     return torch.bfloat16 if wanted == "bf16" else torch.float32
+
+
+def choose_int8(wanted: TranslationPrecision, device: torch.device) -> bool:
+    """Is the output layer to multiply 8-bit integers? `auto`: where the processor does so natively, and fp32 is not."""
+    capabilities = torch.cpu.get_capabilities()
+    native = device.type == "cpu" and bool(capabilities.get("avx512_vnni") or capabilities.get("amx_int8"))
+    if wanted == "int8" and device.type != "cpu":
+        raise ConfigError("precision is int8, which is for processors, but device is a GPU; set precision=bf16")
+    return wanted == "int8" or (wanted == "auto" and native)
 
 
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[None]:

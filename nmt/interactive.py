@@ -15,7 +15,8 @@ from nmt.config import SearchConfig
 from nmt.errors import ConfigError, DataError, NmtError, nearest
 from nmt.search import check_search
 from nmt.translate import open_model
-from nmt.translator import Translation, Translator, with_n_best
+from nmt.translations import Translation
+from nmt.translator import Translator, with_n_best
 
 HELP = """\
 Type a sentence to translate it, or:

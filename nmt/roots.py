@@ -31,7 +31,7 @@ class ModelRoot:
     model: str
     trust: list[str]
     device: Literal["auto", "cpu", "cuda"]
-    precision: Literal["auto", "fp32", "bf16"]
+    precision: Literal["auto", "fp32", "bf16", "int8"]
     threads: int | None
 
 

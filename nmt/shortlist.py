@@ -14,7 +14,6 @@ from typing import Literal
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn import functional
 
 from nmt.checkpoint import LoadedModel, read_tensors, write_tensors
 from nmt.errors import CheckpointError, ConfigError
@@ -70,9 +69,8 @@ class Shortlisted:
         allowed = shortlist.allowed(src, src_mask, model.output.out_features)
         self.model = model
         self.pieces = allowed.any(0).nonzero()[:, 0]  # ascending, so that the special ones keep their numbers
-        self.weight = model.output.weight[self.pieces]
-        self.bias = model.output.bias[self.pieces]
-        barrier = torch.zeros(len(src), len(self.pieces), dtype=self.weight.dtype, device=src.device)
+        self.output = model.output.over(self.pieces)
+        barrier = torch.zeros(len(src), len(self.pieces), device=src.device)
         self.barrier = barrier.masked_fill(~allowed[:, self.pieces], -inf)
 
     def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Source, State]:
@@ -87,9 +85,9 @@ class Shortlisted:
         """Log-probabilities (nats, float32) of the next token among the sentence's own pieces; -inf elsewhere."""
         assert isinstance(source, ListedSource)  # from `start`
         features, weights, state = self.model.decoder(self.pieces[tokens], source, state)
-        logits = functional.linear(features[:, -1], self.weight, self.bias)
+        logits = self.output(features[:, -1]).float()
         logits.view(len(source.barrier), -1, logits.shape[1]).add_(source.barrier[:, None])
-        return functional.log_softmax(logits, -1, dtype=torch.float32), weights, state
+        return logits.log_softmax(-1), weights, state
 
     def whole(self, tokens: Sequence[int]) -> list[int]:
         """Places in `pieces` as the tokens that they stand for."""

@@ -19,7 +19,8 @@ from nmt.files import decode_lines, read_lines
 from nmt.schema import overlay, read_section
 from nmt.search import check_search
 from nmt.shortlist import Use
-from nmt.translator import Translation, Translator, with_n_best
+from nmt.translations import Translation
+from nmt.translator import Translator, with_n_best
 
 LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # JSON may hold them as they are
 
@@ -44,12 +45,14 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
         )
     lines = input_lines(config["input"])
     with output_file(config["output"]) as file:
-        print(means(translator, settings), file=sys.stderr)
-        for translation in translator.stream(lines, config["buffer"], config["alignments"], settings):
+        translations = translator.stream(lines, config["buffer"], config["alignments"], settings)
+        for number, translation in enumerate(translations):
             text = translation.text
             if config["format"] == "jsonl":
                 text = as_json(translation, settings.n_best > 1, config["alignments"])
             print(text, file=file, flush=True)
+            if number == 0:  # now that input and output are known to work: a mistake is said alone
+                print(means(translator, settings), file=sys.stderr)
     return 0
 
 
@@ -83,7 +86,7 @@ def means(translator: Translator, settings: SearchConfig) -> str:
     """What a translation is made with, for people."""
     where = "GPU" if translator.device.type == "cuda" else counted(torch.get_num_threads(), "thread")
     how = counted(settings.n_best, "sample") if settings.sample else f"beam {settings.beam}"
-    parts = ["bf16" if translator.dtype == torch.bfloat16 else "fp32", where, how]
+    parts = [translator.precision, where, how]
     if translator.shortlist is not None and not settings.sample:
         pieces = translator.model.output.out_features
         parts.append(f"shortlist (about {translator.shortlist.candidates:,.0f} of {pieces:,} pieces)")

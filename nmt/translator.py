@@ -1,82 +1,32 @@
 """Text in, text out: a trained model for Python users and for every verb that translates."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import replace
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nmt.alignment import SPACE, align, block_diagonal, spaceless, word_attention
+from nmt.alignment import SPACE
 from nmt.batching import BatchOrder, make_batch
 from nmt.checkpoint import LoadedModel, load_model
 from nmt.config import SearchConfig
 from nmt.corpus import clean
-from nmt.device import Precision, choose_device, choose_dtype
+from nmt.device import TranslationPrecision, choose_device, choose_dtype, choose_int8
 from nmt.errors import DataError
 from nmt.hypotheses import Hypothesis
 from nmt.interfaces import Batch
+from nmt.output import Int8Output, Output
 from nmt.schema import read_section
 from nmt.search import batch_size, search
 from nmt.shortlist import Shortlist, Shortlisted, Use, read_shortlist
+from nmt.translations import NOTHING, Candidate, Translation, joined
+from nmt.workers import side_by_side
 
 LONGEST = 1000  # source pieces searched at once; a longer line is translated in parts
 FORCED_TOKENS = 2048  # of the longer side of pairs forced at once: their attention is held in memory
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One translation of a sentence."""
-
-    text: str
-    score: float  # after length and coverage penalties: what the search ranks by
-    log_prob: float  # nats, end of sentence included; under a shortlist, of the pieces on it
-
-
-@dataclass(frozen=True)
-class Translation:
-    """A sentence's translations, the best first, and the attention behind the best."""
-
-    source: str
-    n_best: list[Candidate]
-    src_pieces: list[str]
-    tgt_pieces: list[str]
-    attention: NDArray[np.float32] | None  # [L, H, T, S] pieces; None: not asked for, none there, no text
-
-    @property
-    def text(self) -> str:
-        """The best translation."""
-        return self.n_best[0].text
-
-    @property
-    def score(self) -> float:
-        """The best translation's score."""
-        return self.n_best[0].score
-
-    @property
-    def log_prob(self) -> float:
-        """The best translation's log-probability."""
-        return self.n_best[0].log_prob
-
-    @property
-    def mean_attention(self) -> NDArray[np.float32]:
-        """Attention [T, S] between pieces, the mean of layers and heads; zeros where there is none."""
-        if self.attention is None:
-            return np.zeros((len(self.tgt_pieces), len(self.src_pieces)), np.float32)
-        mean: NDArray[np.float32] = self.attention.mean((0, 1))
-        return mean
-
-    @property
-    def word_attention(self) -> tuple[NDArray[np.floating], list[str], list[str]]:
-        """Mean attention [target words, source words] behind the best translation, and the words."""
-        return word_attention(self.mean_attention, self.src_pieces, self.tgt_pieces)
-
-    @property
-    def alignment(self) -> list[tuple[int, int]]:
-        """Links (source word, target word), from 0: where each target word's attention is highest."""
-        return align(self.word_attention[0])
 
 
 class Translator:
@@ -88,6 +38,7 @@ class Translator:
         settings: SearchConfig,
         device: torch.device,
         dtype: torch.dtype,
+        int8: bool,
         shortlist: Shortlist | None,
     ) -> None:
         self.config = loaded.config
@@ -95,8 +46,12 @@ class Translator:
         self.tokenizers = loaded.tokenizers
         self.settings = settings
         self.device = device
-        self.dtype = dtype
-        self.model = loaded.model.to(device, dtype).eval()
+        self.dtype, self.int8 = dtype, int8
+        self.model = loaded.model
+        trained = self.model.output
+        assert isinstance(trained, Output)
+        output = Int8Output(trained) if int8 else trained  # of the weights in full
+        self.model.to(device, dtype).eval().output = output
         self.shortlist = None if shortlist is None else shortlist.to(device)
         self.nfc: bool = loaded.config["data"]["nfc"]
         self.generator = torch.Generator(device).manual_seed(loaded.config["seed"])
@@ -108,7 +63,7 @@ class Translator:
         settings: SearchConfig | None = None,
         trust: Sequence[str] = (),
         device: str = "auto",
-        precision: Precision = "auto",
+        precision: TranslationPrecision = "auto",
         shortlist: Use = "auto",
     ) -> "Translator":
         """The best model of a run folder; `settings` replace the search settings stored with it.
@@ -119,7 +74,13 @@ class Translator:
         chosen = choose_device(device)  # type: ignore[arg-type]  # checked inside
         stored = read_section(SearchConfig, loaded.config["search"], "search")
         listed = read_shortlist(Path(folder), loaded, shortlist)
-        return cls(loaded, settings or stored, chosen, choose_dtype(precision, chosen), listed)
+        dtype, int8 = choose_dtype("auto" if precision == "int8" else precision, chosen), choose_int8(precision, chosen)
+        return cls(loaded, settings or stored, chosen, dtype, int8, listed)
+
+    @property
+    def precision(self) -> str:
+        """In which numbers it computes, for people."""
+        return ("bf16" if self.dtype == torch.bfloat16 else "fp32") + (", int8 output layer" if self.int8 else "")
 
     @property
     def has_attention(self) -> bool:
@@ -136,17 +97,25 @@ class Translator:
         spans = [(row, *span) for row, pieces in enumerate(ids) for span in self.spans(pieces)]
         parts = [ids[row][start:end] for row, start, end in spans]
         chosen = settings or self.settings
-        order = sorted(range(len(parts)), key=lambda part: len(parts[part]))
+        order = sorted(range(len(parts)), key=lambda part: len(parts[part]), reverse=True)  # what takes longest first
+        batches = even_batches(order, batch_size(chosen))
         done: dict[int, Translation] = {}
-        size = batch_size(chosen)
-        for start in range(0, len(order), size):
-            batch = order[start : start + size]
-            translations = self.batch([parts[part] for part in batch], attention, chosen)
+        for batch, translations in zip(batches, self.searched(parts, batches, attention, chosen), strict=True):
             done.update(zip(batch, translations, strict=True))
         found: list[list[Translation]] = [[] for _ in sentences]
         for part, (row, _, _) in enumerate(spans):
             found[row].append(done[part])
         return [joined(sentence, own) for sentence, own in zip(sentences, found, strict=True)]
+
+    def searched(
+        self, parts: list[list[int]], batches: list[list[int]], attention: bool, settings: SearchConfig
+    ) -> Iterator[list[Translation]]:
+        """Translations of batches of parts; drawn ones one batch after another, so that they can be drawn again."""
+
+        def work(batch: list[int]) -> list[Translation]:
+            return self.batch([parts[part] for part in batch], attention, settings)
+
+        return map(work, batches) if settings.sample else side_by_side(work, batches, self.device)
 
     def spans(self, ids: list[int]) -> Iterator[tuple[int, int]]:
         """Where the parts of a line begin and end: the line whole, unless it is longer than a search can bear.
@@ -255,26 +224,11 @@ class Translator:
         return Candidate(text, hypothesis.score, hypothesis.log_prob)
 
 
-NOTHING = [Candidate("", 0.0, 0.0)]  # the translations of no text
-
-
-def joined(source: str, parts: Sequence[Translation]) -> Translation:
-    """The translation of a line from those of its parts: log-probabilities added, scores averaged."""
-    if not parts:
-        return Translation(source, NOTHING, [], [], None)
-    if len(parts) == 1:
-        return replace(parts[0], source=source)
-    n_best = []
-    for candidates in zip(*(part.n_best for part in parts), strict=False):  # as many as every part has
-        text = ""
-        for candidate in candidates:
-            apart = text and candidate.text and not spaceless(text[-1])
-            text += (" " if apart else "") + candidate.text
-        scores = [candidate.score for candidate in candidates]
-        n_best.append(Candidate(text, sum(scores) / len(scores), sum(c.log_prob for c in candidates)))
-    src = [piece for part in parts for piece in part.src_pieces]
-    tgt = [piece for part in parts for piece in part.tgt_pieces]
-    return Translation(source, n_best, src, tgt, block_diagonal([part.attention for part in parts]))
+def even_batches(rows: list[int], most: int) -> list[list[int]]:
+    """Rows in as few batches as hold them, each of at most `most` and all about as large."""
+    count = -(-len(rows) // most)
+    bounds = [number * len(rows) // count for number in range(count + 1)] if count else [0]
+    return [rows[start:end] for start, end in pairwise(bounds)]
 
 
 def forced_batches(src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> list[list[int]]:

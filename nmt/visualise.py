@@ -18,7 +18,8 @@ from nmt.attention_figures import Panel, attention_figure, bipartite_figure, pan
 from nmt.errors import ConfigError, DataError
 from nmt.figures import save_figure, svg_text
 from nmt.translate import file_lines, input_lines, open_model
-from nmt.translator import Translation, Translator
+from nmt.translations import Translation
+from nmt.translator import Translator
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,7 +17,8 @@ from nmt import translator as module
 from nmt.batching import make_batch
 from nmt.errors import CheckpointError, DataError
 from nmt.search import search
-from nmt.translator import Translation, Translator, joined
+from nmt.translations import Translation, joined
+from nmt.translator import Translator
 
 ODD = ["", "  ", "a\u2028b", "a\x00b", "ein\tHund\r", "▁ </s> <pad>", "Ünï 狗 🐕", "\u3000", "."]
 

@@ -12,7 +12,8 @@ import pytest
 from small_runs import make_run
 
 from nmt import cli, visualise
-from nmt.translator import Translation, Translator
+from nmt.translations import Translation
+from nmt.translator import Translator
 
 FAST = ["search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
 Typed = Callable[..., tuple[int, list[str], list[str]]]

@@ -13,7 +13,8 @@ from bench.peer_meter import Clock, Enough, Meter, report
 from nmt.cli import main
 from nmt.config import SearchConfig
 from nmt.trainer import Trainer
-from nmt.translator import Translation, Translator
+from nmt.translations import Translation
+from nmt.translator import Translator
 
 
 def train(meter: Meter, words: list[str]) -> int:

@@ -1,0 +1,103 @@
+"""The output layer in 8-bit integers beside the same in floating point."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from small_runs import make_run, sentences
+from torch.nn import functional
+
+from nmt.device import choose_int8
+from nmt.errors import ConfigError
+from nmt.output import Int8Output, Output, int8_linear, rounded
+from nmt.translator import Translator
+
+CPU = torch.device("cpu")
+
+
+def layer(seed: int, d: int = 48, vocab: int = 301) -> Output:
+    torch.manual_seed(seed)
+    output = Output(d, vocab)
+    with torch.no_grad():
+        output.weight.mul_(torch.rand(vocab, 1) * 10)  # rows of very different size
+        output.weight[7] = 0
+    return output
+
+
+def features(seed: int, rows: int = 20, d: int = 48) -> torch.Tensor:
+    torch.manual_seed(seed + 100)
+    return torch.randn(rows, d) * torch.rand(rows, 1) * 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_is_to_the_nearest_of_255_steps(seed: int) -> None:
+    rows = features(seed)
+    rows[3] = 0
+    whole, scale = rounded(rows)
+    assert whole.dtype == torch.int8
+    assert ((whole * scale - rows).abs() <= scale / 2 * (1 + 1e-5)).all()
+    others = [row for row in range(len(rows)) if row != 3]
+    assert (whole[others].abs().amax(1) == 127).all(), "a row does not use its whole range"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_of_rounded_factors_are_exact(seed: int) -> None:
+    output, given = layer(seed), features(seed)
+    (weight, weight_scale), (whole, scale) = rounded(output.weight.detach()), rounded(given)
+    exact = (whole.double() * scale) @ (weight.double() * weight_scale).T + output.bias.double()
+    torch.testing.assert_close(Int8Output(output)(given).double(), exact, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_rounding_changes_is_within_its_bound(seed: int) -> None:
+    output, given = layer(seed), features(seed)
+    steps, weight_steps = given.abs().amax(1, keepdim=True) / 254, output.weight.abs().amax(1) / 254
+    bound = steps * output.weight.abs().sum(1) + given.abs().sum(1, keepdim=True) * weight_steps
+    bound = bound + steps * weight_steps * given.shape[1]
+    plain = functional.linear(given, output.weight, output.bias)
+    assert ((Int8Output(output)(given) - plain).abs() <= bound * 1.01 + 1e-5).all()
+
+
+def test_a_row_does_not_depend_on_the_others() -> None:
+    output, given = Int8Output(layer(1)), features(1)
+    together = output(given)
+    for row in range(len(given)):
+        assert torch.equal(output(given[row : row + 1])[0], together[row])
+
+
+@pytest.mark.parametrize("kind", [lambda output: output, Int8Output], ids=["trained", "int8"])
+def test_over_some_pieces_it_is_what_the_whole_is_there(kind: type) -> None:
+    output, given = kind(layer(2)), features(2)
+    pieces = torch.tensor([0, 1, 2, 3, 9, 7, 300])
+    torch.testing.assert_close(output.over(pieces)(given), output(given)[:, pieces])
+
+
+def test_auto_multiplies_integers_where_the_processor_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    for capabilities, native in (({"avx512_vnni": True}, True), ({"amx_int8": True}, True), ({"avx2": True}, False)):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda found=capabilities: found)
+        assert choose_int8("auto", CPU) == native
+        assert choose_int8("int8", CPU)
+        assert not choose_int8("bf16", CPU)
+        assert not choose_int8("fp32", CPU)
+        assert not choose_int8("auto", torch.device("cuda"))
+    with pytest.raises(ConfigError, match=r"precision is int8, .* device is a GPU; set precision=bf16"):
+        choose_int8("int8", torch.device("cuda"))
+
+
+def test_a_translator_in_integers_scores_nearly_as_in_full(tmp_path: Path) -> None:
+    run, texts = make_run(tmp_path / "run", "general"), sentences(12, seed=3)
+    plain = Translator.load(run, device="cpu", precision="fp32")
+    int8 = Translator.load(run, device="cpu", precision="int8")
+    assert isinstance(int8.model.output, Int8Output)
+    assert "int8" in int8.precision
+    assert plain.precision == "fp32"
+    given = [translation.text for translation in plain.translate(texts)]
+    assert int8.forced_scores(texts, given) == pytest.approx(plain.forced_scores(texts, given), rel=0.02, abs=0.2)
+
+
+def test_int8_linear_takes_bfloat16() -> None:
+    output, given = layer(3), features(3).bfloat16()
+    int8 = Int8Output(output)
+    logits = int8_linear(given, int8.weight, int8.scale, int8.bias)
+    assert logits.dtype == torch.float32
+    assert torch.equal(logits, int8(given.float()))
