@@ -26,7 +26,8 @@ from bench.peers import PEERS, Workplace, set_up
 
 from nmt.errors import ConfigError, NmtError
 
-BEAMS = {5: "beam 5", 1: "greedy"}
+SEARCHES = [("beam 5", 5, False), ("beam 5, ours with a shortlist", 5, True), ("greedy", 1, False)]
+WITHOUT_SHORTLIST = ("joeynmt",)  # no figure of these says anything new beside a shortlist
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 Figures = TypeVar("Figures", Training, Translation)
 
@@ -137,11 +138,12 @@ def compare_training(toolkits: Toolkits, rounds: int, seconds: float) -> list[Co
 
 
 def compare_translation(toolkits: Toolkits, rounds: int) -> list[Comparison]:
-    """With a beam and without."""
+    """With a beam, over the whole vocabulary and over a shortlist, and without."""
+    cases = [(key, *search) for search in SEARCHES for key in toolkits.keys]
     found = []
-    for beam, setting in BEAMS.items():
-        for key in toolkits.keys:
-            run = partial(toolkits.translate, beam=beam)
+    for key, setting, beam, shortlist in cases:
+        if not (shortlist and key in WITHOUT_SHORTLIST):
+            run = partial(toolkits.translate, beam=beam, shortlist=shortlist)
             found.append(Comparison(PEERS[key].name, setting, in_turn(run, key, rounds, "sentences_per_s")))
     return found
 

@@ -65,7 +65,7 @@ def test_a_folder_without_the_corpus_is_refused(tmp_path: Path, capsys: pytest.C
 
 
 def test_every_benchmark_that_make_bench_calls_is_there() -> None:
-    for bench in bench_all.benches("a", "b"):
+    for bench in bench_all.benches("a", "b", "c"):
         assert (ROOT / bench.words[0]).is_file()
 
 
@@ -76,7 +76,7 @@ def test_the_page_and_the_readme_get_what_was_printed(tmp_path: Path, monkeypatc
     readme.write_text(f"before\n{bench_all.BEGIN}old\n{bench_all.END}after\n", "utf-8")
     sections = [("Peers", "python a FOLDER1", "2026:\n| a |\n|---|\n| 1 |\n"), ("Scale", "python b", "plain\n")]
     for _ in range(2):  # a second time changes nothing
-        bench_all.write(sections, "FOLDER1", "FOLDER2")
+        bench_all.write(sections, {"FOLDER1": "MULTI30K", "FOLDER2": "TATOEBA"})
         written = readme.read_text("utf-8")
         assert written == f"before\n{bench_all.BEGIN}\n2026:\n| a |\n|---|\n| 1 |\n\n{bench_all.END}after\n"
     page = (tmp_path / "docs" / "speed.md").read_text("utf-8")

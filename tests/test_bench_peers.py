@@ -202,14 +202,14 @@ def test_a_peer_that_reads_something_else_is_refused(toolkits: Toolkits, monkeyp
 def test_our_own_other_tokens_are_refused(toolkits: Toolkits, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, peer_meter.MARK + json.dumps({"src_pieces": 49, "tgt_pieces": 1}))
     with pytest.raises(NmtError, match=r"our model reads 49 pieces of .* instead of 50; delete .*reference and run"):
-        toolkits.translate(None, beam=5)
+        toolkits.translate(None, beam=5, shortlist=False)
 
 
 def test_a_missing_translation_is_an_error(toolkits: Toolkits, monkeypatch: pytest.MonkeyPatch) -> None:
     (toolkits.place.multi30k / "test_2016_flickr.de").write_text("eins\nzwei\n")
     monkeypatch.setattr(Toolkits, "translate_ours", lambda *_: (["eins"], 1, {"seconds": 1.0}))
     with pytest.raises(NmtError, match=r"1 translations of 2 sentences, in .*translations; put that right"):
-        toolkits.translate(None, beam=5)
+        toolkits.translate(None, beam=5, shortlist=False)
 
 
 def test_what_failed_is_done_again_and_what_is_done_is_not(place: Workplace) -> None:

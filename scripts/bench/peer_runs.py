@@ -126,6 +126,8 @@ class Toolkits:
         if "joeynmt" in self.keys:
             self.place.once("model-joeynmt", recipe, self.model("joeynmt"), self.convert)
         self.place.once("model-nmt", recipe, self.model(None), self.train_ours)
+        shortlist = self.model(None) / "shortlist.safetensors"
+        self.place.once("shortlist-nmt", recipe, shortlist, self.learn_shortlist)
 
     def model(self, key: str | None) -> Path:
         """Where the trained model lies; None: ours."""
@@ -158,12 +160,17 @@ class Toolkits:
         command = [sys.executable, "-m", "nmt.cli", "train", *self.words(), f"runs_dir={run.parent}", *recipe]
         self.place.run("nmt train", "nmt-model", command)
 
-    def translate(self, key: str | None, beam: int) -> Translation:
-        """The speed of translating the test split, and what came out; None: ours."""
+    def learn_shortlist(self) -> None:
+        """Of our model, from the training split; some seconds."""
+        words = [f"model={self.model(None)}", f"cache_dir={self.place.cache}"]
+        self.place.run("nmt shortlist", "nmt-shortlist", [sys.executable, "-m", "nmt.cli", "shortlist", *words])
+
+    def translate(self, key: str | None, beam: int, shortlist: bool) -> Translation:
+        """The speed of translating the test split, and what came out; None: ours, with its `shortlist` or without."""
         folder = self.place.folder / "translations"
         folder.mkdir(exist_ok=True)
         if key is None:
-            lines, pieces, figures = self.translate_ours(beam, folder / f"nmt.{beam}")
+            lines, pieces, figures = self.translate_ours(beam, shortlist, folder / f"nmt.{beam}")
         else:
             segmented, figures = self.translate_peer(key, beam, folder / f"{key}.{beam}")
             lines, pieces = self.text.decode(segmented), sum(len(line.split()) for line in segmented)
@@ -179,11 +186,12 @@ class Toolkits:
             **figures,  # type: ignore[arg-type]  # threads are whole
         )
 
-    def translate_ours(self, beam: int, output: Path) -> tuple[list[str], float, dict[str, float]]:
+    def translate_ours(self, beam: int, shortlist: bool, output: Path) -> tuple[list[str], float, dict[str, float]]:
         """Lines of text, their pieces, figures."""
         source = self.place.multi30k / f"{SPLITS['test']}.en"
         files = [f"model={self.model(None)}", f"input={source}", f"output={output}"]
-        words = [f"search.beam={beam}", f"precision={self.precision}", "device=cpu", *self.translate_words]
+        words = [f"search.beam={beam}", f"shortlist={str(shortlist).lower()}", f"precision={self.precision}"]
+        words += ["device=cpu", *self.translate_words]
         figures = self.ours("translate", *files, *words)
         pieces, read = figures.pop("tgt_pieces"), figures.pop("src_pieces")
         if read != self.text.test_src_pieces:
