@@ -147,8 +147,18 @@ def new_model(config: Mapping[str, Any], tokenizers: TokenizerPair) -> Seq2Seq:
     """A random model, decided by the seed, for these vocabularies."""
     torch.manual_seed(config["seed"])
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size, config["trust"])
+    if (bound := config["train"]["init_range"]) is not None:
+        draw_weights(model, bound)
     print(f"model: {sum(p.numel() for p in model.parameters()):,} parameters", file=sys.stderr)
     return model
+
+
+@torch.no_grad()
+def draw_weights(model: Seq2Seq, bound: float) -> None:
+    """Every matrix uniformly from ± `bound` (Luong et al. 2015, §4.1); vectors, as biases are, stay as they are."""
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            parameter.uniform_(-bound, bound)
 
 
 def read_progress(folder: Path, prepared: Prepared) -> Progress:
@@ -194,6 +204,8 @@ def check_settings(settings: TrainConfig) -> None:
             raise ConfigError(f"train.{key} is {value}; it must be at least {least}")
     if settings.clip_norm is not None and not settings.clip_norm > 0:
         raise ConfigError(f"train.clip_norm is {settings.clip_norm}; it must be above 0, or null (off)")
+    if settings.init_range is not None and not settings.init_range > 0:
+        raise ConfigError(f"train.init_range is {settings.init_range}; it must be above 0, or null (off)")
     if not 0 <= settings.label_smoothing < 1:
         raise ConfigError(f"train.label_smoothing is {settings.label_smoothing}; it must lie in [0, 1)")
     if settings.max_updates is None and settings.max_epochs is None and settings.patience is None:

@@ -20,7 +20,7 @@ from pathlib import Path
 PRECISIONS = ("fp32", "bf16")
 QUARTER = ["model.d_embed=64", "encoder.d_hidden=64", "decoder.d_hidden=128", "tokenizer.vocab_size=2000"]
 RECIPE = [
-    "train.max_epochs=6",
+    "train.max_epochs=5",
     "train.batch_tokens=1024",
     "optimizer.lr=0.002",
     "train.patience=null",

@@ -76,6 +76,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ("bleu_sentences", -1, "train.bleu_sentences is -1; it must be at least 0"),
         ("bleu_sentences", 0, "train.metric is bleu, but train.bleu_sentences is 0; set train.metric=loss"),
         ("clip_norm", 0.0, "train.clip_norm is 0.0; it must be above 0, or null (off)"),
+        ("init_range", 0.0, "train.init_range is 0.0; it must be above 0, or null (off)"),
         ("label_smoothing", 1.0, "train.label_smoothing is 1.0; it must lie in [0, 1)"),
         ("label_smoothing", -0.1, "train.label_smoothing is -0.1; it must lie in [0, 1)"),
         ("max_updates", None, "train.max_updates, train.max_epochs and train.patience are all null; set one"),
@@ -87,6 +88,20 @@ def test_values_that_no_run_can_have_are_refused_before_any_work(
     no_work(monkeypatch)
     assert expected in refusal(ConfigError, lambda: start(data, tmp_path, **{f"train__{key}": value}))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_matrices_are_drawn_from_the_range_that_is_asked_for(data: Path, tmp_path: Path) -> None:
+    bound = 0.03
+    for name, value in (("own", None), ("drawn", bound)):
+        assert start(data, tmp_path / name, train__init_range=value, train__max_updates=1, optimizer__lr=1e-12) == 0
+    before, after = (tensors(tmp_path / name / "run" / "model.safetensors") for name in ("own", "drawn"))
+    for name, weight in after.items():
+        if weight.dim() < 2:
+            assert torch.allclose(weight, before[name], atol=1e-6), name
+        else:
+            assert weight.abs().max() <= bound + 1e-6, name
+            assert weight.abs().max() > bound * 0.9, name
+            assert weight.std() == pytest.approx(bound / 3**0.5, rel=0.2), name
 
 
 def test_a_missing_package_for_bleu_is_said_before_any_work(

@@ -14,6 +14,7 @@ from bench.peer_text import SPLITS, Text
 from bench.peers import HERE, PEERS, REPEAT, Workplace
 from nmt.errors import NmtError
 from nmt.files import read_lines
+from nmt.hydra_app import CONFIGS
 from nmt.metrics import score_corpus
 
 WARM_UP = 20  # updates before the clock starts
@@ -125,6 +126,7 @@ class Toolkits:
         self.place.once("model-opennmt", recipe, self.model("opennmt"), self.train_opennmt)
         if "joeynmt" in self.keys:
             self.place.once("model-joeynmt", recipe, self.model("joeynmt"), self.convert)
+        recipe += (CONFIGS / "experiment" / "reference.yaml").read_text("utf-8")
         self.place.once("model-nmt", recipe, self.model(None), self.train_ours)
         shortlist = self.model(None) / "shortlist.safetensors"
         self.place.once("shortlist-nmt", recipe, shortlist, self.learn_shortlist)
