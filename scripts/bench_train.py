@@ -60,9 +60,12 @@ def main() -> int:
     print(machine.describe(torch.device("cuda" if torch.cuda.is_available() else "cpu")))
     print("| attention | precision | tokens/s | share of the matrix rate | Mflop/token | peak memory, MB | others |")
     print("|---|---|---:|---:|---:|---:|---:|")
+    speeds = []
     for attention in arguments.attention.split(","):
         for precision in arguments.precision.split(","):
-            show(run_case(arguments, attention, precision, words))
+            speeds.append(run_case(arguments, attention, precision, words))
+            show(speeds[-1])
+    print("\n".join(beside_dot(speeds)))
     return 0
 
 
@@ -145,6 +148,17 @@ def show(speed: Speed) -> None:
     share = f"{speed.share:.0%} of {rate / 1e9:,.0f} Gflop/s"
     figures = f"{speed.operations_per_token / 1e6:.1f} | {speed.peak_memory_mb:,.0f} | {speed.others:.0%}"
     print(f"| {speed.attention} | {speed.precision} | {speed.tokens_per_s:,.0f} | {share} | {figures} |", flush=True)
+
+
+def beside_dot(speeds: Sequence[Speed]) -> list[str]:
+    """Each score's share of the matrix rate ÷ that of `dot` in the same precision, where that was measured too."""
+    shares = {speed.precision: speed.share for speed in speeds if speed.attention == "dot"}
+    return [
+        f"\nshare ÷ that of dot, {precision}: "
+        + ", ".join(f"{s.attention} {s.share / dot:.2f}" for s in speeds if s.precision == precision)
+        for precision, dot in shares.items()
+        if len(speeds) > len(shares)
+    ]
 
 
 if __name__ == "__main__":

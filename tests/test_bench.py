@@ -53,6 +53,23 @@ def test_the_machine_is_described_and_measured() -> None:
     assert machine.peak_memory_mb() > machine.anonymous_memory_mb() / 2 > 0
 
 
+def test_scores_are_set_beside_dot_in_their_own_precision() -> None:
+    speeds = [
+        bench_train.Speed(attention, precision, 1.0, share, 1.0, 1.0, 1.0, 1.0, 0.0, 1)
+        for attention, precision, share in (
+            ("dot", "bf16", 0.5),
+            ("dot", "fp32", 0.8),
+            ("none", "bf16", 0.6),
+            ("none", "fp32", 0.4),
+        )
+    ]
+    assert bench_train.beside_dot(speeds) == [
+        "\nshare ÷ that of dot, bf16: dot 1.00, none 1.20",
+        "\nshare ÷ that of dot, fp32: dot 1.00, none 0.50",
+    ]
+    assert bench_train.beside_dot(speeds[:1]) == bench_train.beside_dot(speeds[2:]) == []
+
+
 def test_a_folder_without_the_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         bench_train.parse_arguments(["--multi30k", str(tmp_path)])
