@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.interfaces import Batch, Decoder, Encoder, Memory, Source, State
-from nmt.output import Int8Output, Output
+from nmt.output import OutputLayer
 from nmt.rnn import drop, sequence_mask
 
 
@@ -31,7 +31,7 @@ class Embedding(nn.Module):
 class Seq2Seq(nn.Module):
     """Encoder–decoder. `output` maps features to logits."""
 
-    def __init__(self, embedding: Embedding, encoder: Encoder, decoder: Decoder, output: Output | Int8Output) -> None:
+    def __init__(self, embedding: Embedding, encoder: Encoder, decoder: Decoder, output: OutputLayer) -> None:
         super().__init__()
         self.embedding = embedding
         self.encoder = encoder

@@ -17,8 +17,8 @@ from nmt.corpus import clean
 from nmt.device import TranslationPrecision, choose_device, choose_dtype, choose_int8
 from nmt.errors import DataError
 from nmt.hypotheses import Hypothesis
+from nmt.int8 import round_decoder
 from nmt.interfaces import Batch
-from nmt.output import Int8Output, Output
 from nmt.schema import read_section
 from nmt.search import batch_size, search
 from nmt.shortlist import Shortlist, Shortlisted, Use, read_shortlist
@@ -47,11 +47,9 @@ class Translator:
         self.settings = settings
         self.device = device
         self.dtype, self.int8 = dtype, int8
-        self.model = loaded.model
-        trained = self.model.output
-        assert isinstance(trained, Output)
-        output = Int8Output(trained) if int8 else trained  # of the weights in full
-        self.model.to(device, dtype).eval().output = output
+        self.model = loaded.model.to(device, dtype).eval()
+        if int8:
+            round_decoder(self.model)
         self.shortlist = None if shortlist is None else shortlist.to(device)
         self.nfc: bool = loaded.config["data"]["nfc"]
         self.generator = torch.Generator(device).manual_seed(loaded.config["seed"])
@@ -80,7 +78,7 @@ class Translator:
     @property
     def precision(self) -> str:
         """In which numbers it computes, for people."""
-        return ("bf16" if self.dtype == torch.bfloat16 else "fp32") + (", int8 output layer" if self.int8 else "")
+        return ("bf16" if self.dtype == torch.bfloat16 else "fp32") + (", int8 decoder" if self.int8 else "")
 
     @property
     def has_attention(self) -> bool:

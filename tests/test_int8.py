@@ -1,4 +1,4 @@
-"""The output layer in 8-bit integers beside the same in floating point."""
+"""Layers in 8-bit integers beside the same in floating point."""
 
 from pathlib import Path
 
@@ -9,7 +9,8 @@ from torch.nn import functional
 
 from nmt.device import choose_int8
 from nmt.errors import ConfigError
-from nmt.output import Int8Output, Output, int8_linear, rounded
+from nmt.int8 import Int8Linear, Int8Lstm, rounded
+from nmt.output import Output
 from nmt.translator import Translator
 
 CPU = torch.device("cpu")
@@ -22,6 +23,10 @@ def layer(seed: int, d: int = 48, vocab: int = 301) -> Output:
         output.weight.mul_(torch.rand(vocab, 1) * 10)  # rows of very different size
         output.weight[7] = 0
     return output
+
+
+def int8(output: Output) -> Int8Linear:
+    return Int8Linear(output.weight, output.bias)
 
 
 def features(seed: int, rows: int = 20, d: int = 48) -> torch.Tensor:
@@ -45,7 +50,7 @@ def test_sums_of_rounded_factors_are_exact(seed: int) -> None:
     output, given = layer(seed), features(seed)
     (weight, weight_scale), (whole, scale) = rounded(output.weight.detach()), rounded(given)
     exact = (whole.double() * scale) @ (weight.double() * weight_scale).T + output.bias.double()
-    torch.testing.assert_close(Int8Output(output)(given).double(), exact, rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(int8(output)(given).double(), exact, rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -55,17 +60,17 @@ def test_what_rounding_changes_is_within_its_bound(seed: int) -> None:
     bound = steps * output.weight.abs().sum(1) + given.abs().sum(1, keepdim=True) * weight_steps
     bound = bound + steps * weight_steps * given.shape[1]
     plain = functional.linear(given, output.weight, output.bias)
-    assert ((Int8Output(output)(given) - plain).abs() <= bound * 1.01 + 1e-5).all()
+    assert ((int8(output)(given) - plain).abs() <= bound * 1.01 + 1e-5).all()
 
 
 def test_a_row_does_not_depend_on_the_others() -> None:
-    output, given = Int8Output(layer(1)), features(1)
+    output, given = int8(layer(1)), features(1)
     together = output(given)
     for row in range(len(given)):
         assert torch.equal(output(given[row : row + 1])[0], together[row])
 
 
-@pytest.mark.parametrize("kind", [lambda output: output, Int8Output], ids=["trained", "int8"])
+@pytest.mark.parametrize("kind", [lambda output: output, int8], ids=["trained", "int8"])
 def test_over_some_pieces_it_is_what_the_whole_is_there(kind: type) -> None:
     output, given = kind(layer(2)), features(2)
     pieces = torch.tensor([0, 1, 2, 3, 9, 7, 300])
@@ -87,17 +92,38 @@ def test_auto_multiplies_integers_where_the_processor_does(monkeypatch: pytest.M
 def test_a_translator_in_integers_scores_nearly_as_in_full(tmp_path: Path) -> None:
     run, texts = make_run(tmp_path / "run", "general"), sentences(12, seed=3)
     plain = Translator.load(run, device="cpu", precision="fp32")
-    int8 = Translator.load(run, device="cpu", precision="int8")
-    assert isinstance(int8.model.output, Int8Output)
-    assert "int8" in int8.precision
+    whole = Translator.load(run, device="cpu", precision="int8")
+    assert isinstance(whole.model.output, Int8Linear)
+    assert any(isinstance(module, Int8Lstm) for module in whole.model.modules())
+    assert "int8" in whole.precision
     assert plain.precision == "fp32"
     given = [translation.text for translation in plain.translate(texts)]
-    assert int8.forced_scores(texts, given) == pytest.approx(plain.forced_scores(texts, given), rel=0.02, abs=0.2)
+    assert whole.forced_scores(texts, given) == pytest.approx(plain.forced_scores(texts, given), rel=0.02, abs=0.2)
+    for answer in whole.translate(texts):  # what a search finds is what forcing gives
+        assert answer.log_prob == pytest.approx(
+            whole.forced_scores([answer.source], [answer.text])[0], rel=0.02, abs=0.2
+        )
 
 
-def test_int8_linear_takes_bfloat16() -> None:
-    output, given = layer(3), features(3).bfloat16()
-    int8 = Int8Output(output)
-    logits = int8_linear(given, int8.weight, int8.scale, int8.bias)
+def test_bfloat16_is_multiplied_as_what_it_stands_for() -> None:
+    output, given = int8(layer(3)), features(3).bfloat16()
+    logits = output(given)
     assert logits.dtype == torch.float32
-    assert torch.equal(logits, int8(given.float()))
+    assert torch.equal(logits, output(given.float()))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_lstm_is_torchs_to_rounding_and_goes_on_where_it_stopped(seed: int) -> None:
+    torch.manual_seed(seed)
+    lstm = torch.nn.LSTM(12, 20, batch_first=True)
+    inputs, state = torch.randn(7, 6, 12), (torch.randn(1, 7, 20).tanh(), torch.randn(1, 7, 20))
+    whole = Int8Lstm(lstm)
+    plain, after = lstm(inputs, state)
+    outputs, states = whole(inputs, state)
+    for found, wanted in zip((outputs, *states), (plain, *after), strict=True):
+        torch.testing.assert_close(found, wanted, atol=0.02, rtol=0)
+        assert not torch.equal(found, wanted)
+    first, between = whole(inputs[:, :2], state)
+    second, end = whole(inputs[:, 2:], between)
+    torch.testing.assert_close(torch.cat([first, second], 1), outputs, atol=1e-6, rtol=0)
+    torch.testing.assert_close(end, states, atol=1e-6, rtol=0)
