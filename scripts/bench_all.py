@@ -3,7 +3,8 @@
     make bench ARGS="--multi30k FOLDER --tatoeba FOLDER"           (an hour on two idle cores, the first time half more)
     make bench ARGS="--multi30k FOLDER --tatoeba FOLDER --quick"   (short forms: to see that everything runs)
 
-Without --quick the README gets the tables of scripts/bench_peers.py and docs/speed.md all that was printed.
+Without --quick the README gets the tables of scripts/bench_peers.py and docs/speed.md all that was printed. --only does
+some parts again (or goes on after an interruption); of the others the page keeps what they printed last.
 """
 
 import argparse
@@ -20,13 +21,15 @@ from bench import machine
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- written by make bench -->\n", "<!-- end of what make bench writes -->\n"
+NAMES = ("peers", "scores", "fp32", "feeding", "translation", "shortlist", "data", "scale")
 SCORES = "dot,scaled_dot,cosine,general,reduced_rank,additive,key_value,multi_head,none"
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A heading of docs/speed.md, the command whose output stands under it, and what its short and full forms add."""
+    """A part: its heading in docs/speed.md, the command whose output stands there, what short and full forms add."""
 
+    name: str
     title: str
     words: list[str]
     short: list[str]
@@ -37,14 +40,21 @@ def main(words: Sequence[str]) -> int:
     """The exit code of the first benchmark that fails."""
     arguments = parse_arguments(words)
     folders = [folder.expanduser().resolve() for folder in (arguments.multi30k, arguments.tatoeba, arguments.work)]
-    sections = []
-    for bench in benches(*map(str, folders)):
-        command = [*bench.words, *(bench.short if arguments.quick else bench.full)]
-        shown = shlex.join(["python", *command])
-        print(f"\n{bench.title}\n{shown}\n", flush=True)
-        sections.append((bench.title, shown, said(command)))
+    names = dict(zip(map(str, folders), ("MULTI30K", "TATOEBA", "WORK"), strict=True))
+    kept = folders[2] / "printed"  # what each part printed last
+    kept.mkdir(parents=True, exist_ok=True)
+    listed = benches(*map(str, folders))
+    for bench in listed:
+        if bench.name in (arguments.only or [each.name for each in listed]):
+            command = [*bench.words, *(bench.short if arguments.quick else bench.full)]
+            shown = shlex.join(["python", *command])
+            print(f"\n{bench.title}\n{shown}\n", flush=True)
+            printed = said(command)
+            if not arguments.quick:
+                section = f"## {bench.title}\n\n```\n{shown}\n```\n\n{printed.strip()}\n"
+                (kept / f"{bench.name}.txt").write_text(replaced(section, names), "utf-8")
     if not arguments.quick:
-        write(sections, dict(zip(map(str, folders), ("MULTI30K", "TATOEBA", "WORK"), strict=True)))
+        write([path.read_text("utf-8") for bench in listed if (path := kept / f"{bench.name}.txt").is_file()])
     return 0
 
 
@@ -56,8 +66,11 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--work", type=Path, default=Path("~/.cache/nmt/peers"), help="folder of the other toolkits (%(default)s)"
     )
+    parser.add_argument("--only", type=lambda text: text.split(","), help=f"some of {', '.join(NAMES)}, with commas")
     parser.add_argument("--quick", action="store_true", help="short forms, nothing is written")
     arguments = parser.parse_args(words)
+    if unknown := set(arguments.only or []) - set(NAMES):
+        parser.error(f"--only: {', '.join(sorted(unknown))} is none of {', '.join(NAMES)}")
     for folder in (arguments.multi30k, arguments.tatoeba):
         if not (folder / "train.de").is_file():
             parser.error(f"{folder} has no train.de; name the folder with train.en and train.de")
@@ -69,17 +82,36 @@ def benches(m30k: str, tatoeba: str, work: str) -> list[Bench]:
     train = ["scripts/bench_train.py", "--multi30k", m30k]
     peers = ["scripts/bench_peers.py", "--multi30k", m30k, "--work", work]
     translate = ["scripts/bench_translate.py", "--multi30k", m30k, "--model", f"{work}/runs/reference"]
-    plain = ["shortlist=false", "--ab", "precision=fp32"]
+    plain = ["shortlist=false", "--ab=precision=fp32"]
     short, full = ["--seconds", "3"], ["--seconds", "15"]
+    once, thrice = ["--rounds", "1"], ["--rounds", "3"]
     return [
-        Bench("Beside other toolkits", peers, ["--rounds", "1", "--seconds", "5"], ["--seconds", "20"]),
-        Bench("Training, every score", [*train, "--attention", SCORES], short, full),
-        Bench("Training in float32", [*train, "--precision", "fp32"], short, full),
-        Bench("Training with input feeding", [*train, "decoder.input_feeding=true"], short, full),
-        Bench("Translation, beside plain float32", [*translate, *plain], ["--rounds", "1"], ["--rounds", "3"]),
-        Bench("Translation with a shortlist", [*translate, "shortlist=true"], ["--rounds", "1"], ["--rounds", "3"]),
-        Bench("Start-up and data", ["scripts/bench_data.py", "--tatoeba", tatoeba], ["--rounds", "1"], []),
-        Bench("How cost grows", ["scripts/bench_scale.py"], ["--quick"], ["--output", "docs/speed"]),
+        Bench(
+            "peers",
+            "Beside other toolkits",
+            peers,
+            ["--rounds", "1", "--seconds", "5"],
+            ["--rounds", "2", "--seconds", "20"],
+        ),
+        Bench("scores", "Training, every score", [*train, "--attention", SCORES], short, full),
+        Bench("fp32", "Training in float32", [*train, "--precision", "fp32"], short, full),
+        Bench("feeding", "Training with input feeding", [*train, "decoder.input_feeding=true"], short, full),
+        Bench(
+            "translation",
+            "Translation, beside plain float32",
+            [*translate, *plain],
+            ["--rounds", "1"],
+            ["--rounds", "3"],
+        ),
+        Bench(
+            "shortlist",
+            "Translation with a shortlist",
+            [*translate, "shortlist=true"],
+            ["--rounds", "1"],
+            ["--rounds", "3"],
+        ),
+        Bench("data", "Start-up and data", ["scripts/bench_data.py", "--tatoeba", tatoeba], once, thrice),
+        Bench("scale", "How cost grows", ["scripts/bench_scale.py"], ["--quick"], ["--output", "docs/speed"]),
     ]
 
 
@@ -96,24 +128,34 @@ def said(command: list[str]) -> str:
     return "".join(lines)
 
 
-def write(sections: list[tuple[str, str, str]], names: Mapping[str, str]) -> None:
-    """docs/speed.md, and the README's part between the two marks; folders of this machine get names."""
+def replaced(text: str, names: Mapping[str, str]) -> str:
+    """The text with names in place of this machine's folders."""
+    for folder, name in names.items():
+        text = text.replace(folder, name)
+    return text
+
+
+def write(sections: Sequence[str]) -> None:
+    """docs/speed.md, and the README's part between the two marks, which is the first section's."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     where = f"{datetime.now(UTC).date()}, {machine.describe(device)}"
-    body = "".join(f"## {title}\n\n```\n{command}\n```\n\n{fenced(text)}\n\n" for title, command, text in sections)
-    page = f"# Speed\n\nWritten by `make bench` on {where}.\n\n{body}".rstrip() + "\n"
-    for folder, name in names.items():
-        page = page.replace(folder, name)
-    (ROOT / "docs" / "speed.md").write_text(page, "utf-8")
+    head = f"# Speed\n\nWritten by `make bench` on {where}. [What was tried](speed-tried.md)\n\n"
+    (ROOT / "docs" / "speed.md").write_text(head + "\n".join(map(fenced, sections)), "utf-8")
     readme = (ROOT / "README.md").read_text("utf-8")
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
-    (ROOT / "README.md").write_text(before + BEGIN + f"\n{sections[0][2].strip()}\n\n" + END + after, "utf-8")
+    (ROOT / "README.md").write_text(before + BEGIN + "\n" + printed_of(sections[0]) + "\n" + END + after, "utf-8")
 
 
-def fenced(text: str) -> str:
-    """Output as Markdown shows it: tables of its own stay as they are."""
-    return text.strip() if "\n|" in text else f"```\n{text.rstrip()}\n```"
+def printed_of(section: str) -> str:
+    """What the command of a section printed: all after the block that shows the command."""
+    return section.split("\n```\n\n", 1)[1]
+
+
+def fenced(section: str) -> str:
+    """A section as Markdown shows it: tables of its own stay as they are."""
+    printed = printed_of(section)
+    return section if "\n|" in printed else section.removesuffix(printed) + f"```\n{printed}```\n"
 
 
 if __name__ == "__main__":

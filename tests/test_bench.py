@@ -82,20 +82,39 @@ def test_a_folder_without_the_corpus_is_refused(tmp_path: Path, capsys: pytest.C
 
 
 def test_every_benchmark_that_make_bench_calls_is_there() -> None:
-    for bench in bench_all.benches("a", "b", "c"):
+    listed = bench_all.benches("a", "b", "c")
+    assert tuple(bench.name for bench in listed) == bench_all.NAMES
+    for bench in listed:
         assert (ROOT / bench.words[0]).is_file()
 
 
 def test_the_page_and_the_readme_get_what_was_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_all, "ROOT", tmp_path)
+    corpus, work = tmp_path / "corpus", tmp_path / "work"
+    corpus.mkdir()
+    (corpus / "train.de").touch()
     (tmp_path / "docs").mkdir()
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{bench_all.BEGIN}old\n{bench_all.END}after\n", "utf-8")
-    sections = [("Peers", "python a FOLDER1", "2026:\n| a |\n|---|\n| 1 |\n"), ("Scale", "python b", "plain\n")]
-    for _ in range(2):  # a second time changes nothing
-        bench_all.write(sections, {"FOLDER1": "MULTI30K", "FOLDER2": "TATOEBA"})
+    monkeypatch.setattr(bench_all, "ROOT", tmp_path)
+    printed = {"scripts/bench_peers.py": f"2026:\n| a |\n|---|\n| 1 |\n{corpus}\n", "scripts/bench_data.py": "plain\n"}
+    monkeypatch.setattr(bench_all, "said", lambda command: printed[command[0]])
+    words = ["--multi30k", str(corpus), "--tatoeba", str(corpus), "--work", str(work)]
+    for only in ("peers", "data", "data"):  # what is not asked for is kept; a second time changes nothing
+        assert bench_all.main([*words, "--only", only]) == 0
         written = readme.read_text("utf-8")
-        assert written == f"before\n{bench_all.BEGIN}\n2026:\n| a |\n|---|\n| 1 |\n\n{bench_all.END}after\n"
+        assert written == f"before\n{bench_all.BEGIN}\n2026:\n| a |\n|---|\n| 1 |\nTATOEBA\n\n{bench_all.END}after\n"
     page = (tmp_path / "docs" / "speed.md").read_text("utf-8")
-    assert "```\npython a MULTI30K\n```" in page
+    assert page.index("## Beside other toolkits") < page.index("## Start-up and data")
+    assert "| 1 |\nTATOEBA\n" in page
     assert "```\nplain\n```" in page
+    assert str(tmp_path) not in page
+    printed["scripts/bench_data.py"] = "other\n"
+    assert bench_all.main([*words, "--only", "data", "--quick"]) == 0
+    assert (tmp_path / "docs" / "speed.md").read_text("utf-8") == page, "short forms were written down"
+
+
+def test_a_part_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        bench_all.parse_arguments(["--multi30k", ".", "--tatoeba", ".", "--only", "peers,speed"])
+    assert stop.value.code == 2
+    assert "--only: speed is none of peers, scores" in capsys.readouterr().err

@@ -129,7 +129,8 @@ class Toolkits:
         recipe += (CONFIGS / "experiment" / "reference.yaml").read_text("utf-8")
         self.place.once("model-nmt", recipe, self.model(None), self.train_ours)
         shortlist = self.model(None) / "shortlist.safetensors"
-        self.place.once("shortlist-nmt", recipe, shortlist, self.learn_shortlist)
+        settings = recipe + (CONFIGS / "shortlist.yaml").read_text("utf-8")
+        self.place.once("shortlist-nmt", settings, shortlist, self.learn_shortlist)
 
     def model(self, key: str | None) -> Path:
         """Where the trained model lies; None: ours."""
