@@ -10,7 +10,8 @@ from torch.autograd.function import once_differentiable
 from nmt.interfaces import Batch
 from nmt.seq2seq import Seq2Seq
 
-CHUNK = 256  # rows whose logits are alive at a time: a few megabytes, so that every pass over them stays in cache
+CHUNK = 512  # rows whose logits are alive at a time: a few megabytes, so that every pass over them stays in cache
+CHUNKS = 4  # whose errors are multiplied together: the gradient of the weights is added up that much less often
 
 
 def output_loss(
@@ -49,14 +50,15 @@ class _OutputLoss(torch.autograd.Function):
         d_weight = torch.zeros_like(weight, dtype=torch.float32) if wanted else weight
         d_bias = torch.zeros_like(bias, dtype=torch.float32) if wanted else bias
         sums = torch.zeros(2, dtype=torch.float32, device=features.device)
-        # Buffers of one chunk: fresh memory for each would cost more than what is computed in it.
-        low_logits = features.new_empty(min(CHUNK, len(features)), size)
-        probabilities = torch.empty_like(low_logits, dtype=torch.float32)
+        # Buffers for every chunk: fresh memory for each would cost more than what is computed in it.
+        errors = features.new_empty(min(CHUNKS * CHUNK, len(features)), size)
+        probabilities = torch.empty_like(errors[:CHUNK], dtype=torch.float32)
         d_weight_part = torch.empty_like(low)
         for start in range(0, len(features), CHUNK):
             rows = slice(start, start + CHUNK)
+            place = start % len(errors)
             chunk, chosen = features[rows], targets[rows, None]
-            product = torch.mm(chunk, low.t(), out=low_logits[: len(chunk)])
+            product = torch.mm(chunk, low.t(), out=errors[place : place + len(chunk)])
             logits = torch.add(product, bias, out=probabilities[: len(chunk)])
             right = logits.gather(1, chosen)[:, 0]
             top = logits.amax(-1)
@@ -68,9 +70,13 @@ class _OutputLoss(torch.autograd.Function):
             if wanted:  # the gradient by the logits is p - q, q the smoothed one-hot target
                 error = p.scatter_add_(1, chosen, torch.full_like(chosen, smoothing - 1, dtype=p.dtype))
                 d_bias += error.sum(0)
-                low_error = product.copy_(error)
-                torch.mm(low_error, low, out=d_features[rows])
-                d_weight += torch.mm(low_error.t(), chunk, out=d_weight_part)
+                product.copy_(error)
+            end = start + len(chunk)
+            if wanted and (end % len(errors) == 0 or end == len(features)):
+                several = slice(start - place, end)
+                known = errors[: place + len(chunk)]
+                torch.mm(known, low, out=d_features[several])
+                d_weight += torch.mm(known.t(), features[several], out=d_weight_part)
         if wanted and smoothing:  # the share ε/V of every token in q, which needs no pass over the logits
             d_features -= (smoothing * mean_weight).to(features.dtype)
             d_weight -= smoothing / size * features.float().sum(0)
