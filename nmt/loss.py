@@ -10,7 +10,7 @@ from torch.autograd.function import once_differentiable
 from nmt.interfaces import Batch
 from nmt.seq2seq import Seq2Seq
 
-CHUNK = 512  # rows whose logits are alive at a time: a few megabytes, so that every pass over them stays in cache
+CHUNK = 512  # rows whose logits are alive at a time, so that the passes over them find them in cache
 CHUNKS = 4  # whose errors are multiplied together: the gradient of the weights is added up that much less often
 
 
@@ -24,7 +24,7 @@ def output_loss(
     """Sum over the N tokens of the label-smoothed loss, and of the plain one (nats; for perplexity, no gradient).
 
     With p = softmax(features weightᵀ + bias): (1 - ε) · -log p_y + ε · mean over v of -log p_v (Szegedy et al. 2016,
-    §7). The [N, V] logits never exist as a whole: each chunk's gradient is taken while its logits are at hand. Products
+    §7). The [N, V] logits never exist as a whole: their gradient takes their place while a chunk is at hand. Products
     are in the features' dtype (float32 or bfloat16), softmax and sums in float32.
     """
     loss, plain = _OutputLoss.apply(features, weight, bias, targets, smoothing)  # type: ignore[no-untyped-call]

@@ -1,17 +1,21 @@
 """Layers in 8-bit integers beside the same in floating point."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from models import random_batch, small_model
 from small_runs import make_run, sentences
+from small_transformers import model_of
 from torch.nn import functional
 
 from nmt.batching import make_batch
 from nmt.device import choose_int8
 from nmt.errors import ConfigError
-from nmt.int8 import Int8Linear, Int8Lstm, rounded
+from nmt.int8 import Int8Linear, Int8Lstm, round_decoder, rounded, tanh
 from nmt.output import Output
+from nmt.seq2seq import Seq2Seq
 from nmt.translator import Translator
 
 CPU = torch.device("cpu")
@@ -128,3 +132,37 @@ def test_the_lstm_is_torchs_to_rounding_and_goes_on_where_it_stopped(seed: int) 
     second, end = whole(inputs[:, 2:], between)
     torch.testing.assert_close(torch.cat([first, second], 1), outputs, atol=1e-6, rtol=0)
     torch.testing.assert_close(end, states, atol=1e-6, rtol=0)
+
+
+def test_a_layer_without_bias_takes_any_number_of_axes() -> None:
+    torch.manual_seed(5)
+    linear = torch.nn.Linear(48, 30, bias=False)
+    given = features(5).view(4, 5, 48)
+    found = Int8Linear(linear.weight, None)(given)
+    torch.testing.assert_close(found, linear(given), atol=0.05 * float(given.abs().max()), rtol=0)
+    torch.testing.assert_close(found.flatten(0, 1), Int8Linear(linear.weight, None)(given.flatten(0, 1)))
+
+
+def test_tanh_is_torchs_to_rounding() -> None:
+    x = torch.linspace(-30, 30, 1001)
+    torch.testing.assert_close(tanh(x), x.tanh(), atol=3e-7, rtol=0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda: small_model("general", decoder__layers=2),
+        lambda: small_model("additive", decoder__input_feeding=True),
+        lambda: small_model("general", decoder__cell="gru"),
+        lambda: model_of(decoder="transformer"),
+    ],
+    ids=["layers", "feeding", "gru", "transformer"],
+)
+def test_every_decoder_can_be_rounded(model: Callable[[], Seq2Seq]) -> None:
+    plain, whole, batch = model(), model(), random_batch(3)
+    round_decoder(whole)
+    assert isinstance(whole.output, Int8Linear)
+    with torch.no_grad():
+        wanted, found = plain.forced(batch)[0], whole.forced(batch)[0]
+    assert not torch.equal(found, wanted)
+    assert (found - wanted).abs().mean() < 0.1 * wanted.std()
