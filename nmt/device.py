@@ -32,7 +32,7 @@ def choose_dtype(wanted: Precision, device: torch.device) -> torch.dtype:
 
 
 def choose_int8(wanted: TranslationPrecision, device: torch.device) -> bool:
-    """Is the output layer to multiply 8-bit integers? `auto`: where the processor does so natively, and fp32 is not."""
+    """Is the decoder to multiply 8-bit integers in a search? `auto`: where the processor does so natively."""
     capabilities = torch.cpu.get_capabilities()
     native = device.type == "cpu" and bool(capabilities.get("avx512_vnni") or capabilities.get("amx_int8"))
     if wanted == "int8" and device.type != "cpu":

@@ -22,10 +22,11 @@ from bench import machine
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- written by make bench -->\n", "<!-- end of what make bench writes -->\n"
 NAMES = ("peers", "scores", "fp32", "feeding", "translation", "shortlist", "data", "scale")
+PEERS = "Beside other toolkits"  # the part that the README shows as well
 SCORES = "dot,scaled_dot,cosine,general,reduced_rank,additive,key_value,multi_head,none"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bench:
     """A part: its heading in docs/speed.md, the command whose output stands there, what short and full forms add."""
 
@@ -51,10 +52,11 @@ def main(words: Sequence[str]) -> int:
             print(f"\n{bench.title}\n{shown}\n", flush=True)
             printed = said(command)
             if not arguments.quick:
-                section = f"## {bench.title}\n\n```\n{shown}\n```\n\n{printed.strip()}\n"
-                (kept / f"{bench.name}.txt").write_text(replaced(section, names), "utf-8")
+                text = f"{said_of_now()}\n\n```\n{shown}\n```\n\n{fenced(printed)}\n"
+                (kept / f"{bench.name}.md").write_text(replaced(text, names), "utf-8")
     if not arguments.quick:
-        write([path.read_text("utf-8") for bench in listed if (path := kept / f"{bench.name}.txt").is_file()])
+        known = {bench: path for bench in listed if (path := kept / f"{bench.name}.md").is_file()}
+        write({bench.title: path.read_text("utf-8") for bench, path in known.items()})
     return 0
 
 
@@ -135,27 +137,28 @@ def replaced(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
-def write(sections: Sequence[str]) -> None:
-    """docs/speed.md, and the README's part between the two marks, which is the first section's."""
+def said_of_now() -> str:
+    """When and on what something is measured."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    where = f"{datetime.now(UTC).date()}, {machine.describe(device)}"
-    head = f"# Speed\n\nWritten by `make bench` on {where}. [What was tried](speed-tried.md)\n\n"
-    (ROOT / "docs" / "speed.md").write_text(head + "\n".join(map(fenced, sections)), "utf-8")
-    readme = (ROOT / "README.md").read_text("utf-8")
-    before, _, rest = readme.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    (ROOT / "README.md").write_text(before + BEGIN + "\n" + printed_of(sections[0]) + "\n" + END + after, "utf-8")
+    return f"{datetime.now(UTC).date()}, {machine.describe(device)}"
 
 
-def printed_of(section: str) -> str:
-    """What the command of a section printed: all after the block that shows the command."""
-    return section.split("\n```\n\n", 1)[1]
+def write(sections: Mapping[str, str]) -> None:
+    """docs/speed.md, of titles and texts; the README's part between the two marks is the comparison, if it is there."""
+    page = "".join(f"\n## {title}\n\n{text}" for title, text in sections.items())
+    head = "# Speed\n\nWritten by `make bench`. [What was tried](speed-tried.md)\n"
+    (ROOT / "docs" / "speed.md").write_text(head + page, "utf-8")
+    if PEERS in sections:
+        readme = (ROOT / "README.md").read_text("utf-8")
+        before, _, rest = readme.partition(BEGIN)
+        _, _, after = rest.partition(END)
+        (ROOT / "README.md").write_text(f"{before}{BEGIN}\n{sections[PEERS]}\n{END}{after}", "utf-8")
 
 
-def fenced(section: str) -> str:
-    """A section as Markdown shows it: tables of its own stay as they are."""
-    printed = printed_of(section)
-    return section if "\n|" in printed else section.removesuffix(printed) + f"```\n{printed}```\n"
+def fenced(printed: str) -> str:
+    """Output as Markdown shows it: tables of its own stay as they are."""
+    printed = printed.strip()
+    return printed if "\n|" in printed else f"```\n{printed}\n```"
 
 
 if __name__ == "__main__":

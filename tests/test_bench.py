@@ -99,10 +99,15 @@ def test_the_page_and_the_readme_get_what_was_printed(tmp_path: Path, monkeypatc
     printed = {"scripts/bench_peers.py": f"2026:\n| a |\n|---|\n| 1 |\n{corpus}\n", "scripts/bench_data.py": "plain\n"}
     monkeypatch.setattr(bench_all, "said", lambda command: printed[command[0]])
     words = ["--multi30k", str(corpus), "--tatoeba", str(corpus), "--work", str(work)]
+    assert bench_all.main([*words, "--only", "data"]) == 0
+    assert readme.read_text("utf-8") == f"before\n{bench_all.BEGIN}old\n{bench_all.END}after\n", "not of the comparison"
     for only in ("peers", "data", "data"):  # what is not asked for is kept; a second time changes nothing
         assert bench_all.main([*words, "--only", only]) == 0
-        written = readme.read_text("utf-8")
-        assert written == f"before\n{bench_all.BEGIN}\n2026:\n| a |\n|---|\n| 1 |\nTATOEBA\n\n{bench_all.END}after\n"
+        before, _, rest = readme.read_text("utf-8").partition(bench_all.BEGIN)
+        part, _, after = rest.partition(bench_all.END)
+        assert (before, after) == ("before\n", "after\n")
+        assert part.startswith(f"\n{bench_all.said_of_now()}\n\n```\npython scripts/bench_peers.py --multi30k TATOEBA ")
+        assert part.endswith("```\n\n2026:\n| a |\n|---|\n| 1 |\nTATOEBA\n\n")
     page = (tmp_path / "docs" / "speed.md").read_text("utf-8")
     assert page.index("## Beside other toolkits") < page.index("## Start-up and data")
     assert "| 1 |\nTATOEBA\n" in page
