@@ -5,20 +5,58 @@ scores do not depend on its batch mates. Sums are exact. (Wu et al. 2020, "Integ
 inference", §3)
 """
 
+from copy import deepcopy
 from functools import partial
 
 import torch
 from jaxtyping import Float, Int, Int8
 from torch import Tensor, nn
 
+from nmt.interfaces import Decoder, Memory, Source, State
 from nmt.output import Logits
 from nmt.seq2seq import Seq2Seq
 
 LARGEST = 127
 
 
+def with_int8_decoder(model: Seq2Seq) -> Seq2Seq:
+    """A model for the search: the same encoder, a decoder and an output layer in 8-bit integers."""
+    output = Int8Linear(model.output.weight, model.output.bias)
+    return Seq2Seq(model.embedding, model.encoder, Int8Decoder(model.decoder), output)
+
+
+class Int8Decoder(nn.Module):
+    """A copy of a decoder whose LSTM layers and own linear layers are in 8-bit integers; the rest is float32.
+
+    The steps of a search are small, and float32 is quickest where little is multiplied. Attention layers, most of which
+    run once a sentence, stay as they are.
+    """
+
+    def __init__(self, decoder: Decoder) -> None:
+        super().__init__()
+        assert isinstance(decoder, nn.Module)
+        self.decoder = deepcopy(decoder).float()
+        self.d_output = decoder.d_output
+        for module in list(self.decoder.modules()):
+            for name, child in list(module.named_children()):
+                if type(child) is nn.LSTM:
+                    setattr(module, name, Int8Lstm(child))
+                elif type(child) is nn.Tanh:
+                    setattr(module, name, QuickTanh())
+                elif type(child) is nn.Linear and module is self.decoder:
+                    setattr(module, name, Int8Linear(child.weight, child.bias))
+
+    def start(self, memory: Memory, weights: bool) -> tuple[Source, State]:
+        return self.decoder.start(Memory(memory.states.float(), memory.final.float(), memory.mask), weights)
+
+    def forward(
+        self, tokens: Int[Tensor, "R T"], source: Source, state: State
+    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R L H T S"], State]:
+        return self.decoder(tokens, source, state)
+
+
 class Int8Linear(nn.Module):
-    """A linear layer, in float32 for whatever it is given."""
+    """A linear layer."""
 
     def __init__(self, weight: Float[Tensor, "V D"], bias: Float[Tensor, " V"] | None) -> None:
         super().__init__()
@@ -49,15 +87,22 @@ class Int8Lstm(nn.Module):
     def forward(
         self, inputs: Float[Tensor, "R T E"], state: tuple[Float[Tensor, "1 R D"], Float[Tensor, "1 R D"]]
     ) -> tuple[Float[Tensor, "R T D"], tuple[Float[Tensor, "1 R D"], Float[Tensor, "1 R D"]]]:
-        hidden, cell = state[0][0], state[1][0].float()
+        hidden, cell = state[0][0], state[1][0]
         outputs = []
         for given in inputs.unbind(1):
             gates = self.inputs(given).add_(self.recurrent(hidden))
             taken, kept, new, shown = gates.chunk(4, 1)
             cell = kept.sigmoid() * cell + taken.sigmoid() * tanh(new)
-            hidden = (shown.sigmoid() * tanh(cell)).to(inputs.dtype)
+            hidden = shown.sigmoid() * tanh(cell)
             outputs.append(hidden)
-        return torch.stack(outputs, 1), (hidden[None], cell[None].to(inputs.dtype))
+        return torch.stack(outputs, 1), (hidden[None], cell[None])
+
+
+class QuickTanh(nn.Module):
+    """`tanh` in the place of torch's."""
+
+    def forward(self, x: Float[Tensor, "*X"]) -> Float[Tensor, "*X"]:
+        return tanh(x)
 
 
 def tanh(x: Float[Tensor, "*X"]) -> Float[Tensor, "*X"]:
@@ -65,27 +110,13 @@ def tanh(x: Float[Tensor, "*X"]) -> Float[Tensor, "*X"]:
     return (2 * x).sigmoid_().mul_(2).sub_(1)
 
 
-def round_decoder(model: Seq2Seq) -> None:
-    """Puts 8-bit layers in place of a decoder's own linear and LSTM layers and of the output layer.
-
-    The encoder, which runs once a sentence, and attention stay as they are.
-    """
-    assert isinstance(model.decoder, nn.Module)
-    for module in list(model.decoder.modules()):
-        for name, child in list(module.named_children()):
-            if type(child) is nn.LSTM:
-                setattr(module, name, Int8Lstm(child))
-            elif type(child) is nn.Linear and module is model.decoder:
-                setattr(module, name, Int8Linear(child.weight, child.bias))
-    model.output = Int8Linear(model.output.weight, model.output.bias)
-
-
 def int8_linear(
     inputs: Float[Tensor, "R D"], weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"], bias: Float[Tensor, " V"]
 ) -> Float[Tensor, "R V"]:
-    """inputs @ (scale * weight)ᵀ + bias in float32, the inputs rounded to 8 bits too."""
-    whole, input_scale = rounded(inputs.float())
-    return torch._int_mm(whole, weight.t()).float().mul_(input_scale).mul_(scale).add_(bias)
+    """inputs @ (scale * weight)ᵀ + bias, the inputs rounded to 8 bits too."""
+    whole, input_scale = rounded(inputs)
+    products = torch._int_mm(whole, weight.t()).float().mul_(input_scale)
+    return torch.addcmul(bias, products, scale, out=products)
 
 
 def rounded(rows: Float[Tensor, "R D"]) -> tuple[Int8[Tensor, "R D"], Float[Tensor, "R 1"]]:

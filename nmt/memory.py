@@ -9,13 +9,11 @@ PRIMITIVES = "8"  # prepared kernels that oneDNN keeps: each batch shape needs i
 
 
 def keep_freed_memory() -> None:
-    """Makes the C library keep what is freed for the next update, and oneDNN keep little of what it prepared.
+    """Makes the C library keep what is freed for the next update or the next batch of sentences.
 
-    By default the GNU library hands large blocks back to the system, and in the next update asks for them again, to be
-    filled with zeros first: an update takes an eighth more by that. Other C libraries are left as they are. oneDNN
-    reads its variable when it first computes; one that the user has set stays.
+    By default the GNU library hands large blocks back to the system and soon asks for them again, to be filled with
+    zeros first: an update takes an eighth more by that, a search up to a sixth. Other C libraries are left as they are.
     """
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVES)
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
@@ -23,3 +21,11 @@ def keep_freed_memory() -> None:
     mallopt(M_MMAP_MAX, 0)  # large blocks come from the heap too
     mallopt(M_TRIM_THRESHOLD, -1)  # which never shrinks
     mallopt(M_TOP_PAD, STEP)
+
+
+def keep_few_kernels() -> None:
+    """Makes oneDNN keep little of what it prepares. It reads its variable when it first computes.
+
+    One that the user has set stays.
+    """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVES)

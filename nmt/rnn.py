@@ -136,6 +136,7 @@ class RnnDecoder(nn.Module):
         self.layers = nn.ModuleList([first, *upper])
         self.bridge = nn.Linear(d_memory, layers * self.vectors * d_hidden)
         self.combine = nn.Linear(d_context + d_hidden, self.d_output, bias=False)
+        self.tanh = nn.Tanh()
 
     def start(self, memory: Memory, weights: bool) -> tuple[Source, RnnState]:
         """Keys and values of the sentences, and the initial state tanh(W final + b) of every layer."""
@@ -174,7 +175,7 @@ class RnnDecoder(nn.Module):
             outputs, after = self.layers[depth](torch.cat([hidden, context], -1), state.layers[:, depth])
             states.append(after)
             hidden = drop(hidden + outputs, masks[depth])
-        features = torch.tanh(self.combine(torch.cat([context, hidden], -1)))
+        features = self.tanh(self.combine(torch.cat([context, hidden], -1)))
         feed = features[:, -1] if self.d_feed else state.feed
         return features, weights, RnnState(torch.stack(states, 1), feed)
 

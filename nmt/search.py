@@ -69,7 +69,8 @@ def search(
         return []
     width = width_of(cfg)
     beam, finished = begin(src, src_mask, cfg)
-    divisors = length_divisors(int(beam.limit.max()) + 1, cfg, src.device)
+    shortest, longest = (int(limit) for limit in beam.limit.aminmax())
+    divisors = length_divisors(longest + 1, cfg, src.device)
     source, state = model.start(src, src_mask, cfg.coverage_penalty > 0)
     tokens = src.new_full((len(src), 1), BOS)
     steps: list[Step] = []
@@ -77,7 +78,9 @@ def search(
     for length, divisor in enumerate(divisors):
         log_probs, attention, state = model.step(tokens, source, state)
         beam = _cover(beam, attention, cfg.coverage_penalty)
-        candidates = _continue(log_probs, beam, length, cfg, generator)
+        candidates = _continue(log_probs, beam, cfg, generator)
+        if length >= shortest:
+            candidates = _force_eos(candidates, log_probs.view(*beam.log_prob.shape, -1), beam, length)
         finished = finish(finished, candidates, beam, length, width, divisor, cfg.coverage_penalty)
         open_before = beam.log_prob.shape[1]
         beam, step = extend(beam, candidates, width)
@@ -142,18 +145,15 @@ def check_search(cfg: SearchConfig) -> None:
 def _continue(
     log_probs: Float[Tensor, "R V"],
     beam: Beam,
-    length: int,
     cfg: SearchConfig,
     generator: torch.Generator | None,
 ) -> Candidates:
-    """What the open hypotheses, of `length` tokens, may be continued with."""
+    """What the open hypotheses may be continued with, were there no limit to their length."""
     _forbid(log_probs, beam.prefix, cfg.no_repeat_ngram)
     log_probs = log_probs.view(*beam.log_prob.shape, -1)
     if cfg.sample:
-        candidates = draw(log_probs, beam.log_prob, cfg, generator)
-    else:
-        candidates = likeliest(log_probs, beam.log_prob, 2 * cfg.beam)
-    return _force_eos(candidates, log_probs, beam, length)
+        return draw(log_probs, beam.log_prob, cfg, generator)
+    return likeliest(log_probs, beam.log_prob, 2 * cfg.beam)
 
 
 def _cover(beam: Beam, attention: Float[Tensor, "R L H 1 S"], penalty: float) -> Beam:

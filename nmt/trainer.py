@@ -15,7 +15,7 @@ from nmt.device import autocast, choose_device, choose_dtype
 from nmt.errors import CheckpointError, ConfigError, NmtError
 from nmt.interrupts import Interrupted, StopRequest
 from nmt.loss import batch_loss
-from nmt.memory import keep_freed_memory
+from nmt.memory import keep_few_kernels, keep_freed_memory
 from nmt.optim import Plateau
 from nmt.prepare import Prepared
 from nmt.progress import Progress, Validation
@@ -46,6 +46,7 @@ class Trainer:
         self.dtype = choose_dtype(settings.precision, self.device)
         self.model = model.to(self.device).train()
         keep_freed_memory()  # from here on: what preparing the corpus needed is given back
+        keep_few_kernels()
         self.progress = progress
         alpha = config["tokenizer"]["sampling_alpha"]
         self.data = TrainingData(prepared, settings.batch_tokens, settings.accumulate, self.seed, alpha)

@@ -14,9 +14,9 @@ import torch
 from nmt.alignment import align, pharaoh
 from nmt.checkpoint import read_run
 from nmt.config import SearchConfig
-from nmt.device import choose_device, choose_dtype
 from nmt.errors import ConfigError, DataError
 from nmt.files import decode_lines, read_lines
+from nmt.memory import keep_freed_memory
 from nmt.schema import overlay, read_section
 from nmt.search import check_search
 from nmt.shortlist import Use
@@ -63,11 +63,8 @@ def open_model(config: Mapping[str, Any], typed: Mapping[str, Any], key: str = "
 
 
 def open_scorer(config: Mapping[str, Any], typed: Mapping[str, Any], key: str = "model") -> Translator:
-    """The same for forced decoding: over the whole vocabulary, all positions at once, which 8-bit layers cannot do."""
-    precision = config["precision"]
-    if precision == "auto":
-        precision = "bf16" if choose_dtype("auto", choose_device(config["device"])) == torch.bfloat16 else "fp32"
-    return _open({**config, "precision": precision}, typed, key, False)
+    """The same for forced decoding, which is over the whole vocabulary."""
+    return _open(config, typed, key, False)
 
 
 def _open(config: Mapping[str, Any], typed: Mapping[str, Any], key: str, shortlist: Use) -> Translator:
@@ -83,6 +80,7 @@ def _open(config: Mapping[str, Any], typed: Mapping[str, Any], key: str, shortli
         raise ConfigError(
             "shortlist=true and search.sample=true are both given; samples are drawn without, leave one out"
         )
+    keep_freed_memory()
     return Translator.load(folder, settings, config["trust"], config["device"], config["precision"], shortlist)
 
 

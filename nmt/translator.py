@@ -17,7 +17,7 @@ from nmt.corpus import clean
 from nmt.device import TranslationPrecision, choose_device, choose_dtype, choose_int8
 from nmt.errors import DataError
 from nmt.hypotheses import Hypothesis
-from nmt.int8 import round_decoder
+from nmt.int8 import with_int8_decoder
 from nmt.interfaces import Batch
 from nmt.schema import read_section
 from nmt.search import batch_size, search
@@ -47,9 +47,9 @@ class Translator:
         self.settings = settings
         self.device = device
         self.dtype, self.int8 = dtype, int8
-        self.model = loaded.model.to(device, dtype).eval()
-        if int8:
-            round_decoder(self.model)
+        model = loaded.model.eval()
+        self.step_model = with_int8_decoder(model) if int8 else model  # of weights that have all their digits yet
+        self.model = model.to(device, dtype)
         self.shortlist = None if shortlist is None else shortlist.to(device)
         self.nfc: bool = loaded.config["data"]["nfc"]
         self.generator = torch.Generator(device).manual_seed(loaded.config["seed"])
@@ -165,8 +165,8 @@ class Translator:
     def search(self, batch: Batch, settings: SearchConfig) -> list[list[Hypothesis]]:
         """Hypotheses of each source, over the shortlist where there is one; samples are of the whole vocabulary."""
         if self.shortlist is None or settings.sample:
-            return search(self.model, batch.src, batch.src_mask, settings, self.generator)
-        listed = Shortlisted(self.model, self.shortlist, batch.src, batch.src_mask)
+            return search(self.step_model, batch.src, batch.src_mask, settings, self.generator)
+        listed = Shortlisted(self.step_model, self.shortlist, batch.src, batch.src_mask)
         found = search(listed, batch.src, batch.src_mask, settings, self.generator)
         return [[replace(h, tokens=listed.whole(h.tokens)) for h in hypotheses] for hypotheses in found]
 

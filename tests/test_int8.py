@@ -13,7 +13,7 @@ from torch.nn import functional
 from nmt.batching import make_batch
 from nmt.device import choose_int8
 from nmt.errors import ConfigError
-from nmt.int8 import Int8Linear, Int8Lstm, round_decoder, rounded, tanh
+from nmt.int8 import Int8Linear, Int8Lstm, rounded, tanh, with_int8_decoder
 from nmt.output import Output
 from nmt.seq2seq import Seq2Seq
 from nmt.translator import Translator
@@ -98,23 +98,16 @@ def test_a_translator_in_integers_scores_nearly_as_in_full(tmp_path: Path) -> No
     run, texts = make_run(tmp_path / "run", "general"), sentences(12, seed=3)
     plain = Translator.load(run, device="cpu", precision="fp32")
     whole = Translator.load(run, device="cpu", precision="int8")
-    assert isinstance(whole.model.output, Int8Linear)
-    assert any(isinstance(module, Int8Lstm) for module in whole.model.modules())
+    assert isinstance(whole.step_model, Seq2Seq)
+    assert isinstance(whole.step_model.output, Int8Linear)
+    assert any(isinstance(module, Int8Lstm) for module in whole.step_model.modules())
     assert "int8" in whole.precision
     assert plain.precision == "fp32"
-    given = [translation.text for translation in plain.translate(texts)]
-    assert whole.forced_scores(texts, given) == pytest.approx(plain.forced_scores(texts, given), rel=0.02, abs=0.2)
     ids = whole.tokenizers.src.encode_batch(texts)
     found = [hypotheses[0] for hypotheses in whole.search(make_batch(ids, [[] for _ in ids]), whole.settings)]
-    forced, _ = whole.forced(ids, [best.tokens for best in found])
-    assert forced == pytest.approx([best.log_prob for best in found], rel=1e-2, abs=0.05)
-
-
-def test_bfloat16_is_multiplied_as_what_it_stands_for() -> None:
-    output, given = int8(layer(3)), features(3).bfloat16()
-    logits = output(given)
-    assert logits.dtype == torch.float32
-    assert torch.equal(logits, output(given.float()))
+    for translator in (whole, plain):  # forced, all positions at once, a model is not in integers
+        forced, _ = translator.forced(ids, [best.tokens for best in found])
+        assert forced == pytest.approx([best.log_prob for best in found], rel=0.02, abs=0.2)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -159,10 +152,19 @@ def test_tanh_is_torchs_to_rounding() -> None:
     ids=["layers", "feeding", "gru", "transformer"],
 )
 def test_every_decoder_can_be_rounded(model: Callable[[], Seq2Seq]) -> None:
-    plain, whole, batch = model(), model(), random_batch(3)
-    round_decoder(whole)
-    assert isinstance(whole.output, Int8Linear)
+    plain, batch = model(), random_batch(3)
+    whole = with_int8_decoder(plain)
     with torch.no_grad():
         wanted, found = plain.forced(batch)[0], whole.forced(batch)[0]
+        assert torch.equal(plain.forced(batch)[0], wanted), "the model itself was changed"
     assert not torch.equal(found, wanted)
     assert (found - wanted).abs().mean() < 0.1 * wanted.std()
+
+
+def test_after_an_encoder_in_bfloat16_the_decoder_computes_in_float32() -> None:
+    plain, batch = small_model("general"), random_batch(3)
+    with torch.no_grad():
+        wanted = with_int8_decoder(plain).forced(batch)[0]
+        found = with_int8_decoder(plain.bfloat16()).forced(batch)[0]
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, wanted, atol=0.2, rtol=0.02)

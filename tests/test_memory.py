@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from nmt.memory import PRIMITIVES, keep_freed_memory
+from nmt.memory import PRIMITIVES, keep_few_kernels
 
 VARIABLE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 
@@ -40,5 +40,5 @@ def test_what_the_user_set_for_onednn_stays(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delenv(VARIABLE, raising=False)
         if given is not None:
             monkeypatch.setenv(VARIABLE, given)
-        keep_freed_memory()
+        keep_few_kernels()
         assert os.environ[VARIABLE] == kept
