@@ -121,5 +121,5 @@ def int8_linear(
 
 def rounded(rows: Float[Tensor, "R D"]) -> tuple[Int8[Tensor, "R D"], Float[Tensor, "R 1"]]:
     """Whole numbers from -127 to 127, and what each row of them is to be multiplied by."""
-    scale = rows.abs().amax(1, keepdim=True).clamp(min=torch.finfo(torch.float32).tiny) / LARGEST
-    return (rows / scale).round().to(torch.int8), scale
+    scale = rows.abs().amax(1, keepdim=True).clamp_(min=torch.finfo(torch.float32).tiny).div_(LARGEST)
+    return (rows / scale).round_().to(torch.int8), scale

@@ -33,6 +33,7 @@ from nmt.tokenizer import BOS, EOS, PAD
 
 BEAM = 5  # the width that batch_sentences is meant for
 GROUPS = 512  # of vocabulary entries, so that most of them are only read to find the likeliest groups
+FEW = 2**16  # log-probabilities of a step for which groups do not pay
 
 
 @runtime_checkable
@@ -87,13 +88,15 @@ def search(
         steps.append(step)
         going = unsettled(beam, finished, width, divisors)
         kept = going.nonzero()[:, 0]  # the one wait for the device in a step
+        parent, token = step.parent, step.token
         if len(kept) < len(going):
             done.append(finished.select((~going).nonzero()[:, 0]))
             if len(kept) == 0:
                 break
             source, finished, beam = source.select(kept), finished.select(kept), beam.select(kept)
-        state = state.select((kept[:, None] * open_before + step.parent[kept]).flatten())
-        tokens = step.token[kept].view(-1, 1)
+            parent, token = parent[kept], token[kept]
+        state = state.select((kept[:, None] * open_before + parent).flatten())
+        tokens = token.view(-1, 1)
     return read(merge(done), steps, width)
 
 
@@ -192,11 +195,29 @@ def _force_eos(candidates: Candidates, log_probs: Float[Tensor, "N K V"], beam: 
 
 
 def likeliest(log_probs: Float[Tensor, "N K V"], log_prob: Float[Tensor, "N K"], size: int) -> Candidates:
-    """The `size` likeliest continuations of each sentence, likeliest first.
+    """The `size` likeliest continuations of each sentence, likeliest first."""
+    vocab = log_probs.shape[-1]
+    there = min(size, log_probs[0].numel())
+    if log_probs.numel() <= FEW:
+        values, index = (log_probs + log_prob[..., None]).flatten(1).topk(there)
+    else:
+        values, index = _likeliest_by_groups(log_probs, log_prob, there)
+    missing = (0, size - there)
+    return Candidates(
+        functional.pad(values, missing, value=-inf),
+        functional.pad(index // vocab, missing),
+        functional.pad(index % vocab, missing, value=PAD),
+    )
+
+
+def _likeliest_by_groups(
+    log_probs: Float[Tensor, "N K V"], log_prob: Float[Tensor, "N K"], size: int
+) -> tuple[Float[Tensor, "N C"], Int[Tensor, "N C"]]:
+    """The `size` greatest sums of a sentence, and their places among all K * V.
 
     The whole vocabulary is read once, for the maximum of each group; then the members of the best groups are.
     """
-    hypotheses, vocab = log_probs.shape[1:]
+    vocab = log_probs.shape[-1]
     groups = min(GROUPS, vocab)
     members = vocab // groups
     even = log_probs[..., : members * groups]
@@ -210,15 +231,8 @@ def likeliest(log_probs: Float[Tensor, "N K V"], log_prob: Float[Tensor, "N K"],
     token = group % groups + groups * torch.arange(members + 1, device=group.device)
     index = (parent * vocab + token.clamp(max=vocab - 1)).flatten(1)
     total = log_probs.flatten(1).gather(1, index).view(token.shape) + log_prob.gather(1, parent[..., 0])[..., None]
-    total = total.masked_fill(token >= vocab, -inf).flatten(1)
-    values, chosen = total.topk(min(size, hypotheses * vocab))
-    index = index.gather(1, chosen)
-    missing = (0, size - values.shape[1])
-    return Candidates(
-        functional.pad(values, missing, value=-inf),
-        functional.pad(index // vocab, missing),
-        functional.pad(index % vocab, missing, value=PAD),
-    )
+    values, chosen = total.masked_fill(token >= vocab, -inf).flatten(1).topk(size)
+    return values, index.gather(1, chosen)
 
 
 def draw(

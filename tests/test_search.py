@@ -18,7 +18,7 @@ from nmt.errors import ConfigError
 from nmt.hypotheses import Hypothesis
 from nmt.interfaces import Source, State
 from nmt.schema import read_section
-from nmt.search import BEAM, batch_size, check_search, likeliest, search
+from nmt.search import BEAM, FEW, batch_size, check_search, likeliest, search
 from nmt.tokenizer import BOS, EOS, PAD
 
 CFG = SearchConfig(
@@ -301,7 +301,11 @@ def test_no_sentences_give_no_translations() -> None:
 
 @pytest.mark.parametrize("vocab", [5, 511, 512, 700, 1024, 1537])
 @pytest.mark.parametrize("hypotheses", [1, 3])
-def test_likeliest_is_topk_of_everything(vocab: int, hypotheses: int) -> None:
+@pytest.mark.parametrize("few", [0, FEW], ids=["groups", "at once"])
+def test_likeliest_is_topk_of_everything(
+    vocab: int, hypotheses: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nmt.search.FEW", few)
     random = torch.Generator().manual_seed(vocab)
     log_probs = torch.randn(4, hypotheses, vocab, generator=random)
     log_prob = torch.randn(4, hypotheses, generator=random)
