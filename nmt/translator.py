@@ -26,6 +26,7 @@ from nmt.translations import NOTHING, Candidate, Translation, joined
 from nmt.workers import side_by_side
 
 LONGEST = 1000  # source pieces searched at once; a longer line is translated in parts
+SHARED = 4  # several batches are a multiple of this, so that 2 or 4 cores have as many each
 FORCED_TOKENS = 2048  # of the longer side of pairs forced at once: their attention is held in memory
 
 
@@ -223,8 +224,10 @@ class Translator:
 
 
 def even_batches(rows: list[int], most: int) -> list[list[int]]:
-    """Rows in as few batches as hold them, each of at most `most` and all about as large."""
+    """Rows in batches of at most `most`, all about as large; the same whatever the number of cores."""
     count = -(-len(rows) // most)
+    if count > 1:
+        count = min(len(rows), -(-count // SHARED) * SHARED)
     bounds = [number * len(rows) // count for number in range(count + 1)] if count else [0]
     return [rows[start:end] for start, end in pairwise(bounds)]
 
