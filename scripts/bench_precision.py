@@ -1,11 +1,12 @@
 """Does bfloat16 train as well as float32? Loss, gradient norm and dev BLEU of the same runs in both, over seeds.
 
-    python scripts/bench_precision.py --multi30k FOLDER --runs RUNS                  (half an hour on one core)
-    python scripts/bench_precision.py --multi30k FOLDER --runs RUNS --seeds 1,2 train.threads=1 (words for nmt train)
+    python scripts/bench_precision.py --multi30k FOLDER --runs RUNS                  (an hour on one core)
+    python scripts/bench_precision.py --multi30k FOLDER --runs RUNS --seeds 1,2 train.threads=1 (words for nmt compare)
 
-FOLDER holds Multi30k. The model is the reference model with every size a quarter of its own, so that six runs take
-half an hour. Runs that are finished in RUNS are not trained again, interrupted ones go on. Loss and gradient norm are
-the means of the last epoch's updates, the dev scores those of the last validation.
+FOLDER holds Multi30k. The model is the reference model with every size a quarter of its own, trained until the learning
+rate has come to nothing. `nmt compare` trains the runs into the folder RUNS, which is theirs alone: finished ones are
+not trained again, interrupted ones go on. Loss and gradient norm are the means of the last epoch's updates, the dev
+scores those of the last validation.
 """
 
 import argparse
@@ -17,10 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nmt.checkpoint import read_run
+
 PRECISIONS = ("fp32", "bf16")
 QUARTER = ["model.d_embed=64", "encoder.d_hidden=64", "decoder.d_hidden=128", "tokenizer.vocab_size=2000"]
 RECIPE = [
-    "train.max_epochs=5",
+    "schedule=linear",
+    "train.max_epochs=10",
     "train.batch_tokens=1024",
     "optimizer.lr=0.002",
     "train.patience=null",
@@ -46,20 +50,15 @@ class Run:
 def main() -> int:
     """Trains what is missing and prints the tables."""
     arguments, words = parse_arguments(sys.argv[1:])
-    runs = [
-        Run(seed, precision, figures_of(trained(arguments, seed, precision, words)))
-        for seed in arguments.seeds
-        for precision in PRECISIONS
-    ]
-    print("\n".join(table(runs)))
+    print("\n".join(table(trained(arguments, words))))
     return 0
 
 
 def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Own options, and words for `nmt train`."""
+    """Own options, and words for `nmt compare`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--multi30k", type=Path, required=True, help="folder of the corpus")
-    parser.add_argument("--runs", type=Path, required=True, help="folder for the runs")
+    parser.add_argument("--runs", type=Path, required=True, help="folder for the runs alone")
     parser.add_argument(
         "--seeds", type=lambda text: [int(seed) for seed in text.split(",")], default=[1, 2, 3], help="(1,2,3)"
     )
@@ -73,22 +72,19 @@ def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     return arguments, rest
 
 
-def trained(arguments: argparse.Namespace, seed: int, precision: str, words: list[str]) -> Path:
-    """The finished run of this seed and precision."""
-    run: Path = arguments.runs.resolve() / f"seed{seed}_{precision}"
-    done = run / "finished"
-    if done.exists():
-        return run
-    if (run / "manifest.json").exists():
-        command = ["train", f"resume={run}"]
-    else:
-        where = [f"data.root={arguments.multi30k.resolve()}", f"runs_dir={run.parent}", f"name={run.name}"]
-        command = ["train", "experiment=reference", *QUARTER, *RECIPE, f"seed={seed}", f"train.precision={precision}"]
-        command += [*where, *words]
+def trained(arguments: argparse.Namespace, words: list[str]) -> list[Run]:
+    """Every run, by seed and precision; `nmt compare` trains what is not finished yet."""
+    runs = arguments.runs.resolve()
+    seeds = ",".join(map(str, arguments.seeds))
+    command = ["compare", "experiment=reference", *QUARTER, *RECIPE, f"data.root={arguments.multi30k.resolve()}"]
+    command += [f"runs_dir={runs}", f"seed={seeds}", f"train.precision={','.join(PRECISIONS)}", *words]
     if code := subprocess.run([sys.executable, "-m", "nmt.cli", *command], stdout=sys.stderr).returncode:
         sys.exit(code)
-    done.touch()
-    return run
+    found = []
+    for folder in (path.parent for path in runs.glob("*/metrics.jsonl")):
+        config, _ = read_run(folder)
+        found.append(Run(config["seed"], config["train"]["precision"], figures_of(folder)))
+    return sorted(found, key=lambda run: (run.seed, PRECISIONS.index(run.precision)))
 
 
 def figures_of(run: Path) -> dict[str, float]:

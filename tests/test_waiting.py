@@ -1,16 +1,20 @@
-"""An update never waits for the device: it reads nothing back between two log points."""
+"""An update never waits for the device: it reads nothing back between two log points. A search waits once a step."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from models import ATTENTIONS, random_batch, small_model
+from models import ATTENTIONS, random_batch, section, small_model
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from training_runs import corpus, start
 
+from nmt.config import SearchConfig
+from nmt.interfaces import Source, State
 from nmt.loss import batch_loss
+from nmt.search import search
+from nmt.seq2seq import Seq2Seq
 from nmt.trainer import Trainer
 
 WAITING = {"_local_scalar_dense", "nonzero", "masked_select", "equal", "is_nonzero", "_unique2", "unique_dim"}
@@ -63,3 +67,24 @@ def test_the_model_waits_for_nothing(attention: str) -> None:
         loss, _ = batch_loss(model, batch, 0.1)
         torch.autograd.backward(loss)
     assert waits.found == []
+
+
+class Counting:
+    """A model that counts the steps of its search."""
+
+    def __init__(self, model: Seq2Seq) -> None:
+        self.model, self.start, self.steps = model, model.start, 0
+
+    def step(self, tokens: Tensor, source: Source, state: State) -> tuple[Tensor, Tensor, State]:
+        self.steps += 1
+        return self.model.step(tokens, source, state)
+
+
+@pytest.mark.parametrize("attention", ["general", "none"])
+def test_a_search_waits_once_a_step_and_where_sentences_leave(attention: str) -> None:
+    model, batch = Counting(small_model(attention)), random_batch(1)
+    with Waits() as waits:
+        search(model, batch.src, batch.src_mask, SearchConfig(**section("search", "beam")), None)
+    limits = 2  # the shortest and the longest are read
+    assert model.steps > 1
+    assert model.steps + limits <= len(waits.found) <= model.steps + limits + len(batch.src)
