@@ -10,8 +10,8 @@ from torch.autograd.function import once_differentiable
 from nmt.interfaces import Batch
 from nmt.seq2seq import Seq2Seq
 
-CHUNK = 512  # rows whose logits are alive at a time, so that the passes over them find them in cache
-CHUNKS = 4  # whose errors are multiplied together: the gradient of the weights is added up that much less often
+CHUNK = 2048  # rows whose logits are alive at a time: products of so many are quick
+BLOCK = 128  # rows whose logits a processor has in float32 at a time, so that the passes over them find them in cache
 
 
 def output_loss(
@@ -51,32 +51,32 @@ class _OutputLoss(torch.autograd.Function):
         d_bias = torch.zeros_like(bias, dtype=torch.float32) if wanted else bias
         sums = torch.zeros(2, dtype=torch.float32, device=features.device)
         # Buffers for every chunk: fresh memory for each would cost more than what is computed in it.
-        errors = features.new_empty(min(CHUNKS * CHUNK, len(features)), size)
-        probabilities = torch.empty_like(errors[:CHUNK], dtype=torch.float32)
+        logits = features.new_empty(min(CHUNK, len(features)), size)
+        several = BLOCK if features.device.type == "cpu" else CHUNK
+        block = torch.empty_like(logits[:several], dtype=torch.float32)
         d_weight_part = torch.empty_like(low)
         for start in range(0, len(features), CHUNK):
-            rows = slice(start, start + CHUNK)
-            place = start % len(errors)
-            chunk, chosen = features[rows], targets[rows, None]
-            product = torch.mm(chunk, low.t(), out=errors[place : place + len(chunk)])
-            logits = torch.add(product, bias, out=probabilities[: len(chunk)])
-            right = logits.gather(1, chosen)[:, 0]
-            top = logits.amax(-1)
-            p = torch.softmax(logits, -1, out=logits)
-            log_total = top - p.amax(-1).log()  # of the exponentials: the likeliest token's logit - log p
-            plain = (log_total - right).sum()
-            sums[0] += (1 - smoothing) * plain + smoothing * (log_total - mean_logits[rows]).sum()
-            sums[1] += plain
-            if wanted:  # the gradient by the logits is p - q, q the smoothed one-hot target
-                error = p.scatter_add_(1, chosen, torch.full_like(chosen, smoothing - 1, dtype=p.dtype))
-                d_bias += error.sum(0)
-                product.copy_(error)
-            end = start + len(chunk)
-            if wanted and (end % len(errors) == 0 or end == len(features)):
-                several = slice(start - place, end)
-                known = errors[: place + len(chunk)]
-                torch.mm(known, low, out=d_features[several])
-                d_weight += torch.mm(known.t(), features[several], out=d_weight_part)
+            chunk = features[start : start + CHUNK]
+            product = torch.mm(chunk, low.t(), out=logits[: len(chunk)])
+            for first in range(0, len(chunk), several):
+                here = product[first : first + several]
+                rows = slice(start + first, start + first + len(here))
+                chosen = targets[rows, None]
+                exact = block[: len(here)].copy_(here).add_(bias)
+                right = exact.gather(1, chosen)[:, 0]
+                top = exact.amax(-1)
+                p = torch.softmax(exact, -1, out=exact)
+                log_total = top - p.amax(-1).log()  # of the exponentials: the likeliest token's logit - log p
+                plain = (log_total - right).sum()
+                sums[0] += (1 - smoothing) * plain + smoothing * (log_total - mean_logits[rows]).sum()
+                sums[1] += plain
+                if wanted:  # the gradient by the logits is p - q, q the smoothed one-hot target
+                    error = p.scatter_add_(1, chosen, torch.full_like(chosen, smoothing - 1, dtype=p.dtype))
+                    d_bias += error.sum(0)
+                    here.copy_(error)
+            if wanted:
+                torch.mm(product, low, out=d_features[start : start + CHUNK])
+                d_weight += torch.mm(product.t(), chunk, out=d_weight_part)
         if wanted and smoothing:  # the share ε/V of every token in q, which needs no pass over the logits
             d_features -= (smoothing * mean_weight).to(features.dtype)
             d_weight -= smoothing / size * features.float().sum(0)
@@ -90,4 +90,4 @@ class _OutputLoss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, d_loss: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
         d_features, d_weight, d_bias = ctx.saved_tensors
-        return d_features * d_loss.to(d_features.dtype), d_weight * d_loss, d_bias * d_loss, None, None
+        return d_features.mul_(d_loss.to(d_features.dtype)), d_weight.mul_(d_loss), d_bias.mul_(d_loss), None, None

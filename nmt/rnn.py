@@ -66,28 +66,33 @@ class RnnEncoder(nn.Module):
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:
         lengths = mask.sum(1)
         positions = torch.arange(mask.shape[1], device=mask.device)
-        backwards = torch.where(mask, lengths[:, None] - 1 - positions, positions)  # its own inverse
+        reversed_positions = torch.where(mask, lengths[:, None] - 1 - positions, positions)
+        first = torch.arange(len(mask), device=mask.device) * mask.shape[1]  # rows of the flattened [B * S, ...]
+        backwards = (first[:, None] + reversed_positions).flatten()  # its own inverse
+        last = first + lengths - 1
         states = embedded
         for depth, directions in enumerate(self.layers):
-            outputs, final = self._run(directions, states, lengths, backwards)
+            outputs, final = self._run(directions, states, backwards, last)
             states = states + outputs if depth else outputs
             states = drop(states, sequence_mask(states, self.dropout, self.training))
         return Memory(states, final, mask)
 
     def _run(
-        self, directions: nn.Module, inputs: Tensor, lengths: Tensor, backwards: Tensor
+        self,
+        directions: nn.Module,
+        inputs: Float[Tensor, "B S E"],
+        backwards: Int[Tensor, " BS"],
+        last: Int[Tensor, " B"],
     ) -> tuple[Float[Tensor, "B S D"], Float[Tensor, "B D"]]:
         """Outputs of both directions side by side, and each direction's last output."""
         assert isinstance(directions, nn.ModuleList)
-        rows = torch.arange(len(inputs), device=inputs.device)
         outputs, finals = [], []
         for number, layer in enumerate(directions):
             assert isinstance(layer, RnnLayer)
             empty = inputs.new_zeros(len(inputs), layer.vectors, self.d_hidden)
-            seen = inputs[rows[:, None], backwards] if number else inputs
-            output, _ = layer(seen, empty)
-            finals.append(output[rows, lengths - 1])
-            outputs.append(output[rows[:, None], backwards] if number else output)
+            output, _ = layer(flat_select(inputs, backwards).view_as(inputs) if number else inputs, empty)
+            finals.append(flat_select(output, last))
+            outputs.append(flat_select(output, backwards).view_as(output) if number else output)
         return torch.cat(outputs, -1), torch.cat(finals, -1)
 
 
@@ -202,6 +207,11 @@ def sequence_mask(like: Float[Tensor, "R T D"], dropout: float, training: bool) 
 def drop(states: Float[Tensor, "R T D"], mask: Float[Tensor, "R 1 D"] | None) -> Float[Tensor, "R T D"]:
     """States under a dropout mask."""
     return states if mask is None else states * mask.to(states.dtype)
+
+
+def flat_select(states: Float[Tensor, "B S D"], rows: Int[Tensor, " N"]) -> Float[Tensor, "N D"]:
+    """Rows of the flattened [B * S, D]: forward and backward several times as fast as by indices of both axes."""
+    return states.flatten(0, 1).index_select(0, rows)
 
 
 def check_rnn(where: str, layers: int, d_hidden: int, dropout: float) -> None:

@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from nmt.loss import CHUNK, CHUNKS, output_loss
+from nmt.loss import BLOCK, CHUNK, output_loss
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
-@pytest.mark.parametrize("tokens", [1, CHUNK, 2 * CHUNK + 37, CHUNKS * CHUNK, 2 * CHUNKS * CHUNK + CHUNK + 5])
+@pytest.mark.parametrize("tokens", [1, BLOCK, 2 * BLOCK + 37, CHUNK, 2 * CHUNK + BLOCK + 5])
 def test_value_and_gradients_are_those_of_cross_entropy(smoothing: float, tokens: int) -> None:
     torch.manual_seed(tokens)
     features = torch.randn(tokens, 12, requires_grad=True)

@@ -13,6 +13,7 @@ from training_runs import corpus, start
 from nmt.config import SearchConfig
 from nmt.interfaces import Source, State
 from nmt.loss import batch_loss
+from nmt.schema import read_section
 from nmt.search import search
 from nmt.seq2seq import Seq2Seq
 from nmt.trainer import Trainer
@@ -83,8 +84,9 @@ class Counting:
 @pytest.mark.parametrize("attention", ["general", "none"])
 def test_a_search_waits_once_a_step_and_where_sentences_leave(attention: str) -> None:
     model, batch = Counting(small_model(attention)), random_batch(1)
+    settings = read_section(SearchConfig, section("search", "beam"), "search")
     with Waits() as waits:
-        search(model, batch.src, batch.src_mask, SearchConfig(**section("search", "beam")), None)
+        search(model, batch.src, batch.src_mask, settings, None)
     limits = 2  # the shortest and the longest are read
     assert model.steps > 1
     assert model.steps + limits <= len(waits.found) <= model.steps + limits + len(batch.src)
