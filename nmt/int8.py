@@ -56,7 +56,7 @@ class Int8Decoder(nn.Module):
 
 
 class Int8Linear(nn.Module):
-    """A linear layer."""
+    """A linear layer, in float32 for whatever it is given."""
 
     def __init__(self, weight: Float[Tensor, "V D"], bias: Float[Tensor, " V"] | None) -> None:
         super().__init__()
@@ -106,15 +106,15 @@ class QuickTanh(nn.Module):
 
 
 def tanh(x: Float[Tensor, "*X"]) -> Float[Tensor, "*X"]:
-    """The hyperbolic tangent as 2 σ(2x) - 1: torch computes σ several times as fast."""
+    """The hyperbolic tangent as 2 σ(2x) - 1: torch computes σ faster."""
     return (2 * x).sigmoid_().mul_(2).sub_(1)
 
 
 def int8_linear(
     inputs: Float[Tensor, "R D"], weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"], bias: Float[Tensor, " V"]
 ) -> Float[Tensor, "R V"]:
-    """inputs @ (scale * weight)ᵀ + bias, the inputs rounded to 8 bits too."""
-    whole, input_scale = rounded(inputs)
+    """inputs @ (scale * weight)ᵀ + bias in float32, the inputs rounded to 8 bits too."""
+    whole, input_scale = rounded(inputs.float())
     products = torch._int_mm(whole, weight.t()).float().mul_(input_scale)
     return torch.addcmul(bias, products, scale, out=products)
 

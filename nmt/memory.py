@@ -12,7 +12,7 @@ def keep_freed_memory() -> None:
     """Makes the C library keep what is freed for the next update or the next batch of sentences.
 
     By default the GNU library hands large blocks back to the system and soon asks for them again, to be filled with
-    zeros first: an update takes an eighth more by that, a search up to a sixth. Other C libraries are left as they are.
+    zeros first. Other C libraries are left as they are.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -210,7 +210,7 @@ def drop(states: Float[Tensor, "R T D"], mask: Float[Tensor, "R 1 D"] | None) ->
 
 
 def flat_select(states: Float[Tensor, "B S D"], rows: Int[Tensor, " N"]) -> Float[Tensor, "N D"]:
-    """Rows of the flattened [B * S, D]: forward and backward several times as fast as by indices of both axes."""
+    """Rows of the flattened [B * S, D]; an index for each axis would be slow, above all backward."""
     return states.flatten(0, 1).index_select(0, rows)
 
 

@@ -4,9 +4,9 @@
     python scripts/bench_precision.py --multi30k FOLDER --runs RUNS --seeds 1,2 train.threads=1 (words for nmt compare)
 
 FOLDER holds Multi30k. The model is the reference model with every size a quarter of its own, trained until the learning
-rate has come to nothing. `nmt compare` trains the runs into the folder RUNS, which is theirs alone: finished ones are
-not trained again, interrupted ones go on. Loss and gradient norm are the means of the last epoch's updates, the dev
-scores those of the last validation.
+rate has come to nothing. `nmt compare` trains the runs into the folder RUNS: finished ones are not trained again,
+interrupted ones go on. Loss and gradient norm are the means of the last epoch's updates, the dev scores those of the
+last validation.
 """
 
 import argparse
@@ -17,8 +17,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from nmt.checkpoint import read_run
 
 PRECISIONS = ("fp32", "bf16")
 QUARTER = ["model.d_embed=64", "encoder.d_hidden=64", "decoder.d_hidden=128", "tokenizer.vocab_size=2000"]
@@ -58,7 +56,7 @@ def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     """Own options, and words for `nmt compare`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--multi30k", type=Path, required=True, help="folder of the corpus")
-    parser.add_argument("--runs", type=Path, required=True, help="folder for the runs alone")
+    parser.add_argument("--runs", type=Path, required=True, help="folder for the runs")
     parser.add_argument(
         "--seeds", type=lambda text: [int(seed) for seed in text.split(",")], default=[1, 2, 3], help="(1,2,3)"
     )
@@ -73,17 +71,22 @@ def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]
 
 
 def trained(arguments: argparse.Namespace, words: list[str]) -> list[Run]:
-    """Every run, by seed and precision; `nmt compare` trains what is not finished yet."""
+    """The runs of this comparison, by seed and precision; `nmt compare` trains what is not finished yet."""
     runs = arguments.runs.resolve()
+    output = runs / "comparison"
     seeds = ",".join(map(str, arguments.seeds))
     command = ["compare", "experiment=reference", *QUARTER, *RECIPE, f"data.root={arguments.multi30k.resolve()}"]
-    command += [f"runs_dir={runs}", f"seed={seeds}", f"train.precision={','.join(PRECISIONS)}", *words]
+    command += [
+        f"runs_dir={runs}",
+        f"output={output}",
+        f"seed={seeds}",
+        f"train.precision={','.join(PRECISIONS)}",
+        *words,
+    ]
     if code := subprocess.run([sys.executable, "-m", "nmt.cli", *command], stdout=sys.stderr).returncode:
         sys.exit(code)
-    found = []
-    for folder in (path.parent for path in runs.glob("*/metrics.jsonl")):
-        config, _ = read_run(folder)
-        found.append(Run(config["seed"], config["train"]["precision"], figures_of(folder)))
+    listed = json.loads((output / "results.json").read_text("utf-8"))["runs"]
+    found = [Run(run["seed"], run["variant"].partition("=")[2], figures_of(runs / run["run"])) for run in listed]
     return sorted(found, key=lambda run: (run.seed, PRECISIONS.index(run.precision)))
 
 

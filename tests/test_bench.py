@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import bench_all  # noqa: E402
+import bench_precision  # noqa: E402
 import bench_train  # noqa: E402
 from bench import machine  # noqa: E402
 from bench.operations import counted  # noqa: E402
@@ -123,3 +124,29 @@ def test_a_part_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str])
         bench_all.parse_arguments(["--multi30k", ".", "--tatoeba", ".", "--only", "peers,speed"])
     assert stop.value.code == 2
     assert "--only: speed is none of peers, scores" in capsys.readouterr().err
+
+
+def test_precisions_are_compared_beside_what_seeds_change() -> None:
+    figures = {(1, "fp32"): 2.0, (1, "bf16"): 2.5, (2, "fp32"): 4.0, (2, "bf16"): 3.5}
+    runs = [
+        bench_precision.Run(seed, precision, dict.fromkeys(bench_precision.FIGURES, figure))
+        for (seed, precision), figure in figures.items()
+    ]
+    lines = bench_precision.table(runs)
+    assert "| 2 | bf16 | 3.500 | 3.500 | 3.500 | 3.500 |" in lines
+    assert lines[-1] == "| dev BLEU | +0.000 | +0.500, -0.500 | 1.414 | yes |"
+    worse = [bench_precision.Run(run.seed, run.precision, dict(run.figures)) for run in runs]
+    for run in worse[1::2]:
+        run.figures["dev BLEU"] -= 1.5
+    assert bench_precision.table(worse)[-1] == "| dev BLEU | -1.500 | -1.000, -2.000 | 1.414 | no |"
+
+
+def test_comparing_precisions_refuses_one_seed_and_a_folder_without_the_corpus(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = ["--multi30k", str(tmp_path), "--runs", str(tmp_path / "runs")]
+    for words, message in (([*runs, "--seeds", "1"], "--seeds: one seed has no noise"), (runs, "has no train.en")):
+        with pytest.raises(SystemExit) as stopped:
+            bench_precision.parse_arguments(words)
+        assert stopped.value.code == 2
+        assert message in capsys.readouterr().err

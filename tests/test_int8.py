@@ -103,11 +103,22 @@ def test_a_translator_in_integers_scores_nearly_as_in_full(tmp_path: Path) -> No
     assert any(isinstance(module, Int8Lstm) for module in whole.step_model.modules())
     assert "int8" in whole.precision
     assert plain.precision == "fp32"
+    given = [translation.text for translation in plain.translate(texts)]
+    assert whole.forced_scores(texts, given) == pytest.approx(plain.forced_scores(texts, given), rel=0.02, abs=0.2)
     ids = whole.tokenizers.src.encode_batch(texts)
     found = [hypotheses[0] for hypotheses in whole.search(make_batch(ids, [[] for _ in ids]), whole.settings)]
-    for translator in (whole, plain):  # forced, all positions at once, a model is not in integers
-        forced, _ = translator.forced(ids, [best.tokens for best in found])
-        assert forced == pytest.approx([best.log_prob for best in found], rel=0.02, abs=0.2)
+    forced, _ = whole.forced(ids, [best.tokens for best in found])
+    assert forced == pytest.approx([best.log_prob for best in found], rel=1e-2, abs=0.05)
+    with torch.no_grad():
+        stepped, _ = whole.step_model.forced(make_batch(ids, [best.tokens for best in found]))
+    assert stepped.sum(1).tolist() == pytest.approx([best.log_prob for best in found], rel=1e-2, abs=0.05)
+
+
+def test_bfloat16_is_multiplied_as_what_it_stands_for() -> None:
+    output, given = int8(layer(3)), features(3).bfloat16()
+    logits = output(given)
+    assert logits.dtype == torch.float32
+    assert torch.equal(logits, output(given.float()))
 
 
 @pytest.mark.parametrize("seed", range(3))
