@@ -80,7 +80,9 @@ class Int8Lstm(nn.Module):
 
     def __init__(self, lstm: nn.LSTM) -> None:
         super().__init__()
-        weights = dict(lstm.named_parameters())
+        weights = {name: weight.detach().float().clone() for name, weight in lstm.named_parameters()}
+        for weight in weights.values():
+            weight.chunk(4)[2].mul_(2)  # tanh(x) = 2 σ(2x) - 1: one σ serves all gates
         self.inputs = Int8Linear(weights["weight_ih_l0"], weights["bias_ih_l0"])
         self.recurrent = Int8Linear(weights["weight_hh_l0"], weights["bias_hh_l0"])
 
@@ -90,10 +92,10 @@ class Int8Lstm(nn.Module):
         hidden, cell = state[0][0], state[1][0]
         outputs = []
         for given in inputs.unbind(1):
-            gates = self.inputs(given).add_(self.recurrent(hidden))
+            gates = self.inputs(given).add_(self.recurrent(hidden)).sigmoid_()
             taken, kept, new, shown = gates.chunk(4, 1)
-            cell = kept.sigmoid() * cell + taken.sigmoid() * tanh(new)
-            hidden = shown.sigmoid() * tanh(cell)
+            cell = torch.addcmul(kept * cell, taken, new.mul_(2).sub_(1))
+            hidden = shown * tanh(cell)
             outputs.append(hidden)
         return torch.stack(outputs, 1), (hidden[None], cell[None])
 

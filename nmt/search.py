@@ -202,11 +202,14 @@ def likeliest(log_probs: Float[Tensor, "N K V"], log_prob: Float[Tensor, "N K"],
         values, index = (log_probs + log_prob[..., None]).flatten(1).topk(there)
     else:
         values, index = _likeliest_by_groups(log_probs, log_prob, there)
+    found = Candidates(values, index // vocab, index % vocab)
+    if there == size:
+        return found
     missing = (0, size - there)
     return Candidates(
-        functional.pad(values, missing, value=-inf),
-        functional.pad(index // vocab, missing),
-        functional.pad(index % vocab, missing, value=PAD),
+        functional.pad(found.log_prob, missing, value=-inf),
+        functional.pad(found.parent, missing),
+        functional.pad(found.token, missing, value=PAD),
     )
 
 

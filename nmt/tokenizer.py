@@ -66,10 +66,12 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The likeliest pieces, without bos and eos."""
-        return self.encode_batch([text])[0]
+        return list(self._model.encode(_escape(text), out_type=int))
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The likeliest pieces of each text."""
+        if len(texts) == 1:  # a batch costs threads, which wait for torch's: up to 1 ms
+            return [self.encode(texts[0])]
         return list(self._model.encode([_escape(text) for text in texts], out_type=int))
 
     def sample_batch(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:

@@ -95,7 +95,7 @@ def benches(m30k: str, tatoeba: str, work: str) -> list[Bench]:
             ["--rounds", "1", "--seconds", "5"],
             ["--rounds", "2", "--seconds", "20"],
         ),
-        Bench("scores", "Training, every score", [*train, "--attention", SCORES], short, full),
+        Bench("scores", "Training, every score", [*train, "--attention", SCORES], short, ["--seconds", "8", *thrice]),
         Bench("fp32", "Training in float32", [*train, "--precision", "fp32"], short, full),
         Bench("feeding", "Training with input feeding", [*train, "decoder.input_feeding=true"], short, full),
         Bench(

@@ -5,11 +5,13 @@
     python scripts/bench_train.py --multi30k FOLDER decoder.input_feeding=true      (words for nmt train)
 
 FOLDER holds Multi30k: train, val and test_2016_flickr, .en and .de. Every case is a process of its own and runs the
-training loop of `nmt train` as it is: data, logging and gradient clipping included.
+training loop of `nmt train` as it is: data, logging and gradient clipping included. Several rounds measure the cases
+in turn, so that all meet the same machine; what is printed are the medians of each, and of the ratios within a round.
 """
 
 import argparse
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -58,14 +60,15 @@ def main() -> int:
         print(json.dumps(asdict(measure(arguments, words))))
         return 0
     print(machine.describe(torch.device("cuda" if torch.cuda.is_available() else "cpu")))
+    cases = [
+        (attention, each) for each in arguments.precision.split(",") for attention in arguments.attention.split(",")
+    ]
+    rounds = [[run_case(arguments, *case, words) for case in cases] for _ in range(arguments.rounds)]
     print("| attention | precision | tokens/s | share of the matrix rate | Mflop/token | peak memory, MB | others |")
     print("|---|---|---:|---:|---:|---:|---:|")
-    speeds = []
-    for attention in arguments.attention.split(","):
-        for precision in arguments.precision.split(","):
-            speeds.append(run_case(arguments, attention, precision, words))
-            show(speeds[-1])
-    print("\n".join(beside_dot(speeds)))
+    for speeds in zip(*rounds, strict=True):
+        print(line(speeds))
+    print("\n".join(beside_dot(rounds)))
     return 0
 
 
@@ -76,6 +79,7 @@ def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser.add_argument("--attention", default="general", help="one or several, with commas (general)")
     parser.add_argument("--precision", default="auto", help="auto, bf16, fp32, or several with commas (auto)")
     parser.add_argument("--seconds", type=float, default=30.0, help="of each measurement (30)")
+    parser.add_argument("--rounds", type=int, default=1, help="measurements of each case (1)")
     parser.add_argument("--case", action="store_true", help=argparse.SUPPRESS)
     arguments, rest = parser.parse_known_args(words)
     if not (arguments.multi30k / "train.en").is_file():
@@ -142,23 +146,33 @@ def operations_per_token(trainer: Trainer) -> float:
     return operations.total / tokens
 
 
-def show(speed: Speed) -> None:
-    """One line of the table."""
-    rate = speed.matrix_rate_bf16 if speed.precision == "bf16" else speed.matrix_rate_fp32
-    share = f"{speed.share:.0%} of {rate / 1e9:,.0f} Gflop/s"
-    figures = f"{speed.operations_per_token / 1e6:.1f} | {speed.peak_memory_mb:,.0f} | {speed.others:.0%}"
-    print(f"| {speed.attention} | {speed.precision} | {speed.tokens_per_s:,.0f} | {share} | {figures} |", flush=True)
+def line(speeds: Sequence[Speed]) -> str:
+    """A case's line of the table: medians of its measurements, and the best matrix rate."""
+    first = speeds[0]
+    rate = max(each.matrix_rate_bf16 if each.precision == "bf16" else each.matrix_rate_fp32 for each in speeds)
+    tokens, share, memory, others = (
+        statistics.median(getattr(each, name) for each in speeds)
+        for name in ("tokens_per_s", "share", "peak_memory_mb", "others")
+    )
+    shown = f"{share:.0%} of {rate / 1e9:,.0f} Gflop/s"
+    figures = f"{first.operations_per_token / 1e6:.1f} | {memory:,.0f} | {others:.0%}"
+    return f"| {first.attention} | {first.precision} | {tokens:,.0f} | {shown} | {figures} |"
 
 
-def beside_dot(speeds: Sequence[Speed]) -> list[str]:
-    """Each score's share of the matrix rate ÷ that of `dot` in the same precision, where that was measured too."""
-    shares = {speed.precision: speed.share for speed in speeds if speed.attention == "dot"}
-    return [
-        f"\nshare ÷ that of dot, {precision}: "
-        + ", ".join(f"{s.attention} {s.share / dot:.2f}" for s in speeds if s.precision == precision)
-        for precision, dot in shares.items()
-        if len(speeds) > len(shares)
-    ]
+def beside_dot(rounds: Sequence[Sequence[Speed]]) -> list[str]:
+    """Each score's share of the matrix rate ÷ that of `dot` in the same round and precision, if that was measured."""
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for speeds in rounds:
+        dot = {speed.precision: speed.share for speed in speeds if speed.attention == "dot"}
+        for speed in speeds:
+            if speed.precision in dot and speed.attention != "dot":
+                ratio = speed.share / dot[speed.precision]
+                ratios.setdefault((speed.precision, speed.attention), []).append(ratio)
+    lines: dict[str, list[str]] = {}
+    for (precision, attention), each in ratios.items():
+        spread = f" ({min(each):.2f} to {max(each):.2f})" if len(each) > 1 else ""
+        lines.setdefault(precision, []).append(f"{attention} {statistics.median(each):.2f}{spread}")
+    return [f"\nshare ÷ that of dot, {precision}: {', '.join(shares)}" for precision, shares in lines.items()]
 
 
 if __name__ == "__main__":

@@ -54,21 +54,34 @@ def test_the_machine_is_described_and_measured() -> None:
     assert machine.peak_memory_mb() > machine.anonymous_memory_mb() / 2 > 0
 
 
+def measured(attention: str, precision: str, share: float) -> bench_train.Speed:
+    """A case of bench_train."""
+    return bench_train.Speed(attention, precision, 1000 * share, share, 2e6, 1e9, 4e9, 100.0, 0.0, 1)
+
+
 def test_scores_are_set_beside_dot_in_their_own_precision() -> None:
     speeds = [
-        bench_train.Speed(attention, precision, 1.0, share, 1.0, 1.0, 1.0, 1.0, 0.0, 1)
-        for attention, precision, share in (
-            ("dot", "bf16", 0.5),
-            ("dot", "fp32", 0.8),
-            ("none", "bf16", 0.6),
-            ("none", "fp32", 0.4),
-        )
+        measured("dot", "bf16", 0.5),
+        measured("general", "bf16", 0.4),
+        measured("dot", "fp32", 0.8),
+        measured("general", "fp32", 0.6),
     ]
-    assert bench_train.beside_dot(speeds) == [
-        "\nshare ÷ that of dot, bf16: dot 1.00, none 1.20",
-        "\nshare ÷ that of dot, fp32: dot 1.00, none 0.50",
+    assert bench_train.beside_dot([speeds]) == [
+        "\nshare ÷ that of dot, bf16: general 0.80",
+        "\nshare ÷ that of dot, fp32: general 0.75",
     ]
-    assert bench_train.beside_dot(speeds[:1]) == bench_train.beside_dot(speeds[2:]) == []
+    assert bench_train.beside_dot([speeds[:1]]) == bench_train.beside_dot([speeds[3:]]) == []
+
+
+def test_ratios_are_taken_within_rounds() -> None:
+    """A machine that slows down as a whole changes none of them."""
+    rounds = [
+        [measured("dot", "bf16", slow * 0.5), measured("general", "bf16", slow * share)]
+        for slow, share in ((1.0, 0.4), (0.5, 0.45), (0.25, 0.5))
+    ]
+    assert bench_train.beside_dot(rounds) == ["\nshare ÷ that of dot, bf16: general 0.90 (0.80 to 1.00)"]
+    general = [speeds[1] for speeds in rounds]
+    assert bench_train.line(general) == "| general | bf16 | 225 | 22% of 4 Gflop/s | 2.0 | 100 | 0% |"
 
 
 def test_a_folder_without_the_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
