@@ -144,10 +144,15 @@ def said_of_now() -> str:
 
 
 def write(sections: Mapping[str, str]) -> None:
-    """docs/speed.md, of titles and texts; the README's part between the two marks is the comparison, if it is there."""
+    """docs/speed.md, of titles and texts; the README's part between the two marks is the comparison, if it is there.
+
+    The pictures are those of the last part, how cost grows.
+    """
     page = "".join(f"\n## {title}\n\n{text}" for title, text in sections.items())
-    head = "# Speed\n\nWritten by `make bench`. [What was tried](speed-tried.md)\n"
-    (ROOT / "docs" / "speed.md").write_text(head + page, "utf-8")
+    head = "# Speed\n\nWritten by `make bench`. [What was tried](speed-tried.md), and why curves bend\n"
+    pictures = sorted((ROOT / "docs" / "speed").glob("*.png"))
+    shown = "".join(f"\n![{path.stem.replace('_', ' ')}](speed/{path.name})\n" for path in pictures)
+    (ROOT / "docs" / "speed.md").write_text(head + page + shown, "utf-8")
     if PEERS in sections:
         readme = (ROOT / "README.md").read_text("utf-8")
         before, _, rest = readme.partition(BEGIN)

@@ -1,6 +1,7 @@
 """The measuring rods: operations against arithmetic, shares of the machine, and what is refused."""
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import bench_all  # noqa: E402
 import bench_precision  # noqa: E402
 import bench_train  # noqa: E402
 from bench import machine  # noqa: E402
+from bench.memory import anonymous_memory_mb, watched_memory  # noqa: E402
 from bench.operations import counted  # noqa: E402
 
 from nmt.loss import batch_loss  # noqa: E402
@@ -51,7 +53,17 @@ def test_the_machine_is_described_and_measured() -> None:
     assert usage.wall_s > 0
     assert 0 <= usage.ours <= 1.5
     assert 0 <= usage.others <= 1.0
-    assert machine.peak_memory_mb() > machine.anonymous_memory_mb() / 2 > 0
+    assert machine.peak_memory_mb() > anonymous_memory_mb() / 2 > 0
+
+
+def test_the_most_memory_is_seen_from_outside() -> None:
+    before = anonymous_memory_mb()
+    with watched_memory() as highest:
+        held = b"x" * 300_000_000
+        time.sleep(0.3)
+        del held
+    assert before + 290 < highest.mb < before + 400
+    assert anonymous_memory_mb() < before + 50
 
 
 def measured(attention: str, precision: str, share: float) -> bench_train.Speed:
@@ -106,7 +118,8 @@ def test_the_page_and_the_readme_get_what_was_printed(tmp_path: Path, monkeypatc
     corpus, work = tmp_path / "corpus", tmp_path / "work"
     corpus.mkdir()
     (corpus / "train.de").touch()
-    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "speed").mkdir(parents=True)
+    (tmp_path / "docs" / "speed" / "scale_pairs.png").touch()
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{bench_all.BEGIN}old\n{bench_all.END}after\n", "utf-8")
     monkeypatch.setattr(bench_all, "ROOT", tmp_path)
@@ -127,6 +140,7 @@ def test_the_page_and_the_readme_get_what_was_printed(tmp_path: Path, monkeypatc
     assert "| 1 |\nTATOEBA\n" in page
     assert "```\nplain\n```" in page
     assert str(tmp_path) not in page
+    assert page.endswith("\n![scale pairs](speed/scale_pairs.png)\n")
     printed["scripts/bench_data.py"] = "other\n"
     assert bench_all.main([*words, "--only", "data", "--quick"]) == 0
     assert (tmp_path / "docs" / "speed.md").read_text("utf-8") == page, "short forms were written down"

@@ -81,14 +81,6 @@ def peak_memory_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
-def anonymous_memory_mb() -> float:
-    """Resident memory that is no file's (RssAnon), in MB: mapped corpora do not count."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("RssAnon:"):
-            return int(line.split()[1]) * 1024 / 1e6
-    raise RuntimeError("/proc/self/status has no RssAnon: this needs Linux 4.5 or later")
-
-
 def describe(device: torch.device) -> str:
     """One line: processor or card, threads, torch."""
     if device.type == "cuda":

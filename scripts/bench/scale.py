@@ -1,10 +1,7 @@
 """One point of a curve: memory and speed of training at a size."""
 
 import random
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,6 +12,7 @@ from hydra import compose
 from numpy.typing import NDArray
 
 from bench import machine
+from bench.memory import anonymous_memory_mb, watched_memory
 from bench.operations import counted
 from nmt.build import build_model
 from nmt.config import TokenizerConfig
@@ -50,14 +48,6 @@ class Point:
     waiting_share: float = 0.0  # of training, for data
 
 
-@dataclass
-class Highest:
-    """The most memory that was seen."""
-
-    mb: float = 0.0
-    ended: threading.Event = field(default_factory=threading.Event)
-
-
 def measure(kind: str, size: int, seconds: float, folder: Path) -> Point:
     """The point of this curve at this size, with files in an empty folder."""
     words = ["experiment=reference", "name=bench", "train.examples=0", "train.patience=null"]
@@ -69,7 +59,7 @@ def measure(kind: str, size: int, seconds: float, folder: Path) -> Point:
         start = perf_counter()
         with watched_memory() as highest:
             prepared = read_data(config, None)
-        known = {"prepare_s": perf_counter() - start, "prepared_mb": machine.anonymous_memory_mb()}
+        known = {"prepare_s": perf_counter() - start, "prepared_mb": anonymous_memory_mb()}
         model = new_model(config, prepared.tokenizers)
         trainer = Trainer(folder / "run", config, settings, search, prepared, model, Progress())
         return trained(trainer, size, seconds, known | {"highest_mb": highest.mb})
@@ -101,7 +91,7 @@ def trained(trainer: Trainer, size: int, seconds: float, known: dict[str, float]
         while perf_counter() - start < seconds:
             trainer.update()
             waited_s += trainer.data.waited_s
-            memory_mb = max(memory_mb, machine.anonymous_memory_mb())
+            memory_mb = max(memory_mb, anonymous_memory_mb())
         machine.wait(trainer.device)
     spent = perf_counter() - start
     speed = (trainer.progress.tokens - tokens) / spent
@@ -155,21 +145,3 @@ def lines(table: NDArray[np.uint8], lengths: NDArray[np.int64], source: np.rando
     text[np.cumsum(lengths) - 1, -1] = ord("\n")
     sentences: bytes = text.tobytes()
     return sentences
-
-
-@contextmanager
-def watched_memory() -> Iterator[Highest]:
-    """The most memory that the process has inside the block, looked at fifty times a second."""
-    highest = Highest()
-
-    def look() -> None:
-        while not highest.ended.wait(0.02):
-            highest.mb = max(highest.mb, machine.anonymous_memory_mb())
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
-        yield highest
-    finally:
-        highest.ended.set()
-        thread.join()
