@@ -32,6 +32,8 @@ def scale_figure(points: Sequence[Point], middle: int, label: str) -> "Figure":
         memory.plot(sizes, highest, color="0.5", marker="^", linestyle="--", label="while preparing, highest")
     for axes, name in ((speed, "target tokens a second"), (memory, "memory, no file's (MB)")):
         axes.set_xscale("log")
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        axes.minorticks_off()
         dress(axes.set_xlabel(label))
         dress(axes.set_ylabel(name))
         axes.spines[["top", "right"]].set_visible(False)
@@ -40,5 +42,7 @@ def scale_figure(points: Sequence[Point], middle: int, label: str) -> "Figure":
     speed.set_yscale("log")
     low, high = speed.get_ylim()
     speed.set_ylim(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)))  # whole decades: labelled ones
-    memory.set_ylim(bottom=0)
+    room = 1 + 0.15 * len(memory.get_lines())  # for the legend
+    memory.set_ylim(0, room * memory.get_ylim()[1])
+    memory.legend(frameon=False, loc="upper left")
     return figure
