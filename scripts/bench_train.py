@@ -64,7 +64,7 @@ def main() -> int:
         (attention, each) for each in arguments.precision.split(",") for attention in arguments.attention.split(",")
     ]
     rounds = [[run_case(arguments, *case, words) for case in cases] for _ in range(arguments.rounds)]
-    print("| attention | precision | tokens/s | share of the matrix rate | Mflop/token | peak memory, MB | others |")
+    print("\n| attention | precision | tokens/s | share of the matrix rate | Mflop/token | peak memory, MB | others |")
     print("|---|---|---:|---:|---:|---:|---:|")
     for speeds in zip(*rounds, strict=True):
         print(line(speeds))
