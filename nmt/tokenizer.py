@@ -70,7 +70,7 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The likeliest pieces of each text."""
-        if len(texts) == 1:  # a batch costs threads, which wait for torch's: up to 1 ms
+        if len(texts) == 1:  # a batch starts threads, which wait for those of torch
             return [self.encode(texts[0])]
         return list(self._model.encode([_escape(text) for text in texts], out_type=int))
 
