@@ -93,7 +93,7 @@ def benches(m30k: str, tatoeba: str, work: str) -> list[Bench]:
             "Beside other toolkits",
             peers,
             ["--rounds", "1", "--seconds", "5"],
-            ["--rounds", "2", "--seconds", "20"],
+            ["--rounds", "4", "--seconds", "20"],
         ),
         Bench("scores", "Training, every score", [*train, "--attention", SCORES], short, ["--seconds", "8", *thrice]),
         Bench("fp32", "Training in float32", [*train, "--precision", "fp32"], short, full),
