@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import torch
 from bench import peer_table, peer_text
-from bench.peer_runs import Toolkits, Training, Translation
+from bench.peer_runs import UPDATES, Toolkits, Training, Translation
 from bench.peer_table import Comparison
 from bench.peers import PEERS, Workplace, set_up
 
@@ -114,8 +114,9 @@ def compare(toolkits: Toolkits, arguments: argparse.Namespace) -> None:
     if arguments.only != "train":
         translated = compare_translation(toolkits, rounds)
         print(f"Translation, medians of {rounds} rounds ({words_of('translate', arguments)})\n")
-        print(peer_table.translation_table(translated))
+        print(peer_table.translation_table(translated) + "\n")
         print("\n".join(peer_table.signatures(translated)))
+        print(f"Ours and OpenNMT-py's models: {UPDATES} updates each, one recipe; JoeyNMT's has OpenNMT-py's weights.")
         record["translation"] = [comparison.record("sentences_per_s") for comparison in translated]
     if arguments.json:
         arguments.json.write_text(json.dumps(record, indent=1) + "\n", "utf-8")

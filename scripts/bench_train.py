@@ -63,11 +63,15 @@ def main() -> int:
     cases = [
         (attention, each) for each in arguments.precision.split(",") for attention in arguments.attention.split(",")
     ]
-    rounds = [[run_case(arguments, *case, words) for case in cases] for _ in range(arguments.rounds)]
     print("\n| attention | precision | tokens/s | share of the matrix rate | Mflop/token | peak memory, MB | others |")
     print("|---|---|---:|---:|---:|---:|---:|")
-    for speeds in zip(*rounds, strict=True):
-        print(line(speeds))
+    rounds: list[list[Speed]] = []
+    for number in range(arguments.rounds):
+        rounds.append([])
+        for case in cases:
+            rounds[-1].append(run_case(arguments, *case, words))
+            if number == arguments.rounds - 1:
+                print(line([each[len(rounds[-1]) - 1] for each in rounds]), flush=True)
     print("\n".join(beside_dot(rounds)))
     return 0
 
@@ -147,16 +151,15 @@ def operations_per_token(trainer: Trainer) -> float:
 
 
 def line(speeds: Sequence[Speed]) -> str:
-    """A case's line of the table: medians of its measurements, and the best matrix rate."""
-    first = speeds[0]
-    rate = max(each.matrix_rate_bf16 if each.precision == "bf16" else each.matrix_rate_fp32 for each in speeds)
-    tokens, share, memory, others = (
-        statistics.median(getattr(each, name) for each in speeds)
-        for name in ("tokens_per_s", "share", "peak_memory_mb", "others")
-    )
-    shown = f"{share:.0%} of {rate / 1e9:,.0f} Gflop/s"
-    figures = f"{first.operations_per_token / 1e6:.1f} | {memory:,.0f} | {others:.0%}"
-    return f"| {first.attention} | {first.precision} | {tokens:,.0f} | {shown} | {figures} |"
+    """A case's line of the table: medians of its measurements."""
+
+    def middle(name: str) -> float:
+        return float(statistics.median(getattr(speed, name) for speed in speeds))
+
+    case = speeds[0]
+    share = f"{middle('share'):.0%} of {middle(f'matrix_rate_{case.precision}') / 1e9:,.0f} Gflop/s"
+    figures = f"{case.operations_per_token / 1e6:.1f} | {middle('peak_memory_mb'):,.0f} | {middle('others'):.0%}"
+    return f"| {case.attention} | {case.precision} | {middle('tokens_per_s'):,.0f} | {share} | {figures} |"
 
 
 def beside_dot(rounds: Sequence[Sequence[Speed]]) -> list[str]:

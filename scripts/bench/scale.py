@@ -56,10 +56,10 @@ def measure(kind: str, size: int, seconds: float, folder: Path) -> Point:
         files = ["data.train.src=train.src", "data.train.tgt=train.tgt", "data.dev_size=0", "data.test_size=0"]
         config = configured([*words, "data=text", f"data.root={folder}", f"cache_dir={folder}/cache", *files])
         settings, search = read_settings(config)
-        start = perf_counter()
         with watched_memory() as highest:
+            start = perf_counter()
             prepared = read_data(config, None)
-        known = {"prepare_s": perf_counter() - start, "prepared_mb": anonymous_memory_mb()}
+            known = {"prepare_s": perf_counter() - start, "prepared_mb": anonymous_memory_mb()}
         model = new_model(config, prepared.tokenizers)
         trainer = Trainer(folder / "run", config, settings, search, prepared, model, Progress())
         return trained(trainer, size, seconds, known | {"highest_mb": highest.mb})
