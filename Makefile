@@ -13,7 +13,7 @@ TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
 
-.PHONY: help setup demo test check prepare train compare evaluate translate interactive shortlist align visualise attentions tensorboard bench clean
+.PHONY: help setup demo test check prepare train compare tune evaluate translate interactive shortlist align visualise attentions tensorboard bench clean
 
 help: ## this list
 	@echo 'make <target> [ARGS="words for the program"]'
@@ -51,12 +51,13 @@ check: $(STAMP) ## format, lint and types, without changing anything
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-prepare train compare evaluate translate interactive shortlist align visualise attentions: $(STAMP)
+prepare train compare tune evaluate translate interactive shortlist align visualise attentions: $(STAMP)
 	@$(BIN)/nmt $@ $(ARGS)
 
 prepare: ## tokenizer and encoded corpus, cached (train does it too)
 train: ## train a model:          ARGS="data=demo_en_de name=first"
 compare: ## train variants, a page:  ARGS="experiment=demo_en_de attention=none,general seed=1,2"
+tune: ## search for settings:   ARGS="experiment=demo_en_de space=rnn_small trials=30"
 evaluate: ## score a model:          ARGS="model=runs/first"
 translate: ## translate lines:        ARGS="model=runs/first" < in.en > out.de
 interactive: ## a prompt to type at:    ARGS="model=runs/first"

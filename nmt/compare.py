@@ -21,7 +21,7 @@ from nmt.compare_table import markdown, table
 from nmt.evaluate import check_writable
 from nmt.figures import save_figure, svg_text
 from nmt.files import resolve
-from nmt.metrics import bleu_tokenizer
+from nmt.metrics import bleu_tokenizer, counted_words
 from nmt.prepare import Prepared
 
 
@@ -51,13 +51,13 @@ def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
     data = sweep.jobs[0].config["data"]
     sources, references = list(prepared.test["src"]), list(prepared.test["tgt"])
     lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
-    bleu_tokenizer(data["tgt_lang"])  # a missing package is said before the work
+    bleu_tokenizer(counted_words(data))  # a missing package is said before the work
     gold = None
     if data["gold"] is not None:
         path = resolve(data["gold"], data["root"])
         gold = load_gold(path, False, sources, references, data["gold_units"])
     return TestSet(
-        sources, references, data["tgt_lang"], gold, data["gold_units"], chosen(sources, references, *lengths)
+        sources, references, counted_words(data), gold, data["gold_units"], chosen(sources, references, *lengths)
     )
 
 

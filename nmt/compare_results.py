@@ -39,7 +39,7 @@ def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories:
     outputs = {
         name: [s for job, s in zip(sweep.jobs, scores, strict=True) if job.variant == name] for name in sweep.variants
     }
-    systems = [[counts(s.hypotheses, test.references, test.tgt_lang) for s in found] for found in outputs.values()]
+    systems = [[counts(s.hypotheses, test.references, test.words) for s in found] for found in outputs.values()]
     luck = dict(zip(outputs, intervals(systems), strict=True))
     first = sweep.jobs[0]
     variants = []
@@ -55,7 +55,7 @@ def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories:
         "test": {
             "sentences": len(test.sources),
             "src_lang": first.config["data"]["src_lang"],
-            "tgt_lang": test.tgt_lang,
+            "tgt_lang": first.config["data"]["tgt_lang"],
             "diagonal_aer": diagonal_aer(test),
         },
         "search": first.config["search"],
@@ -119,7 +119,7 @@ def pooled_by_length(found: Sequence[Scores], test: TestSet) -> Sequence[Any]:
     buckets = max(1, min(BUCKETS, len(test.sources) // SMALLEST_BUCKET))
     lengths = [source_length(sentence) for sentence in test.sources] * len(found)
     hypotheses = [text for scores in found for text in scores.hypotheses]
-    return bleu_by_length(lengths, hypotheses, [test.references * len(found)], test.tgt_lang, buckets)
+    return bleu_by_length(lengths, hypotheses, [test.references * len(found)], test.words, buckets)
 
 
 def configurations(sweep: Sweep) -> Found:

@@ -44,7 +44,7 @@ class TestSet:
 
     sources: list[str]
     references: list[str]
-    tgt_lang: str | None
+    words: str | None  # what BLEU counts: see nmt.metrics
     gold: list[Gold] | None
     gold_units: Unit
     shown: list[int]  # sentences whose attention is drawn
@@ -118,7 +118,7 @@ def key_of(job: Job, test: TestSet) -> str:
     return digest(
         [
             VERSION, file_digest(job.run / "model.safetensors"), file_digest(job.run / "manifest.json"),
-            job.config["search"], test.sources, test.references, test.tgt_lang, gold, test.gold_units, test.shown,
+            job.config["search"], test.sources, test.references, test.words, gold, test.gold_units, test.shown,
             str(device), str(choose_dtype(settings.precision, device)), settings.threads,
             torch.__version__, sacrebleu.__version__,
         ]
@@ -134,7 +134,7 @@ def measured(job: Job, test: TestSet) -> Scores:
     start = perf_counter()
     hypotheses = translate_all(translator, test.sources)
     seconds = perf_counter() - start
-    bleu = BLEU(tokenize=bleu_tokenizer(test.tgt_lang), force=True)
+    bleu = BLEU(tokenize=bleu_tokenizer(test.words), force=True)
     chrf = CHRF()
     return Scores(
         bleu=float(bleu.corpus_score(hypotheses, [test.references]).score),

@@ -34,6 +34,7 @@ class DataConfig:
     root: str | None  # folder that relative paths start from; null = the current folder; bundled:NAME = nmt's own data
     src_lang: str | None  # ISO 639 code, for scoring and for the record
     tgt_lang: str | None
+    tokenized: bool  # BLEU counts what stands between spaces (sacreBLEU's tokeniser "none")
     src_column: str | int | None  # tsv: column counted from 0; other tables: name, dots for nested (translation.en)
     tgt_column: str | int | None
     hub: str | None  # format hub: dataset id

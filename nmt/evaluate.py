@@ -19,10 +19,10 @@ from nmt.config import DataConfig
 from nmt.corpus import clean, read_corpus
 from nmt.errors import CheckpointError, ConfigError, DataError
 from nmt.files import read_lines, resolve
-from nmt.metrics import bleu_by_length, bleu_tokenizer, paired_bootstrap, score_corpus, table
+from nmt.metrics import bleu_by_length, bleu_tokenizer, counted_words, paired_bootstrap, score_corpus, table
 from nmt.schema import overlay, read_section
 from nmt.testsets import named_test_set
-from nmt.translate import means, open_model
+from nmt.translate import means, model_folders, open_model
 from nmt.translator import Translator
 
 CHUNK = 1024  # sentences translated between two looks of the progress bar
@@ -35,7 +35,7 @@ class Benchmark:
     name: str
     sources: list[str]
     references: list[list[str]]
-    tgt_lang: str | None
+    words: str | None  # what BLEU counts: see nmt.metrics
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     data = overlay(translator.config, typed, ["data"])["data"]
     benchmark = read_benchmark(config, data)
     gold = read_alignments(config, data, benchmark)
-    bleu_tokenizer(benchmark.tgt_lang)  # a missing package is said before the work
-    folder = Path(config["output"] or Path(config["model"]) / "evaluations" / benchmark.name).expanduser()
+    bleu_tokenizer(benchmark.words)  # a missing package is said before the work
+    folder = results_folder(config, benchmark.name)
     check_writable(folder)
     used = means(translator, translator.settings)
     print(used, file=sys.stderr)
@@ -66,7 +66,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     seconds = perf_counter() - start
     second = None if other is None else translate_all(other, benchmark.sources)
     result: dict[str, Any] = {
-        "model": str(config["model"]),
+        "model": config["model"],
         "test_set": benchmark.name,
         "sentences": len(hypotheses),
         "seconds": seconds,
@@ -84,11 +84,19 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     return 0
 
 
+def results_folder(config: Mapping[str, Any], name: str) -> Path:
+    """Where everything is written: evaluations/ in the run, the first of several, whose names then stand there too."""
+    if config["output"] is not None:
+        return Path(config["output"]).expanduser()
+    first, *others = model_folders(config["model"], "model")
+    return first / "evaluations" / "+".join([name, *(other.name for other in others)])
+
+
 def scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> dict[str, Any]:
     """Prints the scores, over all and by source length; the same as data."""
-    metrics = score_corpus(hypotheses, benchmark.references, benchmark.tgt_lang, intervals)
+    metrics = score_corpus(hypotheses, benchmark.references, benchmark.words, intervals)
     lengths = [source_length(sentence) for sentence in benchmark.sources]
-    buckets = bleu_by_length(lengths, hypotheses, benchmark.references, benchmark.tgt_lang)
+    buckets = bleu_by_length(lengths, hypotheses, benchmark.references, benchmark.words)
     print(table(metrics), table(buckets), sep="\n\n")
     return {
         "scores": [asdict(metric) for metric in metrics],
@@ -100,10 +108,10 @@ def comparison(
     benchmark: Benchmark, hypotheses: list[str], second: list[str], config: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Prints how the second model compares with the first; the same as data."""
-    compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.tgt_lang)
+    compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.words)
     print(f"\nfirst: {config['model']}    second: {config['compare_with']}    (paired bootstrap)\n")
     print(table(compared))
-    return {"with": str(config["compare_with"]), "scores": [asdict(row) for row in compared]}
+    return {"with": config["compare_with"], "scores": [asdict(row) for row in compared]}
 
 
 def alignment(
@@ -138,7 +146,7 @@ def read_benchmark(config: Mapping[str, Any], data: Mapping[str, Any]) -> Benchm
         missing = "ref" if config["ref"] is None else "src"
         raise ConfigError(f"{missing} is not given; evaluating on files needs both, src=FILE ref=FILE")
     if config["src"] is not None:
-        benchmark = from_files(config["src"], config["ref"], data["tgt_lang"])
+        benchmark = from_files(config["src"], config["ref"], counted_words(data))
     elif config["test_set"] is not None:
         if data["src_lang"] is None or data["tgt_lang"] is None:
             raise ConfigError(
@@ -146,11 +154,11 @@ def read_benchmark(config: Mapping[str, Any], data: Mapping[str, Any]) -> Benchm
                 "type them, for example data.src_lang=en data.tgt_lang=de"
             )
         sources, references = named_test_set(config["test_set"], data["src_lang"], data["tgt_lang"])
-        benchmark = Benchmark(config["test_set"], sources, references, data["tgt_lang"])
+        benchmark = Benchmark(config["test_set"], sources, references, counted_words(data))
     else:
         benchmark = from_corpus(config["split"], data, Path(config["cache_dir"]).expanduser())
     text = "".join("".join(reference) for reference in benchmark.references)
-    if benchmark.tgt_lang is None and 2 * sum(map(spaceless, text)) > len(text):
+    if benchmark.words is None and 2 * sum(map(spaceless, text)) > len(text):
         raise ConfigError(
             "the references are in a script without spaces, and data.tgt_lang=null does not say how BLEU "
             "counts its words; type data.tgt_lang=zh, for example"
@@ -185,10 +193,10 @@ def from_corpus(split: str, data: Mapping[str, Any], cache_dir: Path) -> Benchma
     table = getattr(read_corpus(read_section(DataConfig, data, "data"), cache_dir), split)
     if not len(table):
         raise DataError(f"the corpus has no pairs in its {split} split, split={split}; give src=FILE ref=FILE")
-    return Benchmark(split, list(table["src"]), [list(table["tgt"])], data["tgt_lang"])
+    return Benchmark(split, list(table["src"]), [list(table["tgt"])], counted_words(data))
 
 
-def from_files(src: str, ref: str | list[str], tgt_lang: str | None) -> Benchmark:
+def from_files(src: str, ref: str | list[str], words: str | None) -> Benchmark:
     """A test set in text files; every reference has as many lines as the source."""
     sources = read_file(src, "src")
     names = [ref] if isinstance(ref, str) else ref
@@ -203,7 +211,7 @@ def from_files(src: str, ref: str | list[str], tgt_lang: str | None) -> Benchmar
             )
     if not sources:
         raise DataError(f"{src} is empty, src={src}; give a file with sentences")
-    return Benchmark(Path(src).name, sources, references, tgt_lang)
+    return Benchmark(Path(src).name, sources, references, words)
 
 
 def read_file(name: str, key: str) -> list[str]:

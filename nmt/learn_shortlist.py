@@ -122,6 +122,7 @@ def learn(translator: Translator, pairs: Pairs, best: int, frequent: int) -> Sho
 def count(translator: Translator, pairs: Pairs) -> Counts:
     """Links and occurrences of the pairs' pieces."""
     vocab = translator.tokenizers.tgt.vocab_size
+    assert isinstance(translator.model, Seq2Seq)
     counts = Counts(*(np.zeros(size, np.int64) for size in (0, 0, vocab)))
     pending: list[Numbers] = []
     bar = tqdm(total=len(pairs.rows), unit=" pairs", leave=False, disable=None, dynamic_ncols=True)

@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sacrebleu.metrics.base import Metric as Scorer
 from sacrebleu.metrics.bleu import BLEU
@@ -26,7 +27,8 @@ _LANGUAGES = {
     "ko": "ko",
     "kor": "ko",
 }
-_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
+TOKENIZED = "tokenized"  # stands in for a language: words are what stands between spaces already
+_TOKENIZERS = {TOKENIZED: "none", "zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 
 
 @dataclass(frozen=True)
@@ -87,19 +89,24 @@ class Comparison:
         }
 
 
-def bleu_tokenizer(tgt_lang: str | None) -> str:
-    """sacreBLEU's tokeniser for a target language.
+def counted_words(data: Mapping[str, Any]) -> str | None:
+    """What counts as a word in the target of a corpus, as the functions below want it: its language, or TOKENIZED."""
+    return TOKENIZED if data["tokenized"] else data["tgt_lang"]
+
+
+def bleu_tokenizer(words: str | None) -> str:
+    """sacreBLEU's tokeniser for a target language (ISO 639 code), or for text that is TOKENIZED.
 
     Raises ConfigError when that needs a package that is missing, so that a run can find out before it starts.
     """
-    name = _TOKENIZERS.get(_language(tgt_lang), "13a")
+    name = _TOKENIZERS.get(_language(words), "13a")
     try:
         BLEU(tokenize=name)
     except (RuntimeError, ImportError) as error:
-        extra = f"sacrebleu[{_language(tgt_lang)}]"
+        extra = f"sacrebleu[{_language(words)}]"
         raise ConfigError(
-            f"BLEU for target language '{tgt_lang}' needs sacreBLEU's '{name}' tokeniser, "
-            f"data.tgt_lang={tgt_lang}; install it with: pip install '{extra}'"
+            f"BLEU for target language '{words}' needs sacreBLEU's '{name}' tokeniser, "
+            f"data.tgt_lang={words}; install it with: pip install '{extra}'"
         ) from error
     return name
 
@@ -107,26 +114,26 @@ def bleu_tokenizer(tgt_lang: str | None) -> str:
 def score_corpus(
     hyps: Sequence[str],
     refs: Sequence[Sequence[str]],
-    tgt_lang: str | None,
+    words: str | None,
     intervals: bool,
     samples: int = BOOTSTRAP_SAMPLES,
 ) -> list[Metric]:
     """BLEU, chrF and TER of a corpus; `refs` has one list per reference file."""
     _check(hyps, refs)
-    return [_score(scorer, hyps, refs, samples if intervals else 1) for scorer in _scorers(tgt_lang).values()]
+    return [_score(scorer, hyps, refs, samples if intervals else 1) for scorer in _scorers(words).values()]
 
 
-def bleu(hyps: Sequence[str], refs: Sequence[Sequence[str]], tgt_lang: str | None) -> float:
+def bleu(hyps: Sequence[str], refs: Sequence[Sequence[str]], words: str | None) -> float:
     """Corpus BLEU in percent."""
     _check(hyps, refs)
-    return float(BLEU(tokenize=bleu_tokenizer(tgt_lang), force=True).corpus_score(hyps, refs).score)
+    return float(BLEU(tokenize=bleu_tokenizer(words), force=True).corpus_score(hyps, refs).score)
 
 
 def bleu_by_length(
     src_lengths: Sequence[int],
     hyps: Sequence[str],
     refs: Sequence[Sequence[str]],
-    tgt_lang: str | None,
+    words: str | None,
     buckets: int = 4,
 ) -> list[LengthBucket]:
     """Corpus BLEU in quantiles of the source length, shortest first.
@@ -139,7 +146,7 @@ def bleu_by_length(
             f"{len(src_lengths):,} source sentences but {len(hyps):,} translations, BLEU by length; "
             "give the source that was translated"
         )
-    scorer = BLEU(tokenize=bleu_tokenizer(tgt_lang), force=True)
+    scorer = BLEU(tokenize=bleu_tokenizer(words), force=True)
     result = []
     for rows in _quantiles(src_lengths, buckets):
         score = scorer.corpus_score([hyps[row] for row in rows], [[ref[row] for row in rows] for ref in refs]).score
@@ -152,13 +159,13 @@ def paired_bootstrap(
     hyps_a: Sequence[str],
     hyps_b: Sequence[str],
     refs: Sequence[Sequence[str]],
-    tgt_lang: str | None,
+    words: str | None,
     samples: int = BOOTSTRAP_SAMPLES,
 ) -> list[Comparison]:
     """System b against system a in every metric, by paired bootstrap resampling (Koehn 2004)."""
     _check(hyps_a, refs)
     _check(hyps_b, refs)
-    test = PairedTest([("a", hyps_a), ("b", hyps_b)], _scorers(tgt_lang), refs, test_type="bs", n_samples=samples)
+    test = PairedTest([("a", hyps_a), ("b", hyps_b)], _scorers(words), refs, test_type="bs", n_samples=samples)
     signatures, results = test()
     comparisons = []
     for name, signature in signatures.items():
@@ -196,11 +203,11 @@ def _language(code: str | None) -> str:
     return _LANGUAGES.get(primary, primary)
 
 
-def _scorers(tgt_lang: str | None) -> dict[str, Scorer]:
+def _scorers(words: str | None) -> dict[str, Scorer]:
     # TER's Asian support has an effect only together with its normalisation
-    asian = _language(tgt_lang) in ("zh", "ja")
+    asian = _language(words) in ("zh", "ja")
     return {
-        "BLEU": BLEU(tokenize=bleu_tokenizer(tgt_lang), force=True),  # no advice on its own options
+        "BLEU": BLEU(tokenize=bleu_tokenizer(words), force=True),  # no advice on its own options
         "CHRF": CHRF(),
         "TER": TER(normalized=asian, asian_support=asian),
     }

@@ -1,7 +1,7 @@
 """Schema of the keys that stand at the root of each verb's configuration; sections are in config.py."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,18 @@ class CompareRoot(TrainRoot):
 
 
 @dataclass(frozen=True)
-class ModelRoot:
-    """Every verb that uses a finished model."""
+class TuneRoot(TrainRoot):
+    """nmt tune."""
 
-    model: str
+    trials: int
+    startup: int
+    space: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class UseRoot:
+    """Every verb that uses finished models."""
+
     trust: list[str]
     device: Literal["auto", "cpu", "cuda"]
     precision: Literal["auto", "fp32", "bf16", "int8"]
@@ -36,8 +44,15 @@ class ModelRoot:
 
 
 @dataclass(frozen=True)
-class TranslationRoot(ModelRoot):
-    """Every verb that translates with one."""
+class ModelRoot(UseRoot):
+    """Every verb that uses one."""
+
+    model: str
+
+
+@dataclass(frozen=True)
+class TranslationRoot(UseRoot):
+    """Every verb that translates."""
 
     shortlist: bool | Literal["auto"]
 
@@ -46,13 +61,14 @@ class TranslationRoot(ModelRoot):
 class EvaluateRoot(TranslationRoot):
     """nmt evaluate."""
 
+    model: str | list[str]
     src: str | None
     ref: str | list[str] | None
     test_set: str | None
     split: Literal["train", "dev", "test"]
     output: str | None
     intervals: bool
-    compare_with: str | None
+    compare_with: str | list[str] | None
     gold: str | None
     gold_units: Literal["words", "tokens"] | None
     gold_reverse: bool
@@ -63,6 +79,7 @@ class EvaluateRoot(TranslationRoot):
 class TranslateRoot(TranslationRoot):
     """nmt translate."""
 
+    model: str | list[str]
     input: str | list[str] | None
     output: str | None
     format: Literal["text", "jsonl"]
@@ -75,6 +92,7 @@ class TranslateRoot(TranslationRoot):
 class VisualiseRoot(TranslationRoot):
     """nmt visualise."""
 
+    model: str
     input: str | list[str] | None
     tgt: str | None
     tgt_text: str | list[str] | None
@@ -104,6 +122,7 @@ class AlignRoot(ModelRoot):
 class InteractiveRoot(TranslationRoot):
     """nmt interactive."""
 
+    model: str | list[str]
     history: str | None
 
 
@@ -136,5 +155,6 @@ ROOTS: dict[str, type] = {
     "interactive": InteractiveRoot,
     "shortlist": ShortlistRoot,
     "compare": CompareRoot,
+    "tune": TuneRoot,
     "attentions": AttentionsRoot,
 }

@@ -5,7 +5,7 @@ Axis letters as in hypotheses.py.
 
 from dataclasses import replace
 from math import inf
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -28,16 +28,19 @@ from nmt.hypotheses import (
     read,
     unsettled,
 )
-from nmt.interfaces import Source, State
+from nmt.interfaces import Rows
 from nmt.tokenizer import BOS, EOS, PAD
 
 BEAM = 5  # the width that batch_sentences is meant for
 GROUPS = 512  # of vocabulary entries, so that most of them are only read to find the likeliest groups
 FEW = 2**16  # log-probabilities of a step for which groups do not pay
 
+Source = TypeVar("Source", bound=Rows)
+State = TypeVar("State", bound=Rows)
+
 
 @runtime_checkable
-class StepModel(Protocol):
+class StepModel(Protocol[Source, State]):
     """A translation model as the search sees it."""
 
     def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Source, State]: ...
@@ -54,7 +57,7 @@ class StepModel(Protocol):
 
 @torch.inference_mode()
 def search(
-    model: StepModel,
+    model: StepModel[Source, State],
     src: Int[Tensor, "B S"],
     src_mask: Bool[Tensor, "B S"],
     cfg: SearchConfig,

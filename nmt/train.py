@@ -14,24 +14,24 @@ from nmt.checkpoint import MODEL_SECTIONS
 from nmt.config import DataConfig, SearchConfig, TokenizerConfig, TrainConfig
 from nmt.errors import CheckpointError, ConfigError
 from nmt.interrupts import Interrupted
-from nmt.metrics import bleu_tokenizer
+from nmt.metrics import bleu_tokenizer, counted_words
 from nmt.prepare import Prepared, TokenizerPair, prepare
 from nmt.progress import Progress
 from nmt.schema import overlay, read_section
 from nmt.search import check_search
 from nmt.seq2seq import Seq2Seq
-from nmt.trainer import Trainer
+from nmt.trainer import Trainer, Watch
 
 INTERRUPTED = 130  # exit code of a run that was stopped and saved
 
 
-def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+def main(config: Mapping[str, Any], typed: Mapping[str, Any], watch: Watch | None = None) -> int:
     """Trains as configured; `typed` holds the values given on the command line, by dotted key."""
     logging.getLogger("datasets").setLevel(logging.ERROR)
     if config["resume"] is not None and config["init_from"] is not None:
         raise ConfigError("resume and init_from are both given; resume goes on with a run, init_from starts a new one")
     if config["resume"] is not None:
-        return resume(Path(config["resume"]), typed)
+        return resume(Path(config["resume"]), typed, watch)
     run = Path(config["runs_dir"]) / config["name"]
     checkpoint.refuse_used(run)
     given = model = None
@@ -42,7 +42,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     prepared = read_data(config, given)
     if model is None:
         model = new_model(config, prepared.tokenizers)
-    trainer = Trainer(run, config, settings, search, prepared, model, Progress())
+    trainer = Trainer(run, config, settings, search, prepared, model, Progress(), watch)
     stored = {key: value for key, value in config.items() if key not in ("resume", "trust")}
     with checkpoint.hold_run(run):
         checkpoint.create_run(run, stored, prepared.tokenizers)
@@ -64,7 +64,7 @@ def start_from(
     return changed, tokenizers, model
 
 
-def resume(run: Path, typed: Mapping[str, Any]) -> int:
+def resume(run: Path, typed: Mapping[str, Any], watch: Watch | None = None) -> int:
     """Goes on with a run from its last checkpoint; only what is typed changes."""
     stored, tokenizers = checkpoint.read_run(run)
     changes = {key: value for key, value in typed.items() if key not in ("resume", "name", "runs_dir", "trust")}
@@ -83,7 +83,7 @@ def resume(run: Path, typed: Mapping[str, Any]) -> int:
             load_weights(model, folder / "weights.safetensors", stored, config)
         prepared = read_data(config, tokenizers)
         progress = Progress() if last is None else read_progress(folder, prepared)
-        trainer = Trainer(run, config, settings, search, prepared, model, progress)
+        trainer = Trainer(run, config, settings, search, prepared, model, progress, watch)
         if last is not None:
             trainer.restore(folder)
         return train(trainer, run)
@@ -129,7 +129,7 @@ def read_settings(config: Mapping[str, Any]) -> tuple[TrainConfig, SearchConfig]
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
     if settings.bleu_sentences != 0:
-        bleu_tokenizer(config["data"]["tgt_lang"])  # a missing package is said before the work
+        bleu_tokenizer(counted_words(config["data"]))  # a missing package is said before the work
     return settings, search
 
 

@@ -1,7 +1,7 @@
 """The training loop: updates, validation, early stopping, checkpoints, resuming."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from nmt.errors import CheckpointError, ConfigError, NmtError
 from nmt.interrupts import Interrupted, StopRequest
 from nmt.loss import batch_loss
 from nmt.memory import keep_few_kernels, keep_freed_memory
+from nmt.metrics import counted_words
 from nmt.optim import Plateau
 from nmt.prepare import Prepared
 from nmt.progress import Progress, Validation
@@ -23,6 +24,8 @@ from nmt.report import Reporter
 from nmt.seq2seq import Seq2Seq
 from nmt.training_data import RowNumbers, TrainingData
 from nmt.validation import DevScores, Validator, forced_attention
+
+Watch = Callable[[Progress], None]  # after every validation, and where a run goes on; what it raises ends the run
 
 
 class Trainer:
@@ -37,8 +40,10 @@ class Trainer:
         prepared: Prepared,
         model: Seq2Seq,
         progress: Progress,
+        watch: Watch | None = None,
     ) -> None:
         self.run = run
+        self.watch = watch
         self.settings = settings
         self.prepared = prepared
         self.seed: int = config["seed"]
@@ -59,7 +64,7 @@ class Trainer:
         if len(prepared.dev):
             self.validator = Validator(
                 prepared.dev, prepared.tokenizers, search, settings.bleu_sentences, settings.label_smoothing,
-                settings.batch_tokens, config["data"]["tgt_lang"], self.stop.check,
+                settings.batch_tokens, counted_words(config["data"]), self.stop.check,
             )  # fmt: skip
         else:
             self.refuse_needing_dev()
@@ -106,14 +111,21 @@ class Trainer:
         """Updates and validations in turn."""
         if self.validator is None:
             self.reporter.note("no dev sentences: no validation scores, the last weights become the model")
+        self.tell()
         while True:
             if self.validation_is_due():
                 self.validate()
+                self.tell()
             if self.is_finished():
                 break
             self.stop.check()
             self.update()
         self.finish()
+
+    def tell(self) -> None:
+        """Lets who watches see how far the run is."""
+        if self.watch is not None:
+            self.watch(self.progress)
 
     def is_finished(self) -> bool:
         """Last update, last epoch, or patience at its end."""

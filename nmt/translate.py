@@ -72,8 +72,8 @@ def _open(config: Mapping[str, Any], typed: Mapping[str, Any], key: str, shortli
         if config["threads"] < 1:
             raise ConfigError(f"threads={config['threads']} is not possible; give 1 or more, or null")
         torch.set_num_threads(config["threads"])
-    folder = Path(str(config[key])).expanduser()
-    stored, _ = read_run(folder)
+    folders = model_folders(config[key], key)
+    stored, _ = read_run(folders[0])
     settings = read_section(SearchConfig, overlay(stored, typed, ["search"])["search"], "search")
     check_search(settings)
     if settings.sample and shortlist is True:
@@ -81,7 +81,15 @@ def _open(config: Mapping[str, Any], typed: Mapping[str, Any], key: str, shortli
             "shortlist=true and search.sample=true are both given; samples are drawn without, leave one out"
         )
     keep_freed_memory()
-    return Translator.load(folder, settings, config["trust"], config["device"], config["precision"], shortlist)
+    return Translator.load(folders, settings, config["trust"], config["device"], config["precision"], shortlist)
+
+
+def model_folders(given: str | list[str], key: str) -> list[Path]:
+    """The run folders named under `key`: one, or several whose models choose each token together."""
+    names = [given] if isinstance(given, str) else given
+    if not names:
+        raise ConfigError(f"{key} is an empty list; name one or more run folders, {key}=[runs/a,runs/b]")
+    return [Path(name).expanduser() for name in names]
 
 
 def means(translator: Translator, settings: SearchConfig) -> str:
@@ -89,8 +97,10 @@ def means(translator: Translator, settings: SearchConfig) -> str:
     where = "GPU" if translator.device.type == "cuda" else counted(torch.get_num_threads(), "thread")
     how = counted(settings.n_best, "sample") if settings.sample else f"beam {settings.beam}"
     parts = [translator.precision, where, how]
+    if translator.members > 1:
+        parts.insert(0, f"{translator.members} models together")
     if translator.shortlist is not None and not settings.sample:
-        pieces = translator.model.output.out_features
+        pieces = translator.tokenizers.tgt.vocab_size
         parts.append(f"shortlist (about {translator.shortlist.candidates:,.0f} of {pieces:,} pieces)")
     return ", ".join(parts)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,12 +16,14 @@ from nmt.checkpoint import LoadedModel, load_model
 from nmt.config import SearchConfig
 from nmt.corpus import clean
 from nmt.device import TranslationPrecision, choose_device, choose_dtype, choose_int8
-from nmt.errors import DataError
+from nmt.ensemble import Ensemble
+from nmt.errors import ConfigError, DataError
 from nmt.hypotheses import Hypothesis
 from nmt.int8 import with_int8_decoder
 from nmt.interfaces import Batch
 from nmt.schema import read_section
-from nmt.search import batch_size, search
+from nmt.search import StepModel, batch_size, search
+from nmt.seq2seq import Seq2Seq
 from nmt.shortlist import Shortlist, Shortlisted, Use, read_shortlist
 from nmt.translations import NOTHING, Candidate, Translation, joined
 from nmt.workers import side_by_side
@@ -35,44 +38,52 @@ class Translator:
 
     def __init__(
         self,
-        loaded: LoadedModel,
+        loaded: Sequence[LoadedModel],
         settings: SearchConfig,
         device: torch.device,
         dtype: torch.dtype,
         int8: bool,
         shortlist: Shortlist | None,
     ) -> None:
-        self.config = loaded.config
-        self.checksum = loaded.checksum
-        self.tokenizers = loaded.tokenizers
+        first = loaded[0]
+        self.config = first.config
+        self.checksum = first.checksum
+        self.tokenizers = first.tokenizers
+        self.members = len(loaded)
+        self.has_attention = any(each.config["attention"]["class"] is not None for each in loaded)  # where it looked
         self.settings = settings
         self.device = device
         self.dtype, self.int8 = dtype, int8
-        model = loaded.model.eval()
-        self.step_model = with_int8_decoder(model) if int8 else model  # of weights that have all their digits yet
-        self.model = model.to(device, dtype)
+        models = [each.model.eval() for each in loaded]
+        stepping = [with_int8_decoder(model) if int8 else model for model in models]  # weights have all digits yet
+        self.model = as_one(models).to(device, dtype)
+        self.step_model: StepModel[Any, Any] = as_one(stepping)
         self.shortlist = None if shortlist is None else shortlist.to(device)
-        self.nfc: bool = loaded.config["data"]["nfc"]
-        self.generator = torch.Generator(device).manual_seed(loaded.config["seed"])
+        self.nfc: bool = first.config["data"]["nfc"]
+        self.generator = torch.Generator(device).manual_seed(first.config["seed"])
 
     @classmethod
     def load(
         cls,
-        folder: str | Path,
+        folder: str | Path | Sequence[str | Path],
         settings: SearchConfig | None = None,
         trust: Sequence[str] = (),
         device: str = "auto",
         precision: TranslationPrecision = "auto",
         shortlist: Use = "auto",
     ) -> "Translator":
-        """The best model of a run folder; `settings` replace the search settings stored with it.
+        """The best model of a run folder, or those of several, which then choose each token together (an ensemble).
 
+        `settings` replace the search settings stored with it (with the first of several).
         `shortlist`: search over the run's shortlist: "auto" where it has one that fits, True (must be there), False.
         """
-        loaded = load_model(Path(folder), trust)
+        folders = [Path(each) for each in ([folder] if isinstance(folder, str | Path) else folder)]
+        loaded = load_together(folders, trust)
         chosen = choose_device(device)  # type: ignore[arg-type]  # checked inside
-        stored = read_section(SearchConfig, loaded.config["search"], "search")
-        listed = read_shortlist(Path(folder), loaded, shortlist)
+        stored = read_section(SearchConfig, loaded[0].config["search"], "search")
+        if len(folders) > 1 and shortlist is True:
+            raise ConfigError("shortlist=true, but several models have none together; leave it out, or name one model")
+        listed = read_shortlist(folders[0], loaded[0], shortlist) if len(folders) == 1 else None
         dtype, int8 = choose_dtype("auto" if precision == "int8" else precision, chosen), choose_int8(precision, chosen)
         return cls(loaded, settings or stored, chosen, dtype, int8, listed)
 
@@ -80,11 +91,6 @@ class Translator:
     def precision(self) -> str:
         """In which numbers it computes, for people."""
         return ("bf16" if self.dtype == torch.bfloat16 else "fp32") + (", int8 decoder" if self.int8 else "")
-
-    @property
-    def has_attention(self) -> bool:
-        """Can it say where it looked?"""
-        return self.config["attention"]["class"] is not None
 
     def translate(
         self, sentences: Sequence[str], attention: bool = False, settings: SearchConfig | None = None
@@ -167,6 +173,7 @@ class Translator:
         """Hypotheses of each source, over the shortlist where there is one; samples are of the whole vocabulary."""
         if self.shortlist is None or settings.sample:
             return search(self.step_model, batch.src, batch.src_mask, settings, self.generator)
+        assert isinstance(self.step_model, Seq2Seq)  # an ensemble has no shortlist
         listed = Shortlisted(self.step_model, self.shortlist, batch.src, batch.src_mask)
         found = search(listed, batch.src, batch.src_mask, settings, self.generator)
         return [[replace(h, tokens=listed.whole(h.tokens)) for h in hypotheses] for hypotheses in found]
@@ -223,6 +230,24 @@ class Translator:
         return Candidate(text, hypothesis.score, hypothesis.log_prob)
 
 
+def load_together(folders: Sequence[Path], trust: Sequence[str]) -> list[LoadedModel]:
+    """The models of one or more run folders, all of which have the tokenizers of the first."""
+    loaded = [load_model(folder, trust) for folder in folders]
+    for folder, other in zip(folders[1:], loaded[1:], strict=True):
+        for side in ("src", "tgt"):
+            if getattr(other.tokenizers, side).bytes != getattr(loaded[0].tokenizers, side).bytes:
+                raise ConfigError(
+                    f"{folder} has another {side} tokenizer than {folders[0]}; models that choose each token together "
+                    "need the same pieces: train them on the same corpus with the same tokenizer=…"
+                )
+    return loaded
+
+
+def as_one(models: Sequence[Seq2Seq]) -> Seq2Seq | Ensemble:
+    """The model itself, or an ensemble of several."""
+    return models[0] if len(models) == 1 else Ensemble(models)
+
+
 def even_batches(rows: list[int], most: int) -> list[list[int]]:
     """Rows in batches of at most `most`, all about as large; the same whatever the number of cores."""
     count = -(-len(rows) // most)
@@ -239,8 +264,8 @@ def forced_batches(src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -
     return [rows.tolist() for rows in order.cut(np.lexsort((src_lengths, tgt_lengths)))]
 
 
-def load(folder: str | Path) -> Translator:
-    """The best model of a run folder, ready to translate; `Translator.load` takes more."""
+def load(folder: str | Path | Sequence[str | Path]) -> Translator:
+    """The best model of a run folder, or of several together, ready to translate; `Translator.load` takes more."""
     return Translator.load(folder)
 
 

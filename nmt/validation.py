@@ -50,7 +50,7 @@ class Validator:
         sentences: int | None,
         smoothing: float,
         budget: int,
-        tgt_lang: str | None,
+        words: str | None,
         check_stop: Callable[[], None],
     ) -> None:
         """`check_stop` raises where the user wants an end; it is called between batches."""
@@ -59,7 +59,7 @@ class Validator:
         self.greedy = replace(settings, beam=1, n_best=1, sample=False)
         self.sentences = len(dev) if sentences is None else min(sentences, len(dev))
         self.smoothing = smoothing
-        self.tgt_lang = tgt_lang
+        self.words = words
         self.check_stop = check_stop
         self.src_lengths = np.array([len(ids) + 1 for ids in dev["src_ids"]], dtype=np.int32)
         self.tgt_lengths = np.array([len(ids) + 1 for ids in dev["tgt_ids"]], dtype=np.int32)
@@ -81,7 +81,7 @@ class Validator:
                 translations = self.translate(model, device)
         finally:
             model.train(training)
-        score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.tgt_lang) if translations else None
+        score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.words) if translations else None
         return DevScores(loss, nll, score, entropy), translations
 
     def forced_batches(self, device: torch.device) -> Iterator[Any]:

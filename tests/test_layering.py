@@ -32,6 +32,7 @@ LAYERS = {
         "rnn",
         "output",
         "seq2seq",
+        "ensemble",
         "int8",
         "loss",
         "optim",
@@ -56,7 +57,8 @@ LAYERS = {
     ],
     "comparison: runs": ["compare_runs", "compare_scores", "significance", "compare_results"],
     "comparison: page": ["compare_table", "compare_figures", "compare_page", "compare"],
-    "the command line": ["overrides", "hydra_app", "sweep", "attentions", "cli_help", "cli"],
+    "search for settings": ["overrides", "hydra_app", "space", "tune_figure", "tune"],
+    "the command line": ["sweep", "attentions", "cli_help", "cli"],
 }
 ORDER = [module for modules in LAYERS.values() for module in modules]
 SOURCES = sorted(path for folder in ("nmt", "scripts") for path in (ROOT / folder).rglob("*.py"))

@@ -15,6 +15,7 @@ from nmt.metrics import (
     bleu,
     bleu_by_length,
     bleu_tokenizer,
+    counted_words,
     paired_bootstrap,
     score_corpus,
     table,
@@ -171,6 +172,16 @@ def test_a_missing_tokeniser_names_the_extra(monkeypatch: pytest.MonkeyPatch, la
 def test_the_tokeniser_follows_the_target_language() -> None:
     assert {bleu_tokenizer(code) for code in ("zh", "zh-CN", "zh_Hans", "ZH", "zho", "cmn")} == {"zh"}
     assert {bleu_tokenizer(code) for code in (None, "", "de", "en-GB", "xx")} == {"13a"}
+
+
+def test_tokenised_text_is_counted_as_it_stands() -> None:
+    data = {"tgt_lang": "zh", "tokenized": True}
+    assert counted_words(data | {"tokenized": False}) == "zh"
+    assert bleu_tokenizer(counted_words(data)) == "none"
+    hyps, refs = ["a b c.d e-f"], ["a b c.d e-f"]
+    found = score_corpus(hyps, [refs], counted_words(data), intervals=False)
+    assert ["tok:none" in metric.signature for metric in found] == [True, False, False]
+    assert bleu(["a b c.d e"], [["a b c . d e"]], counted_words(data)) < bleu(["a b c.d e"], [["a b c . d e"]], None)
 
 
 def test_table_has_a_line_per_row_under_a_header() -> None:

@@ -1,0 +1,106 @@
+"""Search spaces of `nmt tune`: which keys vary, and between which values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import optuna
+
+from nmt.errors import ConfigError
+
+Value = bool | int | float | str | None
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One of several values, or of a group's choices (attention: general, dot)."""
+
+    key: str
+    values: list[Value]
+
+    @property
+    def first(self) -> Value:
+        """A value, to see whether the key is known."""
+        return self.values[0]
+
+    def suggest(self, trial: optuna.Trial) -> Value:
+        """The value for this trial."""
+        chosen: Value = trial.suggest_categorical(self.key, self.values)
+        return chosen
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from low to high, both included: in steps, or even on a logarithmic scale; whole where both ends are."""
+
+    key: str
+    low: int | float
+    high: int | float
+    step: int | float | None
+    log: bool
+
+    @property
+    def first(self) -> Value:
+        """A value, to see whether the key is known."""
+        return self.low
+
+    def suggest(self, trial: optuna.Trial) -> Value:
+        """The value for this trial."""
+        low, high, step = self.low, self.high, self.step
+        if isinstance(low, int) and isinstance(high, int) and isinstance(step, int | None):
+            return trial.suggest_int(self.key, low, high, step=step or 1, log=self.log)
+        return trial.suggest_float(self.key, low, high, step=step, log=self.log)
+
+
+def read_space(section: Mapping[str, Any], prefix: str = "") -> list[Choices | Range]:
+    """The keys that vary, in the order of their names; refuses what is no range and no choice."""
+    found: list[Choices | Range] = []
+    for name, value in sorted(section.items()):
+        key = f"{prefix}{name}"
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"space.{key}={value} is no range; write {{low: …, high: …}} or {{choices: [A, B]}}")
+        if "choices" in value:
+            found.append(_choices(key, value))
+        elif "low" in value or "high" in value:
+            found.append(_range(key, value))
+        else:
+            found += read_space(value, f"{key}.")
+    return found
+
+
+def word(key: str, value: Value) -> str:
+    """The override that sets a key to a value of the space."""
+    if value is None or isinstance(value, bool):
+        return f"{key}={ {None: 'null', True: 'true', False: 'false'}[value] }"
+    return f"{key}={value:.6g}" if isinstance(value, float) else f"{key}={value}"
+
+
+def _choices(key: str, value: Mapping[str, Any]) -> Choices:
+    listed = value["choices"]
+    _refuse_others(key, value, ("choices",))
+    if not isinstance(listed, list) or not listed or not all(isinstance(item, Value) for item in listed):
+        raise ConfigError(f"space.{key}.choices={listed} is no list of values; write choices: [A, B]")
+    return Choices(key, listed)
+
+
+def _range(key: str, value: Mapping[str, Any]) -> Range:
+    _refuse_others(key, value, ("low", "high", "step", "log"))
+    low, high = value.get("low"), value.get("high")
+    step, log = value.get("step"), value.get("log", False)
+    if not _number(low) or not _number(high) or not low < high:
+        raise ConfigError(f"space.{key} goes from {low} to {high}; give numbers, low below high")
+    if not isinstance(log, bool) or (log and low <= 0):
+        raise ConfigError(f"space.{key}.log={log} with low={low} is not possible; it is true or false, and low above 0")
+    if step is not None and (log or not _number(step) or not 0 < step <= high - low):
+        raise ConfigError(f"space.{key}.step={step} is not possible; give a number up to {high - low:g}, without log")
+    return Range(key, low, high, step, log)
+
+
+def _number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _refuse_others(key: str, value: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for name in value:
+        if name not in known:
+            raise ConfigError(f"unknown key 'space.{key}.{name}'; it has low, high, step and log, or choices alone")

@@ -1,0 +1,238 @@
+"""`nmt tune`: trains with settings from a space, each trial where the ones before it did well (Optuna's TPE).
+
+The study is runs_dir/studies/NAME/study.db (SQLite), its trials' runs lie beside it. Every suggestion follows from the
+seed, the trial's number and the trials before it alone, so a study that was stopped goes on as if it had not been.
+"""
+
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import optuna
+from hydra import compose
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from optuna.trial import FrozenTrial, TrialState
+
+from nmt import checkpoint, hydra_app, train
+from nmt.cache import digest
+from nmt.compare_runs import essence
+from nmt.errors import ConfigError, DataError, NmtError
+from nmt.figures import save_figure
+from nmt.hydra_app import explain, known_keys, loader, settled
+from nmt.overrides import parse, readable
+from nmt.progress import Progress
+from nmt.space import Choices, Range, read_space, word
+from nmt.tune_figure import study_figure
+
+OWN = ("trials", "startup", "space", "name", "runs_dir")  # words that are not the trials' own
+NOT_HERE = ("resume", "init_from")
+WARM_UP = 3  # validations before a trial may be pruned
+SHOWN = 5  # best trials
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was typed."""
+
+    folder: Path
+    space: list[Choices | Range]
+    words: list[str]  # of every trial
+    config_dir: str | None
+    trials: int
+    startup: int
+    seed: int
+    metric: str  # bleu or loss, as train.metric
+
+    def config(self, chosen: Mapping[str, Any], name: str) -> dict[str, Any]:
+        """The configuration of a trial's run."""
+        own = [word(key, value) for key, value in chosen.items()]
+        words = [*self.words, *own, f"name={name}", readable(f"runs_dir={self.folder}", sweep=False)]
+        with loader(self.config_dir):
+            try:
+                config = compose("train", words, return_hydra_config=True)
+            except (HydraException, OmegaConfBaseException) as error:
+                raise explain("train", words, error) from error
+            keys = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+            return settled("train", keys, config.hydra, known_keys("train"))[0]
+
+
+def run(verb: str, entry: str, words: list[str]) -> int:
+    """Runs the trials that are missing and draws the pictures; the exit code."""
+    args, _ = hydra_app.parsed(words)
+    if args.cfg or args.info or args.shell_completion:
+        return hydra_app.run(verb, entry, words)
+    if args.multirun:
+        raise ConfigError("-m and nmt tune are both sweeps; leave -m out")
+    plan = planned(verb, [readable(each, sweep=False) for each in args.overrides], args.config_dir)
+    first = plan.config({each.key: each.first for each in plan.space}, run_name(0))
+    train.read_settings(first)  # what no trial could be trained with is said before the first
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    with checkpoint.hold_run(plan.folder):
+        study = opened(plan, digest([essence(first), [repr(each) for each in plan.space], plan.startup]))
+        try:
+            while (missing := plan.trials - done(study)) > 0:
+                print(f"\n{missing} of {plan.trials} trials to go, in {plan.folder}", file=sys.stderr)
+                one_trial(plan, study)
+        except KeyboardInterrupt:
+            print("stopped; the same words go on", file=sys.stderr)
+            return train.INTERRUPTED
+        report(plan, study)
+    return 0
+
+
+def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
+    """The plan of a command line, checked as far as it can be without a study."""
+    with loader(config_dir):
+        try:
+            config = compose(verb, typed, return_hydra_config=True)
+        except (HydraException, OmegaConfBaseException) as error:
+            raise explain(verb, typed, error) from error
+        keys = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+        settings, _ = settled(verb, keys, config.hydra, known_keys(verb))
+    for key in NOT_HERE:
+        if settings[key] is not None:
+            raise ConfigError(f"{key} is for nmt train; leave it out: every trial is a new run")
+    for key, least in (("trials", 0), ("startup", 1)):
+        if settings[key] < least:
+            raise ConfigError(f"{key}={settings[key]} is not possible; give {least} or more")
+    space = read_space(settings["space"])
+    own = {override.key_or_group: each for each in typed for override in [parse(each)]}
+    for each in space:
+        if each.key in own:
+            raise ConfigError(f"{own[each.key]} is typed, but the space varies {each.key}; leave one of them out")
+    words = [each for key, each in own.items() if key.split(".")[0] not in OWN]
+    folder = Path(settings["runs_dir"]).expanduser() / "studies" / settings["name"]
+    metric = settings["train"]["metric"]
+    return Plan(folder, space, words, config_dir, settings["trials"], settings["startup"], settings["seed"], metric)
+
+
+def opened(plan: Plan, made_of: str) -> optuna.Study:
+    """The study of the folder, new or as it was left; refuses one that was begun with other words."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    path = plan.folder / "study.db"
+    try:
+        study = optuna.create_study(
+            storage=f"sqlite:///{path}",
+            study_name=plan.folder.name,
+            load_if_exists=True,
+            direction="maximize" if plan.metric == "bleu" else "minimize",
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=plan.startup, n_warmup_steps=WARM_UP),
+        )
+    except Exception as error:  # SQLite and SQLAlchemy have many
+        reason = str(error).splitlines()[0]
+        raise DataError(
+            f"{path} is no study that can be read ({reason}); restore it, or choose another name="
+        ) from None
+    if study.user_attrs.setdefault("made_of", made_of) != made_of:
+        raise ConfigError(
+            f"{plan.folder} holds a study that was begun with other words or another space; choose another name="
+        )
+    study.set_user_attr("made_of", made_of)
+    return study
+
+
+def done(study: optuna.Study) -> int:
+    """Trials that have ended, one way or another."""
+    return sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
+
+
+def one_trial(plan: Plan, study: optuna.Study) -> None:
+    """Begins a trial, or goes on with the one that was stopped, and tells the study how it ended."""
+    running = study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
+    number = running[0].number if running else len(study.get_trials(deepcopy=False))
+    seed = int(digest([plan.seed, number])[:8], 16)
+    study.sampler = optuna.samplers.TPESampler(n_startup_trials=plan.startup, seed=seed)
+    trial = optuna.Trial(study, running[0]._trial_id) if running else study.ask()
+    chosen = {each.key: each.suggest(trial) for each in plan.space}
+    name = run_name(number)
+    print(f"{name}: {shown(chosen)}", file=sys.stderr)
+    try:
+        trained(plan.folder / name, plan.config(chosen, name), partial(watch, plan, trial))
+    except optuna.TrialPruned:
+        study.tell(trial, state=TrialState.PRUNED)
+    except NmtError as error:  # it diverged, for example: others may not
+        study.tell(trial, state=TrialState.FAIL)
+        if not study.get_trials(deepcopy=False, states=[TrialState.COMPLETE]):
+            raise
+        print(f"{name}: {error}", file=sys.stderr)
+    else:
+        values = study.get_trials(deepcopy=False)[number].intermediate_values.values()
+        study.tell(trial, max(values) if plan.metric == "bleu" else min(values))
+    drop_weights(plan, study)
+    print(f"{name}: {ending(plan, study.get_trials(deepcopy=False)[number])}", file=sys.stderr)
+
+
+def trained(folder: Path, config: dict[str, Any], watcher: Callable[[Progress], None]) -> None:
+    """Trains a trial's run to its end, from where it was stopped if it was begun."""
+    begun = (folder / "manifest.json").exists()
+    code = train.resume(folder, {}, watcher) if begun else train.main(config, {}, watcher)
+    if code == train.INTERRUPTED:
+        raise KeyboardInterrupt
+
+
+def watch(plan: Plan, trial: optuna.Trial, progress: Progress) -> None:
+    """Tells the study of every validation; raises where the trial is behind the median of others."""
+    known = trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values
+    for step, validation in enumerate(progress.validations):
+        if step not in known:
+            value = validation.bleu if plan.metric == "bleu" else validation.loss
+            assert value is not None
+            trial.report(value, step)
+    if progress.validations and trial.should_prune():
+        raise optuna.TrialPruned
+
+
+def drop_weights(plan: Plan, study: optuna.Study) -> None:
+    """Of the trials that have ended only the best keeps its weights; the others keep their record."""
+    complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+    for trial in study.get_trials(deepcopy=False):
+        folder = plan.folder / run_name(trial.number)
+        if trial.state.is_finished() and not (complete and trial.number == study.best_trial.number):
+            shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+            (folder / "model.safetensors").unlink(missing_ok=True)
+
+
+def report(plan: Plan, study: optuna.Study) -> None:
+    """The best trials, how to train with the best settings, and a picture of what mattered."""
+    complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+    if not complete:
+        raise ConfigError(f"no trial of {plan.folder} has come to its end; type more trials=")
+    sign = -1 if plan.metric == "bleu" else 1
+    ranked = sorted(complete, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
+    for trial in ranked[:SHOWN]:
+        print(f"{run_name(trial.number)}  {ending(plan, trial)}  {shown(trial.params)}")
+    best = ranked[0]
+    for ending_of in (".png", ".svg"):
+        save_figure(study_figure(study, plan.metric), plan.folder / f"study{ending_of}")
+    own = [] if plan.config_dir is None else ["--config-dir", plan.config_dir]
+    words = shlex.join([*own, *plan.words, *(word(key, value) for key, value in best.params.items())])
+    print(f"\nnmt train {words}")
+    print(f"nmt evaluate model={plan.folder / run_name(best.number)}")
+    print(f"what mattered: {plan.folder / 'study.png'}; every trial: {plan.folder / 'study.db'}", file=sys.stderr)
+
+
+def run_name(number: int) -> str:
+    """Of a trial's run."""
+    return f"trial-{number:04d}"
+
+
+def shown(chosen: Mapping[str, Any]) -> str:
+    """Settings as they are typed."""
+    return " ".join(word(key, value) for key, value in chosen.items())
+
+
+def ending(plan: Plan, trial: FrozenTrial) -> str:
+    """How a trial ended, for people."""
+    if trial.state == TrialState.FAIL:
+        return "failed"
+    name = "dev BLEU" if plan.metric == "bleu" else "dev loss"
+    if trial.state == TrialState.PRUNED:
+        return f"pruned after {len(trial.intermediate_values)} validations, below the median ({name} {trial.value:.2f})"
+    return f"{name} {trial.value:.2f}" if plan.metric == "bleu" else f"{name} {trial.value:.4f}"
