@@ -28,7 +28,7 @@ VERBS = {
     "prepare": Verb("make the tokenizer and the encoded corpus (train does it too)", "nmt.prepare:main"),
     "train": Verb("train a model, resume a run, fine-tune", "nmt.train:main"),
     "compare": Verb("train and evaluate variants; a page and a table of them", "nmt.compare:main"),
-    "tune": Verb("search for good settings: trials, and a picture of what mattered", "nmt.tune:run"),
+    "tune": Verb("search for good settings: trials, and a picture of what mattered", "nmt.tune:main"),
     "evaluate": Verb("BLEU, chrF and TER of a model", "nmt.evaluate:main"),
     "translate": Verb("translate lines of text", "nmt.translate:main"),
     "interactive": Verb("a prompt to type sentences at", "nmt.interactive:main"),
@@ -112,7 +112,7 @@ def _dispatch(words: list[str]) -> int:
         if words[0] == "compare":  # the verb that is called once with all jobs of its sweep
             from nmt.sweep import run
         elif words[0] == "tune":  # which composes a configuration for each trial
-            from nmt.tune import run
+            from nmt.plan import run
         else:
             from nmt.hydra_app import run
 

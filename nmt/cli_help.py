@@ -10,11 +10,10 @@ from typing import Any, get_type_hints
 from hydra import compose
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from nmt.config import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
-from nmt.hydra_app import CONFIGS, choices, explain, leaves, loader, parsed
+from nmt.hydra_app import CONFIGS, MISTAKES, choices, explain, leaves, loader, parsed
 from nmt.overrides import readable
 
 LINE = re.compile(r"^( *)([\w.]+): *([^#]*?) *(?:# *(.*))?$")
@@ -35,7 +34,7 @@ def describe(verb: str, words: list[str]) -> str:
         try:
             words = [single for word in words if (single := _single(word, available)) is not None]
             config = compose(verb, words, return_hydra_config=True)
-        except HydraException as error:
+        except MISTAKES as error:
             raise explain(verb, words, error) from error
         chosen = choices(config)
         options = {key: available.get_group_options(key) for key in chosen}

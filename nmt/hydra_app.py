@@ -25,6 +25,7 @@ from nmt.overrides import parse, readable, run_name, text_of
 from nmt.roots import ROOTS
 from nmt.schema import check_values, plain
 
+MISTAKES = (HydraException, OmegaConfBaseException, ValueError)  # in words; a group's null is a ValueError
 INTERRUPTED = 130  # what a verb returns that Ctrl-C ended
 CONFIGS = next(p for p in (Path(__file__).parent / "configs", Path(__file__).parents[1] / "configs") if p.is_dir())
 
@@ -55,7 +56,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
 
     try:
         _run_hydra(args, parser, job, str(CONFIGS), verb)
-    except (HydraException, OmegaConfBaseException) as error:
+    except MISTAKES as error:
         with loader(args.config_dir):
             raise explain(verb, typed, error) from error
     if failures:
@@ -154,12 +155,15 @@ def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
     for override in chosen:
         options = available.get_group_options(override.key_or_group)
         for choice in text_of(override).split(","):
-            if choice not in (*options, "null") and "(" not in choice:
+            if choice == "null":
+                remedy = f"leave it out, or choose from: {', '.join(options)}"
+                return ConfigError(f"{override.key_or_group}=null chooses nothing; {remedy}")
+            if choice not in options and "(" not in choice:
                 remedy = nearest(choice, options)
                 return ConfigError(f"{override.key_or_group}={choice} does not exist; {remedy}")
     try:
         config = compose(verb, [o.input_line or "" for o in chosen if not o.is_sweep_override()])
-    except (HydraException, OmegaConfBaseException) as deeper:
+    except MISTAKES as deeper:
         return ConfigError(f"the configuration cannot be composed: {_first_line(deeper)}; correct that file")
     for override in overrides:
         settled = override in chosen or override.is_add()

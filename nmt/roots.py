@@ -1,7 +1,7 @@
 """Schema of the keys that stand at the root of each verb's configuration; sections are in config.py."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,6 @@ class TuneRoot(TrainRoot):
 
     trials: int
     startup: int
-    space: dict[str, Any]
 
 
 @dataclass(frozen=True)

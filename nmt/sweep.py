@@ -11,14 +11,12 @@ from hydra import compose
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from hydra.errors import HydraException
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from nmt import hydra_app
 from nmt.compare_runs import Job, Sweep
 from nmt.errors import ConfigError
-from nmt.hydra_app import explain, known_keys, loader, settled
+from nmt.hydra_app import MISTAKES, explain, known_keys, loader, settled
 from nmt.overrides import LONGEST_NAME, NOT_IN_NAME, parse, readable, text_of
 
 TRAIN = "nmt.compare_runs:train_job"
@@ -49,7 +47,7 @@ def composed(verb: str, words: list[str], typed: list[str], config_dir: str | No
             axes = {o.key_or_group: list(values(o)) for o in own if o.is_sweep_override()}
             known = known_keys(verb)
             composed_jobs = [compose(verb, job, return_hydra_config=True) for job in jobs]
-        except (HydraException, OmegaConfBaseException) as error:
+        except MISTAKES as error:
             raise explain(verb, typed, error) from error
     found = []
     for job, config in zip(jobs, composed_jobs, strict=True):

@@ -8,74 +8,33 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import optuna
-from hydra import compose
-from hydra.errors import HydraException
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 from optuna.trial import FrozenTrial, TrialState
 
-from nmt import checkpoint, hydra_app, train
+from nmt import checkpoint, train
 from nmt.cache import digest
 from nmt.compare_runs import essence
 from nmt.errors import ConfigError, DataError, NmtError
 from nmt.figures import save_figure
-from nmt.hydra_app import explain, known_keys, loader, settled
-from nmt.overrides import parse, readable
+from nmt.plan import Plan
 from nmt.progress import Progress
-from nmt.space import Choices, Range, read_space, word
+from nmt.space import word
 from nmt.tune_figure import study_figure
 
-OWN = ("trials", "startup", "space", "name", "runs_dir")  # words that are not the trials' own
-NOT_HERE = ("resume", "init_from")
 WARM_UP = 3  # validations before a trial may be pruned
 SHOWN = 5  # best trials
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What was typed."""
-
-    folder: Path
-    space: list[Choices | Range]
-    words: list[str]  # of every trial
-    config_dir: str | None
-    trials: int
-    startup: int
-    seed: int
-    metric: str  # bleu or loss, as train.metric
-
-    def config(self, chosen: Mapping[str, Any], name: str) -> dict[str, Any]:
-        """The configuration of a trial's run."""
-        own = [word(key, value) for key, value in chosen.items()]
-        words = [*self.words, *own, f"name={name}", readable(f"runs_dir={self.folder}", sweep=False)]
-        with loader(self.config_dir):
-            try:
-                config = compose("train", words, return_hydra_config=True)
-            except (HydraException, OmegaConfBaseException) as error:
-                raise explain("train", words, error) from error
-            keys = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-            return settled("train", keys, config.hydra, known_keys("train"))[0]
-
-
-def run(verb: str, entry: str, words: list[str]) -> int:
-    """Runs the trials that are missing and draws the pictures; the exit code."""
-    args, _ = hydra_app.parsed(words)
-    if args.cfg or args.info or args.shell_completion:
-        return hydra_app.run(verb, entry, words)
-    if args.multirun:
-        raise ConfigError("-m and nmt tune are both sweeps; leave -m out")
-    plan = planned(verb, [readable(each, sweep=False) for each in args.overrides], args.config_dir)
-    first = plan.config({each.key: each.first for each in plan.space}, run_name(0))
-    train.read_settings(first)  # what no trial could be trained with is said before the first
+def main(plan: Plan, config: Mapping[str, Any]) -> int:
+    """Runs the trials that are missing and draws the picture; `config` is of one trial, with the first values."""
+    train.read_settings(config)  # what no trial could be trained with is said before the first
     plan.folder.mkdir(parents=True, exist_ok=True)
     with checkpoint.hold_run(plan.folder):
-        study = opened(plan, digest([essence(first), [repr(each) for each in plan.space], plan.startup]))
+        study = opened(plan, digest([essence(config), [repr(each) for each in plan.space], plan.startup]))
         try:
             while (missing := plan.trials - done(study)) > 0:
                 print(f"\n{missing} of {plan.trials} trials to go, in {plan.folder}", file=sys.stderr)
@@ -85,32 +44,6 @@ def run(verb: str, entry: str, words: list[str]) -> int:
             return train.INTERRUPTED
         report(plan, study)
     return 0
-
-
-def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
-    """The plan of a command line, checked as far as it can be without a study."""
-    with loader(config_dir):
-        try:
-            config = compose(verb, typed, return_hydra_config=True)
-        except (HydraException, OmegaConfBaseException) as error:
-            raise explain(verb, typed, error) from error
-        keys = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-        settings, _ = settled(verb, keys, config.hydra, known_keys(verb))
-    for key in NOT_HERE:
-        if settings[key] is not None:
-            raise ConfigError(f"{key} is for nmt train; leave it out: every trial is a new run")
-    for key, least in (("trials", 0), ("startup", 1)):
-        if settings[key] < least:
-            raise ConfigError(f"{key}={settings[key]} is not possible; give {least} or more")
-    space = read_space(settings["space"])
-    own = {override.key_or_group: each for each in typed for override in [parse(each)]}
-    for each in space:
-        if each.key in own:
-            raise ConfigError(f"{own[each.key]} is typed, but the space varies {each.key}; leave one of them out")
-    words = [each for key, each in own.items() if key.split(".")[0] not in OWN]
-    folder = Path(settings["runs_dir"]).expanduser() / "studies" / settings["name"]
-    metric = settings["train"]["metric"]
-    return Plan(folder, space, words, config_dir, settings["trials"], settings["startup"], settings["seed"], metric)
 
 
 def opened(plan: Plan, made_of: str) -> optuna.Study:

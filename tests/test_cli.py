@@ -128,6 +128,9 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["train", "batch_tokens=1"], "did you mean 'train.batch_tokens'?"),
         (["train", "seed.x=1"], "'seed' is a single value"),
         (["train", "+sead=1"], "unknown key 'sead'; did you mean 'seed'?"),
+        (["train", "data=null"], "data=null chooses nothing; leave it out, or choose from: csv, demo_en_de"),
+        (["compare", "attention=dot,null"], "attention=null chooses nothing; leave it out, or choose from: additive"),
+        (["train", "--help", "experiment=null"], "experiment=null chooses nothing; leave it out, or choose from: demo"),
         (["train", "~seed"], "null turns it off"),
         (["train", "seed"], "type key=value"),
         (["train", "seed=1,2"], "add -m"),
@@ -220,7 +223,7 @@ def test_help_lists_groups_and_every_key(calls: Calls, capsys: pytest.CaptureFix
     assert cli.main([verb, "--help"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"nmt {verb}: ")
-    trains = verb in ("prepare", "train", "compare")
+    trains = verb in ("prepare", "train", "compare", "tune")
     keys = ["attention=general", "additive", "train.clip_norm=1.0"] if trains else ["model=???", "precision=auto"]
     keys = ["d_query=512", "format=text"] if verb == "attentions" else keys
     assert all(key in shown for key in keys)

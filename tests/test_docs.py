@@ -15,6 +15,7 @@ from nmt import cli
 from nmt.build import check_parts
 from nmt.compare_runs import Sweep
 from nmt.config import DataConfig, SearchConfig, TokenizerConfig
+from nmt.plan import Plan
 from nmt.schema import read_section
 
 ROOT = Path(__file__).parents[1]
@@ -57,8 +58,11 @@ def composed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, 
     seen: list[dict[str, Any]] = []
     module = ModuleType("recording_verb")
 
-    def verb(config: dict[str, Any] | Sweep, _: Any) -> None:
-        seen.extend([job.config for job in config.jobs] if isinstance(config, Sweep) else [config])
+    def verb(given: dict[str, Any] | Sweep | Plan, more: Any) -> None:
+        if isinstance(given, Sweep):
+            seen.extend(job.config for job in given.jobs)
+        else:
+            seen.append(more if isinstance(given, Plan) else given)
 
     module.__dict__["verb"] = verb
     monkeypatch.setitem(sys.modules, "recording_verb", module)

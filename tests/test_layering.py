@@ -57,7 +57,7 @@ LAYERS = {
     ],
     "comparison: runs": ["compare_runs", "compare_scores", "significance", "compare_results"],
     "comparison: page": ["compare_table", "compare_figures", "compare_page", "compare"],
-    "search for settings": ["overrides", "hydra_app", "space", "tune_figure", "tune"],
+    "search for settings": ["overrides", "hydra_app", "space", "plan", "tune_figure", "tune"],
     "the command line": ["sweep", "attentions", "cli_help", "cli"],
 }
 ORDER = [module for modules in LAYERS.values() for module in modules]

@@ -141,6 +141,7 @@ def test_importance_finds_what_decides() -> None:
         (["-m"], "error: -m and nmt tune are both sweeps; leave -m out\n"),
         (["+space.encoder.size.choices=[1]"], "error: unknown key 'encoder.size'"),
         (["space.optimizer.lr.low=1"], "error: space.optimizer.lr goes from 1 to 0.05; give numbers, low below high\n"),
+        (["space=null"], "error: space=null chooses nothing; leave it out, or choose from: own, rnn_small\n"),
         (["space=nothing"], "error: space=nothing does not exist; "),
     ],
 )

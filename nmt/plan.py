@@ -1,0 +1,84 @@
+"""What `nmt tune` is asked for: the space, the words of every trial, and the configuration that they make."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hydra import compose
+from omegaconf import OmegaConf
+
+from nmt import hydra_app
+from nmt.errors import ConfigError
+from nmt.hydra_app import MISTAKES, explain, known_keys, loader, settled
+from nmt.overrides import parse, readable
+from nmt.space import Choices, Range, read_space, word
+
+OWN = ("trials", "startup", "space", "name", "runs_dir")  # words that are not the trials' own
+NOT_HERE = ("resume", "init_from")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was typed."""
+
+    folder: Path
+    space: list[Choices | Range]
+    words: list[str]  # of every trial
+    config_dir: str | None
+    trials: int
+    startup: int
+    seed: int
+    metric: str  # bleu or loss, as train.metric
+
+    def config(self, chosen: Mapping[str, Any], name: str) -> dict[str, Any]:
+        """The configuration of a trial's run."""
+        own = [word(key, value) for key, value in chosen.items()]
+        words = [*self.words, *own, f"name={name}", readable(f"runs_dir={self.folder}", sweep=False)]
+        with loader(self.config_dir):
+            try:
+                config = compose("train", words, return_hydra_config=True)
+            except MISTAKES as error:
+                raise explain("train", words, error) from error
+            keys = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+            return settled("train", keys, config.hydra, known_keys("train"))[0]
+
+
+def run(verb: str, entry: str, words: list[str]) -> int:
+    """Calls `entry` with the plan and the configuration of one trial, which its others resemble; the exit code."""
+    args, _ = hydra_app.parsed(words)
+    if args.cfg or args.info or args.shell_completion:
+        return hydra_app.run(verb, entry, words)
+    if args.multirun:
+        raise ConfigError("-m and nmt tune are both sweeps; leave -m out")
+    plan = planned(verb, [readable(each, sweep=False) for each in args.overrides], args.config_dir)
+    config = plan.config({each.key: each.first for each in plan.space}, "trial-0000")
+    module, _, function = entry.partition(":")
+    return getattr(importlib.import_module(module), function)(plan, config) or 0
+
+
+def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
+    """The plan of a command line, checked as far as it can be without a study."""
+    with loader(config_dir):
+        try:
+            config = compose(verb, typed, return_hydra_config=True)
+        except MISTAKES as error:
+            raise explain(verb, typed, error) from error
+        keys = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+        settings, _ = settled(verb, keys, config.hydra, known_keys(verb))
+    for key in NOT_HERE:
+        if settings[key] is not None:
+            raise ConfigError(f"{key} is for nmt train; leave it out: every trial is a new run")
+    for key, least in (("trials", 0), ("startup", 1)):
+        if settings[key] < least:
+            raise ConfigError(f"{key}={settings[key]} is not possible; give {least} or more")
+    space = read_space(settings["space"])
+    own = {override.key_or_group: each for each in typed for override in [parse(each)]}
+    for each in space:
+        if each.key in own:
+            raise ConfigError(f"{own[each.key]} is typed, but the space varies {each.key}; leave one of them out")
+    words = [each for key, each in own.items() if key.split(".")[0] not in OWN]
+    folder = Path(settings["runs_dir"]).expanduser() / "studies" / settings["name"]
+    metric = settings["train"]["metric"]
+    return Plan(folder, space, words, config_dir, settings["trials"], settings["startup"], settings["seed"], metric)
