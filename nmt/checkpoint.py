@@ -30,7 +30,7 @@ from nmt.prepare import TokenizerPair
 from nmt.seq2seq import Seq2Seq
 from nmt.tokenizer import Tokenizer
 
-FORMAT = 2  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
+FORMAT = 3  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
 MODEL_SECTIONS = ("model", "encoder", "decoder", "attention", "tokenizer")  # what weights and vocabularies depend on
 SECTIONS = (*MODEL_SECTIONS, "data", "optimizer", "schedule", "search", "train")
 

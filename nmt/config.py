@@ -74,6 +74,7 @@ class TrainConfig:
     max_updates: int | None  # optimiser steps; null = until max_epochs or early stopping
     max_epochs: int | None
     label_smoothing: float
+    consistency: float  # R-Drop: weight of the divergence between two passes under different dropout; 0 = one pass
     init_range: float | None  # weights are drawn uniformly from ± this; null = as each layer draws its own
     clip_norm: float | None  # gradient norm at most; null = off
     precision: Literal["auto", "fp32", "bf16"]

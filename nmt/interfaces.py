@@ -53,6 +53,12 @@ class Batch(Rows):
         chosen = super().select(rows)
         return replace(chosen, tokens=int(chosen.tgt_mask.sum()))
 
+    def twice(self) -> "Batch":
+        """All rows, and all of them again."""
+        each = {f.name: getattr(self, f.name) for f in fields(self)}
+        again = {name: torch.cat([value, value]) for name, value in each.items() if isinstance(value, Tensor)}
+        return replace(self, **again, tokens=2 * self.tokens)
+
     def real(self) -> Int[Tensor, " N"]:
         """Places of the N real target tokens among all B · T. That N is known spares waiting for the device."""
         return torch.nonzero_static(self.tgt_mask.flatten(), size=self.tokens)[:, 0]

@@ -1,6 +1,7 @@
 """`nmt train`: a new run, a resumed one, or one that starts from another's weights."""
 
 import logging
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -208,6 +209,8 @@ def check_settings(settings: TrainConfig) -> None:
         raise ConfigError(f"train.init_range is {settings.init_range}; it must be above 0, or null (off)")
     if not 0 <= settings.label_smoothing < 1:
         raise ConfigError(f"train.label_smoothing is {settings.label_smoothing}; it must lie in [0, 1)")
+    if not 0 <= settings.consistency < math.inf:
+        raise ConfigError(f"train.consistency is {settings.consistency}; it must be at least 0")
     if settings.max_updates is None and settings.max_epochs is None and settings.patience is None:
         raise ConfigError("train.max_updates, train.max_epochs and train.patience are all null; set one to end the run")
     if settings.metric == "bleu" and settings.bleu_sentences == 0:

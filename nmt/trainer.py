@@ -157,7 +157,7 @@ class Trainer:
         sums = torch.zeros(2, device=self.device)
         for batch in (b.to(self.device) for b in batches):
             with autocast(self.device, self.dtype):
-                loss, nll = batch_loss(self.model, batch, self.settings.label_smoothing)
+                loss, nll = batch_loss(self.model, batch, self.settings.label_smoothing, self.settings.consistency)
             torch.autograd.backward(loss / tokens)
             sums += torch.stack([loss.detach(), nll]) / tokens
         limit = math.inf if self.settings.clip_norm is None else self.settings.clip_norm

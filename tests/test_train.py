@@ -79,6 +79,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ("init_range", 0.0, "train.init_range is 0.0; it must be above 0, or null (off)"),
         ("label_smoothing", 1.0, "train.label_smoothing is 1.0; it must lie in [0, 1)"),
         ("label_smoothing", -0.1, "train.label_smoothing is -0.1; it must lie in [0, 1)"),
+        ("consistency", -1.0, "train.consistency is -1.0; it must be at least 0"),
         ("max_updates", None, "train.max_updates, train.max_epochs and train.patience are all null; set one"),
     ],
 )

@@ -58,6 +58,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "accumulate": {"train__accumulate": 3, "train__validate_every": 2},
     "subword sampling": {"tokenizer__sampling_alpha": 0.3},
     "dropout": DROPOUT,
+    "consistency": {"train__consistency": 2.0, "train__accumulate": 2, **DROPOUT},
     "bf16": {"train__precision": "bf16", **DROPOUT},
     "plateau": {"schedule": {"class": "optim.Plateau", "warmup": 3, "factor": 0.5, "patience": 1}},
     "warm-up, examples": {"schedule": {"class": "optim.InverseSqrt", "warmup": 4}, "train__examples": 1},
@@ -148,7 +149,7 @@ def test_accumulated_batches_are_one_large_batch(data: Path, tmp_path: Path, alp
     tgt = [ids[mask].tolist()[:-1] for b in parts for ids, mask in zip(b.tgt_out, b.tgt_mask, strict=True)]
     large = make_batch(src, tgt)
     targets = large.tgt_out[large.tgt_mask]
-    loss, nll = output_loss(model(large), model.output.weight, model.output.bias, targets, 0.1)
+    loss, nll = output_loss(model(large)[None], model.output.weight, model.output.bias, targets, 0.1)
     (loss / len(targets)).backward()  # type: ignore[no-untyped-call]
     gradients = dict(model.named_parameters())
     for name, parameter in small.model.named_parameters():
@@ -324,6 +325,22 @@ def test_what_is_no_number_stops_the_run_and_spoils_nothing(
     assert f"the last good checkpoint is {checkpoint_folder(run, last)}" in str(raised.value)
     for path in run.rglob("*.safetensors"):
         assert all(tensor.isfinite().all() for tensor in tensors(path).values())
+
+
+def test_two_passes_matter_only_where_dropout_tells_them_apart(data: Path, tmp_path: Path) -> None:
+    def trained(name: str, **changes: Any) -> dict[str, torch.Tensor]:
+        start(data, tmp_path / name, train__max_updates=3, train__validate_every=3, **changes)
+        return tensors(tmp_path / name / "run" / "model.safetensors")
+
+    once, twice = trained("a"), trained("b", train__consistency=4.0)
+    for name, weight in once.items():
+        torch.testing.assert_close(twice[name], weight, rtol=1e-4, atol=1e-6)
+    losses = [metrics(tmp_path / name / "run", "train")[0]["loss"] for name in "ab"]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    trained("c", train__consistency=1e-9, **DROPOUT)
+    trained("d", train__consistency=4.0, **DROPOUT)
+    losses = [metrics(tmp_path / name / "run", "train")[0]["loss"] for name in "cd"]
+    assert losses[1] > losses[0] * 1.0001
 
 
 def test_plain_perplexity_is_not_that_of_the_smoothed_loss(data: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from bench.peer_meter import MARK
 from bench.peer_text import SPLITS, Text
 from bench.peers import HERE, PEERS, REPEAT, Workplace
+from nmt.checkpoint import FORMAT
 from nmt.errors import NmtError
 from nmt.files import read_lines
 from nmt.hydra_app import CONFIGS
@@ -126,7 +127,7 @@ class Toolkits:
         self.place.once("model-opennmt", recipe, self.model("opennmt"), self.train_opennmt)
         if "joeynmt" in self.keys:
             self.place.once("model-joeynmt", recipe, self.model("joeynmt"), self.convert)
-        recipe += (CONFIGS / "experiment" / "reference.yaml").read_text("utf-8")
+        recipe += f"{FORMAT} " + (CONFIGS / "experiment" / "reference.yaml").read_text("utf-8")
         self.place.once("model-nmt", recipe, self.model(None), self.train_ours)
         shortlist = self.model(None) / "shortlist.safetensors"
         settings = recipe + (CONFIGS / "shortlist.yaml").read_text("utf-8")
