@@ -73,6 +73,9 @@ def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
     for key, least in (("trials", 0), ("startup", 1)):
         if settings[key] < least:
             raise ConfigError(f"{key}={settings[key]} is not possible; give {least} or more")
+    data = settings["data"]
+    if data["dev"]["src"] is None and data["dev"]["files"] is None and not data["dev_size"]:
+        raise ConfigError("data.dev_size=0 leaves no dev sentences to choose settings by; give some, or data.dev.…")
     space = read_space(settings["space"])
     own = {override.key_or_group: each for each in typed for override in [parse(each)]}
     for each in space:

@@ -138,6 +138,10 @@ def test_importance_finds_what_decides() -> None:
         (["startup=0"], "error: startup=0 is not possible; give 1 or more\n"),
         (["init_from=x"], "error: init_from is for nmt train; leave it out: every trial is a new run\n"),
         (["attention=dot"], "error: attention=dot is typed, but the space varies attention; leave one of them out\n"),
+        (
+            ["data.dev.src=null", "data.dev.tgt=null", "data.dev_size=0"],
+            "error: data.dev_size=0 leaves no dev sentences to choose settings by; give some, or data.dev.…\n",
+        ),
         (["-m"], "error: -m and nmt tune are both sweeps; leave -m out\n"),
         (["+space.encoder.size.choices=[1]"], "error: unknown key 'encoder.size'"),
         (["space.optimizer.lr.low=1"], "error: space.optimizer.lr goes from 1 to 0.05; give numbers, low below high\n"),
