@@ -93,6 +93,8 @@ def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     arguments, rest = parser.parse_known_args(words)
     if unknown := set(arguments.only.split(",")) - set(KINDS):
         parser.error(f"--only {arguments.only}: {', '.join(sorted(unknown))} is none of {', '.join(KINDS)}")
+    if arguments.rounds < 1:
+        parser.error(f"--rounds {arguments.rounds} measures nothing; give 1 or more")
     if not (arguments.tatoeba / "train.en").is_file():
         parser.error(f"--tatoeba {arguments.tatoeba} has no train.en; name the folder with train, dev and test")
     return arguments, rest

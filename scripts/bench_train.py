@@ -86,6 +86,8 @@ def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser.add_argument("--rounds", type=int, default=1, help="measurements of each case (1)")
     parser.add_argument("--case", action="store_true", help=argparse.SUPPRESS)
     arguments, rest = parser.parse_known_args(words)
+    if arguments.rounds < 1:
+        parser.error(f"--rounds {arguments.rounds} measures nothing; give 1 or more")
     if not (arguments.multi30k / "train.en").is_file():
         parser.error(
             f"--multi30k {arguments.multi30k} has no train.en; name the folder with train, val and test_2016_flickr"

@@ -128,6 +128,8 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser.add_argument("--no-starts", dest="starts", action="store_false", help="without starts and single sentences")
     parser.add_argument("--case", action="store_true", help=argparse.SUPPRESS)
     arguments, rest = parser.parse_known_args(given)
+    if arguments.rounds < 1:
+        parser.error(f"--rounds {arguments.rounds} measures nothing; give 1 or more")
     if not (arguments.multi30k / "test_2016_flickr.en").is_file():
         parser.error(f"--multi30k {arguments.multi30k} has no test_2016_flickr.en; name the corpus's folder")
     if not (arguments.model / "manifest.json").is_file():

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,8 +14,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import bench_all  # noqa: E402
+import bench_data  # noqa: E402
 import bench_precision  # noqa: E402
 import bench_train  # noqa: E402
+import bench_translate  # noqa: E402
 from bench import machine  # noqa: E402
 from bench.operations import counted  # noqa: E402
 
@@ -114,6 +118,21 @@ def test_a_folder_without_the_corpus_is_refused(tmp_path: Path, capsys: pytest.C
         bench_all.main(["--multi30k", str(tmp_path), "--tatoeba", str(tmp_path)])
     assert stop.value.code == 2
     assert f"{tmp_path} has no train.de" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("parse", "words"),
+    [
+        (bench_train.parse_arguments, ["--multi30k", "."]),
+        (bench_translate.parse_arguments, ["--multi30k", ".", "--model", "."]),
+        (bench_data.parse_arguments, ["--tatoeba", "."]),
+    ],
+)
+def test_no_rounds_are_refused(parse: Callable[..., Any], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        parse([*words, "--rounds", "0"])
+    assert stop.value.code == 2
+    assert "--rounds 0 measures nothing; give 1 or more" in capsys.readouterr().err
 
 
 def test_every_benchmark_that_make_bench_calls_is_there() -> None:
