@@ -27,6 +27,7 @@ from nmt.tune_figure import study_figure
 
 WARM_UP = 3  # validations before a trial may be pruned
 SHOWN = 5  # best trials
+HOPELESS = 3  # trials at the beginning that may fail; if they all do, nothing but their error is to be learned
 
 
 def main(plan: Plan, config: Mapping[str, Any]) -> int:
@@ -90,9 +91,9 @@ def one_trial(plan: Plan, study: optuna.Study) -> None:
         trained(plan.folder / name, plan.config(chosen, name), partial(watch, plan, trial))
     except optuna.TrialPruned:
         study.tell(trial, state=TrialState.PRUNED)
-    except NmtError as error:  # it diverged, for example: others may not
+    except NmtError as error:  # it diverged, or the corpus is too small for its vocabulary: others may go well
         study.tell(trial, state=TrialState.FAIL)
-        if not study.get_trials(deepcopy=False, states=[TrialState.COMPLETE]):
+        if number + 1 >= HOPELESS and all(t.state == TrialState.FAIL for t in study.get_trials(deepcopy=False)):
             raise
         print(f"{name}: {error}", file=sys.stderr)
     else:

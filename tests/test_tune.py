@@ -13,6 +13,7 @@ from optuna.trial import TrialState
 
 from nmt import cli, tune
 from nmt.curves import COLORS
+from nmt.errors import NmtError
 from nmt.trainer import Trainer
 from nmt.tune_figure import importances, study_figure
 
@@ -177,11 +178,28 @@ def test_a_damaged_study_is_refused(data: Path, tmp_path: Path, capsys: pytest.C
     assert (folder / "study.db").read_bytes() == b"not a database" * 100
 
 
+def test_a_trial_that_fails_does_not_end_the_study(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    update = Trainer.update
+
+    def diverging(trainer: Trainer) -> None:
+        if trainer.run.name == "trial-0000":
+            raise NmtError("loss is nan")
+        update(trainer)
+
+    monkeypatch.setattr(Trainer, "update", diverging)
+    assert cli.main(typed(data, tmp_path, "name=first", "trials=2")) == 0
+    assert [trial["state"] for trial in trials(tmp_path, "first")] == [TrialState.FAIL, TrialState.COMPLETE]
+    assert "trial-0000: loss is nan\ntrial-0000: failed\n" in capsys.readouterr().err
+
+
 def test_settings_with_which_nothing_can_be_trained(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(typed(data, tmp_path, "name=none", "trials=2", "tokenizer.vocab_size=100000")) == 2
-    assert "tokenizer.vocab_size=100000 is too large for this corpus" in capsys.readouterr().err
-    assert [trial["state"] for trial in trials(tmp_path, "none")] == [TrialState.FAIL]
+    assert cli.main(typed(data, tmp_path, "name=none", "trials=9", "tokenizer.vocab_size=100000")) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("error: tokenizer.vocab_size=100000 is too large for this corpus")
+    assert [trial["state"] for trial in trials(tmp_path, "none")] == [TrialState.FAIL] * tune.HOPELESS
     assert cli.main(typed(data, tmp_path, "name=none", "trials=0", "tokenizer.vocab_size=100000")) == 2
     assert "no trial of" in capsys.readouterr().err
