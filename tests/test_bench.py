@@ -19,6 +19,7 @@ import bench_precision  # noqa: E402
 import bench_train  # noqa: E402
 import bench_translate  # noqa: E402
 from bench import machine  # noqa: E402
+from bench.memory import anonymous_memory_mb  # noqa: E402
 from bench.operations import counted  # noqa: E402
 
 from nmt.loss import batch_loss  # noqa: E402
