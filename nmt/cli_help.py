@@ -7,13 +7,12 @@ import re
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from hydra import compose
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from nmt.config import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
-from nmt.hydra_app import CONFIGS, MISTAKES, choices, explain, leaves, loader, parsed
+from nmt.hydra_app import CONFIGS, MISTAKES, choices, composed, explain, leaves, loader, parsed, without_hydra
 from nmt.overrides import readable
 
 LINE = re.compile(r"^( *)([\w.]+): *([^#]*?) *(?:# *(.*))?$")
@@ -33,12 +32,12 @@ def describe(verb: str, words: list[str]) -> str:
     with loader(args.config_dir) as available:
         try:
             words = [single for word in words if (single := _single(word, available)) is not None]
-            config = compose(verb, words, return_hydra_config=True)
         except MISTAKES as error:
             raise explain(verb, words, error) from error
+        config = composed(verb, words)
         chosen = choices(config)
         options = {key: available.get_group_options(key) for key in chosen}
-    settings = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+    settings = without_hydra(config)
     return "\n".join(
         [
             *_top(CONFIGS / f"{verb}.yaml"),

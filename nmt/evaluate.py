@@ -22,7 +22,7 @@ from nmt.files import read_lines, resolve
 from nmt.metrics import bleu_by_length, bleu_tokenizer, counted_words, paired_bootstrap, score_corpus, table
 from nmt.schema import overlay, read_section
 from nmt.testsets import named_test_set
-from nmt.translate import means, model_folders, open_model
+from nmt.translate import as_typed, means, model_folders, open_model
 from nmt.translator import Translator
 
 CHUNK = 1024  # sentences translated between two looks of the progress bar
@@ -109,7 +109,8 @@ def comparison(
 ) -> dict[str, Any]:
     """Prints how the second model compares with the first; the same as data."""
     compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.words)
-    print(f"\nfirst: {config['model']}    second: {config['compare_with']}    (paired bootstrap)\n")
+    names = [as_typed(config[key]) for key in ("model", "compare_with")]
+    print(f"\nfirst: {names[0]}    second: {names[1]}    (paired bootstrap)\n")
     print(table(compared))
     return {"with": config["compare_with"], "scores": [asdict(row) for row in compared]}
 

@@ -25,7 +25,7 @@ from nmt.overrides import parse, readable, run_name, text_of
 from nmt.roots import ROOTS
 from nmt.schema import check_values, plain
 
-MISTAKES = (HydraException, OmegaConfBaseException, ValueError)  # in words; a group's null is a ValueError
+MISTAKES = (HydraException, OmegaConfBaseException)  # what Hydra raises where words are wrong
 INTERRUPTED = 130  # what a verb returns that Ctrl-C ended
 CONFIGS = next(p for p in (Path(__file__).parent / "configs", Path(__file__).parents[1] / "configs") if p.is_dir())
 
@@ -41,6 +41,8 @@ def run(verb: str, entry: str, words: list[str]) -> int:
     typed = list(args.overrides)
     with loader(args.config_dir):
         known = known_keys(verb)
+        if not args.shell_completion:
+            refuse_null(verb, typed)
     failures: list[Exception] = []
     codes = [0]
 
@@ -140,6 +142,29 @@ def choices(config: DictConfig) -> dict[str, str | None]:
     return {key: choice for key, choice in chosen.items() if not key.startswith(("hydra", "base"))}
 
 
+def composed(verb: str, words: list[str]) -> DictConfig:
+    """The configuration of a command line, with Hydra's own section; `loader` is open."""
+    refuse_null(verb, words)
+    try:
+        return compose(verb, words, return_hydra_config=True)
+    except MISTAKES as error:
+        raise explain(verb, words, error) from error
+
+
+def without_hydra(config: DictConfig) -> DictConfig:
+    """A configuration so composed, without that section."""
+    return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+
+
+def refuse_null(verb: str, words: list[str]) -> None:
+    """A group has no choice null, though its default may be none; Hydra has no error for it."""
+    for override in [parse(word) for word in words if "null" in word]:
+        if "null" in text_of(override).split(",") and override.key_or_group in groups(verb):
+            options = GlobalHydra.instance().config_loader().get_group_options(override.key_or_group)
+            remedy = f"leave it out, or choose from: {', '.join(options)}"
+            raise ConfigError(f"{override.key_or_group}=null chooses nothing; {remedy}")
+
+
 def known_keys(verb: str) -> list[str]:
     """The keys at the root of the verb's configuration, and its groups."""
     config = compose(verb, return_hydra_config=True)
@@ -155,9 +180,6 @@ def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
     for override in chosen:
         options = available.get_group_options(override.key_or_group)
         for choice in text_of(override).split(","):
-            if choice == "null":
-                remedy = f"leave it out, or choose from: {', '.join(options)}"
-                return ConfigError(f"{override.key_or_group}=null chooses nothing; {remedy}")
             if choice not in options and "(" not in choice:
                 remedy = nearest(choice, options)
                 return ConfigError(f"{override.key_or_group}={choice} does not exist; {remedy}")

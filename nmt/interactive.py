@@ -14,7 +14,7 @@ from typing import Any
 from nmt.config import SearchConfig
 from nmt.errors import ConfigError, DataError, NmtError, nearest
 from nmt.search import check_search
-from nmt.translate import model_folders, open_model
+from nmt.translate import as_typed, open_model
 from nmt.translations import Translation
 from nmt.translator import Translator, with_n_best
 
@@ -139,8 +139,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
         return 0
     history = None if config["history"] is None else Path(config["history"]).expanduser()
     edit_lines(history)
-    names = ", ".join(map(str, model_folders(config["model"], "model")))
-    print(f"{names}: type a sentence, :help for more, :quit to leave")
+    print(f"{as_typed(config['model'])}: type a sentence, :help for more, :quit to leave")
     try:
         converse(session, prompt="> ")
     finally:

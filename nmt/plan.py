@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hydra import compose
-from omegaconf import OmegaConf
-
 from nmt import hydra_app
 from nmt.errors import ConfigError
-from nmt.hydra_app import MISTAKES, explain, known_keys, loader, settled
+from nmt.hydra_app import composed, known_keys, loader, settled, without_hydra
 from nmt.overrides import parse, readable
 from nmt.space import Choices, Range, read_space, word
 
@@ -37,12 +34,8 @@ class Plan:
         own = [word(key, value) for key, value in chosen.items()]
         words = [*self.words, *own, f"name={name}", readable(f"runs_dir={self.folder}", sweep=False)]
         with loader(self.config_dir):
-            try:
-                config = compose("train", words, return_hydra_config=True)
-            except MISTAKES as error:
-                raise explain("train", words, error) from error
-            keys = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-            return settled("train", keys, config.hydra, known_keys("train"))[0]
+            config = composed("train", words)
+            return settled("train", without_hydra(config), config.hydra, known_keys("train"))[0]
 
 
 def run(verb: str, entry: str, words: list[str]) -> int:
@@ -61,12 +54,8 @@ def run(verb: str, entry: str, words: list[str]) -> int:
 def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
     """The plan of a command line, checked as far as it can be without a study."""
     with loader(config_dir):
-        try:
-            config = compose(verb, typed, return_hydra_config=True)
-        except MISTAKES as error:
-            raise explain(verb, typed, error) from error
-        keys = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-        settings, _ = settled(verb, keys, config.hydra, known_keys(verb))
+        config = composed(verb, typed)
+        settings, _ = settled(verb, without_hydra(config), config.hydra, known_keys(verb))
     for key in NOT_HERE:
         if settings[key] is not None:
             raise ConfigError(f"{key} is for nmt train; leave it out: every trial is a new run")

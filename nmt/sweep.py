@@ -11,12 +11,11 @@ from hydra import compose
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from omegaconf import OmegaConf
 
 from nmt import hydra_app
 from nmt.compare_runs import Job, Sweep
 from nmt.errors import ConfigError
-from nmt.hydra_app import MISTAKES, explain, known_keys, loader, settled
+from nmt.hydra_app import MISTAKES, explain, known_keys, loader, refuse_null, settled, without_hydra
 from nmt.overrides import LONGEST_NAME, NOT_IN_NAME, parse, readable, text_of
 
 TRAIN = "nmt.compare_runs:train_job"
@@ -38,6 +37,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
 def composed(verb: str, words: list[str], typed: list[str], config_dir: str | None) -> Sweep:
     """The jobs, in the order in which Hydra's multirun trains them."""
     with loader(config_dir) as available:
+        refuse_null(verb, typed)
         try:
             parser = OverridesParser.create(config_loader=available)
             overrides = {o.get_key_element(): o for o in parser.parse_overrides(typed)}
@@ -51,8 +51,7 @@ def composed(verb: str, words: list[str], typed: list[str], config_dir: str | No
             raise explain(verb, typed, error) from error
     found = []
     for job, config in zip(jobs, composed_jobs, strict=True):
-        own_keys = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-        settings, _ = settled(verb, own_keys, config.hydra, known)
+        settings, _ = settled(verb, without_hydra(config), config.hydra, known)
         found.append(Job(variant(job, axes), settings["seed"], settings))
     choices = composed_jobs[0].hydra.runtime.choices
     name = sweep_name(choices["experiment"] or choices["data"], own, axes, found)

@@ -35,7 +35,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     translator = open_model(config, typed)
     if config["alignments"] and not translator.has_attention:
         raise ConfigError(
-            f"alignments=true, but the model has no attention, model={config['model']}; leave alignments out"
+            f"alignments=true, but the model has no attention, model={as_typed(config['model'])}; leave alignments out"
         )
     settings = with_n_best(translator.settings, config["n_best"])
     check_search(settings)
@@ -90,6 +90,11 @@ def model_folders(given: str | list[str], key: str) -> list[Path]:
     if not names:
         raise ConfigError(f"{key} is an empty list; name one or more run folders, {key}=[runs/a,runs/b]")
     return [Path(name).expanduser() for name in names]
+
+
+def as_typed(given: str | list[str]) -> str:
+    """One run folder, or several, as they were named."""
+    return given if isinstance(given, str) else f"[{','.join(given)}]"
 
 
 def means(translator: Translator, settings: SearchConfig) -> str:

@@ -64,11 +64,12 @@ def opened(plan: Plan, made_of: str) -> optuna.Study:
         raise DataError(
             f"{path} is no study that can be read ({reason}); restore it, or choose another name="
         ) from None
-    if study.user_attrs.setdefault("made_of", made_of) != made_of:
+    if "made_of" not in study.user_attrs:
+        study.set_user_attr("made_of", made_of)
+    if study.user_attrs["made_of"] != made_of:
         raise ConfigError(
             f"{plan.folder} holds a study that was begun with other words or another space; choose another name="
         )
-    study.set_user_attr("made_of", made_of)
     return study
 
 

@@ -114,7 +114,11 @@ def test_words_of_the_command_line(
     assert capsys.readouterr().err == "3 models together, fp32, 1 thread, beam 5\n"
     expected = Translator.load(runs, device="cpu", precision="fp32").translate(sentences(4))
     assert Path("out").read_text() == "".join(f"{translation.text}\n" for translation in expected)
-    assert cli.main(["evaluate", model, "src=in", "ref=in", "intervals=false", *FAST]) == 0
+    words = ["src=in", "ref=in", "intervals=false", f"compare_with={runs[1]}"]
+    assert cli.main(["evaluate", model, *words, *FAST]) == 0
+    out, err = capsys.readouterr()
+    assert f"first: {model.removeprefix('model=')}    second: {runs[1]}    (paired bootstrap)" in out
+    assert "compare_with: fp32, 1 thread, beam 5\n" in err
     folder = runs[0] / "evaluations" / "in+b+c"
     assert json.loads((folder / "scores.json").read_text())["model"] == [str(run) for run in runs]
     assert (folder / "hypotheses.txt").read_bytes() == Path("out").read_bytes()
