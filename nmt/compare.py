@@ -48,17 +48,16 @@ def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
 
 def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
     """What every run is measured on."""
-    data = sweep.jobs[0].config["data"]
-    sources, references = list(prepared.test["src"]), list(prepared.test["tgt"])
+    data, rows = sweep.jobs[0].config["data"], getattr(prepared, sweep.split)
+    sources, references = list(rows["src"]), list(rows["tgt"])
     lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
     bleu_tokenizer(counted_words(data))  # a missing package is said before the work
     gold = None
-    if data["gold"] is not None:
+    if data["gold"] is not None and sweep.split == "test":  # the corpus has them for no other
         path = resolve(data["gold"], data["root"])
         gold = load_gold(path, False, sources, references, data["gold_units"])
-    return TestSet(
-        sources, references, counted_words(data), gold, data["gold_units"], chosen(sources, references, *lengths)
-    )
+    shown = chosen(sources, references, *lengths)
+    return TestSet(sweep.split, sources, references, counted_words(data), gold, data["gold_units"], shown)
 
 
 def write(folder: Path, results: dict[str, Any]) -> None:

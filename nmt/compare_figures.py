@@ -49,7 +49,7 @@ def by_length(results: Results, seeds: int) -> Picture:
     }
     pooled = f" The outputs of all {seeds} seeds are pooled." if seeds > 1 else ""
     caption = (
-        "Corpus BLEU of the test sentences in groups of about equal size by source length (grey bars); after "
+        "Corpus BLEU of the sentences in groups of about equal size by source length (grey bars); after "
         f"Bahdanau et al. 2015, figure 2.{pooled}"
     )
     return Picture("bleu_by_length", "BLEU by source length", caption, bleu_by_length_figure(series))

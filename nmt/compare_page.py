@@ -41,7 +41,7 @@ def page(results: Results, drawn: Sequence[tuple[Picture, str]]) -> str:
         f"<h1>{escape(title)}</h1>",
         f"<pre>{escape(results['command'])}</pre>",
         *map(paragraph, honest(results)),
-        "<h2>Results on the test split</h2>",
+        f"<h2>Results on the {results['test']['split']} split</h2>",
         html_table(table(results["variants"])),
         "<dl>",
         *(f"<dt>{escape(c.title)}</dt><dd>{escape(c.meaning)}</dd>" for c in columns(results["variants"])),
@@ -74,8 +74,8 @@ def honest(results: Results) -> list[str]:
     keys = sorted({key for own in results["differences"].values() for key in own})
     return [
         f"{len(variants)} variants, {len(seeds)} seed{'s' * (len(seeds) > 1)} each ({', '.join(map(str, seeds))}); "
-        f"{test['sentences']:,} test sentences{', ' * bool(pair)}{' to '.join(pair)}. p compares each variant with "
-        f"the first, {variants[0]['variant']}.",
+        f"{test['sentences']:,} {test['split']} sentences{', ' * bool(pair)}{' to '.join(pair)}. p compares each "
+        f"variant with the first, {variants[0]['variant']}.",
         f"{order} {same_updates} No variant has settings chosen for it alone: the configurations differ in nothing but "
         f"{', '.join(keys)}, and what they share is listed at the end. It may suit one variant better than another.",
     ]
@@ -117,7 +117,7 @@ def settings(results: Results) -> list[str]:
         "<h2>How it was measured</h2>",
         "<dl>",
         *(f"<dt>signature</dt><dd><code>{escape(text)}</code></dd>" for text in results["signatures"]),
-        f"<dt>search on the test split</dt><dd>{escape(listed(results['search']))}</dd>",
+        f"<dt>search</dt><dd>{escape(listed(results['search']))}</dd>",
         f"<dt>machine and versions of this command</dt><dd>{escape(listed(environment))}</dd>",
         "</dl>",
         paragraph(

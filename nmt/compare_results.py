@@ -53,6 +53,7 @@ def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories:
         "axes": sweep.axes,
         "seeds": list(dict.fromkeys(job.seed for job in sweep.jobs)),
         "test": {
+            "split": test.split,
             "sentences": len(test.sources),
             "src_lang": first.config["data"]["src_lang"],
             "tgt_lang": first.config["data"]["tgt_lang"],

@@ -20,11 +20,13 @@ from nmt.progress import Progress
 from nmt.schema import read_section
 
 State = Literal["new", "begun", "finished"]
+Split = Literal["test", "dev"]
 
 FINISHED = "finished.json"
 # What may be changed when a run is resumed, and what else leaves its model as it is.
 WHERE_TRAINED = ("train.device", "train.threads", "train.log_every", "train.examples", "cache_dir", "trust")
-FREE = {*WHERE_TRAINED, "name", "runs_dir", "output", "resume", "init_from", "data.gold", "data.gold_units"}
+OWN = ("split", "output")  # keys of nmt compare that a run does not have
+FREE = {*WHERE_TRAINED, *OWN, "name", "runs_dir", "resume", "init_from", "data.gold", "data.gold_units"}
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,12 @@ class Sweep:
         return found
 
     @property
+    def split(self) -> Split:
+        """Of the corpus: what the runs are scored on."""
+        chosen: Split = self.jobs[0].config["split"]
+        return chosen
+
+    @property
     def output(self) -> Path:
         """Folder of the page."""
         config = self.jobs[0].config
@@ -90,8 +98,8 @@ def check(sweep: Sweep) -> Prepared:
             if key in seen:
                 raise ConfigError(f"its configuration is that of {seen[key].variant}; give each value once")
             seen[key] = job
-            if test_data(job) != test_data(first):
-                raise ConfigError(f"its test data are not those of {first.variant}; compare on one corpus")
+            if scored_data(job, sweep.split) != scored_data(first, sweep.split):
+                raise ConfigError(f"its {sweep.split} data are not those of {first.variant}; compare on one corpus")
             state(job.run, job.config)
     corpora: dict[str, Prepared] = {}
     for job in sweep.jobs:
@@ -102,8 +110,9 @@ def check(sweep: Sweep) -> Prepared:
             with named(job):
                 corpora[key] = prepare(data, tokenizer, Path(job.config["cache_dir"]).expanduser())
     prepared = next(iter(corpora.values()))
-    if not len(prepared.test):
-        raise ConfigError("the corpus has no test split to compare on; give data.test.src and data.test.tgt")
+    if not len(getattr(prepared, sweep.split)):
+        given = f"data.{sweep.split}.src and data.{sweep.split}.tgt"
+        raise ConfigError(f"the corpus has no {sweep.split} split to compare on; give {given}")
     return prepared
 
 
@@ -128,10 +137,11 @@ def named(job: Job) -> Iterator[None]:
         raise type(error)(f"{job.variant} seed={job.seed}: {error}") from error
 
 
-def test_data(job: Job) -> dict[str, Any]:
-    """What decides the test split and how it is scored."""
+def scored_data(job: Job, split: Split) -> dict[str, Any]:
+    """What decides the split and how it is scored: all of the corpus, where the split is cut off its training split."""
     data = job.config["data"]
-    own = {"filters", "dev", "dev_size"} | ({"train"} if data["test"]["src"] or data["test"]["files"] else set())
+    given = data[split]["src"] or data[split]["files"]
+    own = {"filters", "train", "dev", "test", "dev_size", "test_size"} - {split} if given else set()
     return {key: value for key, value in data.items() if key not in own}
 
 
@@ -189,7 +199,7 @@ def train_job(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     if where == "begun":
         code = train.resume(run, {key: value for key, value in typed.items() if key in WHERE_TRAINED})
     else:
-        code = train.main({key: value for key, value in config.items() if key != "output"}, typed)
+        code = train.main({key: value for key, value in config.items() if key not in OWN}, typed)
     if code == 0:
         checkpoint.write_atomically(run / FINISHED, json.dumps(mark(run)).encode())
     return code

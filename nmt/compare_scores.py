@@ -1,4 +1,4 @@
-"""The scores of one run of a comparison on the test split, kept in its folder, and what its training recorded."""
+"""The scores of one run of a comparison on a split, kept in its folder, and what its training recorded."""
 
 import json
 import statistics
@@ -19,7 +19,7 @@ from nmt.aer import AlignmentScores, Gold
 from nmt.align import gold_scores
 from nmt.alignment import Unit
 from nmt.cache import digest, file_digest
-from nmt.compare_runs import Job
+from nmt.compare_runs import Job, Split
 from nmt.config import TrainConfig
 from nmt.device import choose_device, choose_dtype
 from nmt.evaluate import translate_all
@@ -28,12 +28,11 @@ from nmt.schema import read_section
 from nmt.translator import Translator
 
 VERSION = 1  # of what is kept; raise it whenever its content changes
-KEPT = Path("evaluations") / "compare.json"
 
 SHARES = (0.2, 0.4, 0.6, 0.8)
 LONGEST = 20  # words
 RULE = (
-    f"Of the test sentences of at most {LONGEST} words (source and reference), those whose source length is at the "
+    f"Of the sentences of at most {LONGEST} words (source and reference), those whose source length is at the "
     "20, 40, 60 and 80 % quantile: the first such in the file that is not taken yet."
 )
 
@@ -42,6 +41,7 @@ RULE = (
 class TestSet:
     """What every variant is measured on."""
 
+    split: Split
     sources: list[str]
     references: list[str]
     words: str | None  # what BLEU counts: see nmt.metrics
@@ -88,7 +88,7 @@ class History:
 
 def scores_of(job: Job, test: TestSet) -> Scores:
     """From the run's folder where they are kept for exactly this model, test set and way of decoding; else made."""
-    kept = job.run / KEPT
+    kept = kept_scores(job.run, test.split)
     key = key_of(job, test)
     try:
         content = json.loads(kept.read_bytes())
@@ -101,6 +101,11 @@ def scores_of(job: Job, test: TestSet) -> Scores:
     text = json.dumps({"key": key, "scores": asdict(made)}, ensure_ascii=False, indent=1)
     checkpoint.write_atomically(kept, text.encode())
     return from_json(json.loads(text)["scores"])
+
+
+def kept_scores(run: Path, split: Split) -> Path:
+    """The file that keeps them."""
+    return run / "evaluations" / f"compare.{split}.json"
 
 
 def from_json(plain: Mapping[str, Any]) -> Scores:

@@ -55,18 +55,18 @@ COLUMNS = (
     Column("variant", "what differs, as typed", lambda row: str(row["variant"])),
     Column(
         "BLEU",
-        "sacreBLEU on the test split, in percent; mean ± sample standard deviation over seeds",
+        "sacreBLEU, in percent; mean ± sample standard deviation over seeds",
         over_seeds("bleu", 2),
     ),
     Column(
         "95 % interval",
-        "of that mean over seeds, by bootstrap: 1,000 resamples of the test sentences (sacreBLEU's seed, 12345). It "
-        "tells what other test sentences would change, not what other seeds would",
+        "of that mean over seeds, by bootstrap: 1,000 resamples of the sentences (sacreBLEU's seed, 12345). It "
+        "tells what other sentences would change, not what other seeds would",
         interval,
     ),
     Column(
         "p",
-        "the chance that a gap in mean BLEU as large as that to the first variant comes from the choice of test "
+        "the chance that a gap in mean BLEU as large as that to the first variant comes from the choice of "
         "sentences: paired bootstrap (Koehn 2004), two-sided, on the same resamples; 0.001 is the smallest it can be. "
         "No correction for several comparisons",
         p,
@@ -74,7 +74,7 @@ COLUMNS = (
     Column("chrF", "chrF2 by sacreBLEU, in percent; mean ± deviation over seeds", over_seeds("chrf", 2)),
     Column(
         "perplexity",
-        "of the test references, force-decoded: per piece, ends of sentences included; lower is better",
+        "of the references, force-decoded: per piece, ends of sentences included; lower is better",
         over_seeds("perplexity", 3),
     ),
     Column(
@@ -91,7 +91,7 @@ COLUMNS = (
     ),
     Column(
         "sentences/s",
-        "test sentences translated a second, with the search below; mean over seeds",
+        "sentences translated a second, with the search below; mean over seeds",
         mean("sentences_per_s", 0),
     ),
     Column(

@@ -21,6 +21,7 @@ class TrainRoot:
 class CompareRoot(TrainRoot):
     """nmt compare."""
 
+    split: Literal["test", "dev"]
     output: str | None
 
 

@@ -83,7 +83,8 @@ def variant(words: list[str], axes: dict[str, Any]) -> str:
 
 def sweep_name(base: str, overrides: list[Override], axes: dict[str, list[str]], jobs: list[Job]) -> str:
     """A folder's name that tells comparisons apart, like the names of runs."""
-    changed = [o for o in overrides if o.key_or_group in {*axes} - {"seed"} or o.key_or_group not in NOT_IN_NAME]
+    kept = {*axes, "split"} - {"seed"}
+    changed = [o for o in overrides if o.key_or_group in kept or o.key_or_group not in NOT_IN_NAME]
     changed = [o for o in changed if (o.key_or_group, text_of(o)) != ("data", base)]
     seeds = dict.fromkeys(str(job.seed) for job in jobs)
     parts = [(o.key_or_group, axes[o.key_or_group] if o.key_or_group in axes else [text_of(o)]) for o in changed]

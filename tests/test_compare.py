@@ -14,6 +14,7 @@ from training_runs import same, signals_after, tensors
 
 from nmt import compare_scores, metrics
 from nmt.compare_results import MEANS
+from nmt.compare_scores import kept_scores
 from nmt.compare_table import COLUMNS, RUN_COLUMNS, number, run_table, table
 from nmt.translator import Translator
 
@@ -84,13 +85,27 @@ def test_variants_are_means_over_seeds(runs: Path) -> None:
 
 def test_scores_are_those_of_the_stored_model(runs: Path, data: Path) -> None:
     run = run_of(runs, "dot", 2)
-    kept = json.loads((run / compare_scores.KEPT).read_bytes())["scores"]
+    kept = json.loads(kept_scores(run, "test").read_bytes())["scores"]
     sources, references = ((data / f"test.{side}").read_text().splitlines() for side in ("src", "tgt"))
     translator = Translator.load(run, precision="fp32", device="cpu")
     assert kept["hypotheses"] == [translation.text for translation in translator.translate(sources)]
     assert kept["bleu"] == pytest.approx(metrics.bleu(kept["hypotheses"], [references], "de"))
     [shown] = [run for run in results(runs / "page")["runs"] if (run["variant"], run["seed"]) == ("attention=dot", 2)]
     assert shown["bleu"] == kept["bleu"]
+
+
+def test_the_dev_split_is_scored_where_asked(runs: Path, data: Path, tmp_path: Path) -> None:
+    before = models(runs)
+    with no_figures():
+        assert compare(data, runs, *AXES, "split=dev", f"output={tmp_path}") == 0
+    kept = json.loads(kept_scores(run_of(runs, "dot", 2), "dev").read_bytes())["scores"]
+    references = (data / "dev.tgt").read_text().splitlines()
+    assert len(kept["hypotheses"]) == len(references)
+    assert kept["bleu"] == pytest.approx(metrics.bleu(kept["hypotheses"], [references], "de"))
+    assert kept["alignment"] is None  # the gold links are of the test sentences
+    assert results(tmp_path)["test"] | {"sentences": 10, "split": "dev"} == results(tmp_path)["test"]
+    assert "Results on the dev split" in (tmp_path / "index.html").read_text()
+    assert models(runs) == before  # nothing was trained for it
 
 
 def test_matrices_are_of_the_reference(runs: Path) -> None:
@@ -202,9 +217,9 @@ def test_kept_scores_of_another_model_are_not_used(runs: Path, data: Path, tmp_p
         shutil.copy(copies[0] / name, copies[1] / name)
     with no_figures():
         assert compare(data, tmp_path, *words) == 0
-    wrong, right = (json.loads((folder / compare_scores.KEPT).read_bytes()) for folder in (other, copies[1]))
+    wrong, right = (json.loads(kept_scores(folder, "test").read_bytes()) for folder in (other, copies[1]))
     assert wrong["key"] != right["key"]
-    assert right["scores"]["hypotheses"] == json.loads((own / compare_scores.KEPT).read_bytes())["scores"]["hypotheses"]
+    assert right["scores"]["hypotheses"] == json.loads(kept_scores(own, "test").read_bytes())["scores"]["hypotheses"]
 
 
 def test_cells_without_value_are_dashes(runs: Path) -> None:

@@ -35,6 +35,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["optimizer.lr=interval(0,1)"], "has no single values; list them: optimizer.lr=A,B"),
         (["attention=dot,dot"], "attention=dot seed=1: its configuration is that of attention=dot"),
         (["attention=none,dot", "seed=1,1"], "its configuration is that of attention=none"),
+        (["attention=none,dot", "split=train"], "split='train' is not possible; choose from: dev, test"),
+        (["data.dev.src=dev.src,test.src", "split=dev"], "its dev data are not those of data.dev.src=dev.src"),
         (["data.tgt_lang=de,fr"], "its test data are not those of data.tgt_lang=de"),
         (
             ["attention=none,dot", "train.clip_norm=1,0"],
@@ -66,6 +68,17 @@ def test_a_corpus_without_test_split_is_refused(data: Path, tmp_path: Path, caps
     more = ("attention=none,dot", "data.test.src=null", "data.test.tgt=null", "data.test_size=0", "data.gold=null")
     assert compare(data, tmp_path, *more) == 2
     assert "no test split to compare on" in capsys.readouterr().err
+    more = ("attention=none,dot", "data.dev.src=null", "data.dev.tgt=null", "data.dev_size=0", "split=dev")
+    assert compare(data, tmp_path, *more) == 2
+    assert "no dev split to compare on; give data.dev.src" in capsys.readouterr().err
+
+
+def test_a_split_that_is_cut_off_is_decided_by_the_whole_corpus(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = ("data.test.src=null", "data.test.tgt=null", "data.test_size=10", "data.gold=null")
+    assert compare(data, tmp_path, "data.filters.max_ratio=null,1", *cut) == 2
+    assert "its test data are not those of data.filters.max_ratio=null" in capsys.readouterr().err
 
 
 def test_axes_are_what_has_several_values(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
