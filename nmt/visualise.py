@@ -45,6 +45,7 @@ class Choice:
 
 def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     """Draws every line and prints the names of the files."""
+    refuse_search(config, typed)
     translator = open_model(config, typed)
     choice = checked_choice(config, translator)
     output = Path(config["output"] or Path(config["model"]) / FOLDER).expanduser()
@@ -63,6 +64,13 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     for name in names:
         print(output / name)
     return 0
+
+
+def refuse_search(config: Mapping[str, Any], typed: Mapping[str, Any]) -> None:
+    """Where the translations are given, nothing is searched for."""
+    searching = [key for key in typed if key.split(".")[0] in ("search", "shortlist")]
+    if searching and (config["tgt"] is not None or config["tgt_text"] is not None):
+        raise ConfigError(f"{searching[0]} is for searching, and the translations are given; leave one of both out")
 
 
 def given_translations(config: Mapping[str, Any]) -> list[str] | None:

@@ -15,7 +15,8 @@ from nmt import cli, visualise
 from nmt.translations import Translation
 from nmt.translator import Translator
 
-FAST = ["search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
+FAST = ["precision=fp32", "device=cpu"]
+SHORT = ["search.max_length_a=3", "search.max_length_b=0.5"]
 Typed = Callable[..., tuple[int, list[str], list[str]]]
 
 
@@ -29,7 +30,8 @@ def typed(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     def call(text: str, *words: str) -> tuple[int, list[str], list[str]]:
         """Exit code, lines of standard output and of standard error."""
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        code = cli.main(["visualise", f"model={run}", *FAST, *words])
+        search = [] if any(word.startswith("tgt") for word in words) else SHORT
+        code = cli.main(["visualise", f"model={run}", *FAST, *search, *words])
         out, err = capsys.readouterr()
         return code, out.splitlines(), err.splitlines()
 
@@ -190,6 +192,8 @@ def test_mistakes_are_refused_before_any_work(
     folder = f"output={tmp_path}/new"
     for words, message in (
         (["tgt=a", "tgt_text=b"], "tgt and tgt_text are both given; leave one out"),
+        (["tgt_text=a", "search.beam=3"], "search.beam is for searching, and the translations are given; leave one"),
+        (["tgt_text=a", "shortlist=true"], "shortlist is for searching, and the translations are given; leave one"),
         ([f"tgt={tmp_path}/no"], f"no file {tmp_path}/no, tgt={tmp_path}/no; check the path"),
         ([f"tgt={tmp_path}/two"], f"lines: 1, but translations: 2, tgt={tmp_path}/two; give one for every line"),
         (["tgt_text=[a,b,c]"], "lines: 1, but translations: 3, tgt_text; give one for every line"),
