@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import TextIOBase
 from pathlib import Path
@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from nmt.kept_points import keep_known_events, keep_known_lines, known_points
 from nmt.progress import Progress
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Reporter:
     """Call `update` after every optimiser step and the others whenever there is something to tell.
 
     Nothing is written before the first call. Of a run that is resumed, everything that `resumed` does not know of
-    is withdrawn from metrics.jsonl and hidden in tensorboard, so that every update is there once.
+    is withdrawn from metrics.jsonl and tensorboard, so that every update is there once.
     """
 
     def __init__(
@@ -193,7 +194,8 @@ class Reporter:
 
             self.run_dir.mkdir(parents=True, exist_ok=True)
             metrics = self.run_dir / METRICS_FILE
-            keep_known(metrics, self._known)
+            keep_known_lines(metrics, self._known)
+            keep_known_events(self.run_dir / TENSORBOARD_FOLDER, self._known)
             self._metrics = metrics.open("a", encoding="utf-8")
             self._writer = SummaryWriter(str(self.run_dir / TENSORBOARD_FOLDER), purge_step=self._resume_update + 1)
             if _can_redraw(self.stream):
@@ -229,33 +231,6 @@ class Reporter:
             left = max(self.total_updates - update, 0) * self._seconds_per_update
             shown = [*shown, f"{tqdm.format_interval(left)} left"]
         print(f"update {update:,}{of}  epochs {epoch}", *shown, sep="  ", file=self.stream, flush=True)
-
-
-def known_points(progress: Progress) -> Callable[[str, int], bool]:
-    """Whether a line of this kind and update of metrics.jsonl belongs to what led to `progress`."""
-    logged = progress.update - int(progress.sums["updates"] if progress.sums else 0)  # the interval after it goes on
-    validated = {v.update for v in progress.validations}
-    return lambda kind, update: update in validated if kind == "dev" else update <= logged
-
-
-def keep_known(metrics: Path, known: Callable[[str, int], bool]) -> None:
-    """Cuts unknown points, and a line that a crash left unfinished, from metrics.jsonl at once."""
-    if not metrics.exists():
-        return
-    kept = []
-    for line in metrics.read_text(encoding="utf-8", errors="replace").split("\n"):
-        try:
-            entry = json.loads(line)
-            if known(entry["kind"], int(entry["update"])):
-                kept.append(line + "\n")
-        except (ValueError, KeyError, TypeError):
-            continue
-    beside = metrics.with_name(metrics.name + ".new")
-    with open(beside, "w", encoding="utf-8") as stream:
-        stream.writelines(kept)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(beside, metrics)
 
 
 def _interval(sums: Mapping[str, float]) -> Interval:

@@ -42,7 +42,7 @@ LAYERS = {
     "search and scores": ["hypotheses", "search", "alignment", "aer", "metrics", "testsets", "fonts"],
     "pictures": ["attention_text", "figures", "attention_figures", "curves"],
     "run folders": ["checkpoint", "training_state"],
-    "training": ["progress", "report", "training_data", "validation", "trainer", "train"],
+    "training": ["progress", "kept_points", "report", "training_data", "validation", "trainer", "train"],
     "use of a trained model": [
         "shortlist",
         "translations",

@@ -1,0 +1,68 @@
+"""What a resumed run keeps of the points that it recorded before: those that led to its checkpoint, each once."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from nmt.checkpoint import replace_file
+from nmt.progress import Progress
+
+Known = Callable[[str, int], bool]  # kind ("train" or "dev") and update: does the point belong to what is resumed?
+MERGED = "events.out.tfevents.0000000000.before"  # tensorboard reads files in order of their names: this one first
+
+
+def known_points(progress: Progress) -> Known:
+    """The points that led to `progress`."""
+    logged = progress.update - int(progress.sums["updates"] if progress.sums else 0)  # the interval after it goes on
+    validated = {v.update for v in progress.validations}
+    return lambda kind, update: update in validated if kind == "dev" else update <= logged
+
+
+def keep_known_lines(metrics: Path, known: Known) -> None:
+    """Cuts unknown points, and a line that a crash left unfinished, from metrics.jsonl at once."""
+    if not metrics.exists():
+        return
+    kept = []
+    for line in metrics.read_text(encoding="utf-8", errors="replace").split("\n"):
+        try:
+            entry = json.loads(line)
+            if known(entry["kind"], int(entry["update"])):
+                kept.append(line + "\n")
+        except (ValueError, KeyError, TypeError):
+            continue
+    replace_file(metrics, "".join(kept).encode())
+
+
+def keep_known_events(folder: Path, known: Known) -> None:
+    """Makes one file of tensorboard's files, without unknown points and without what a crash left unfinished."""
+    from io import BytesIO
+
+    from tensorboard.summary.writer.record_writer import RecordWriter
+
+    files = sorted(folder.glob("*tfevents*"))
+    if not files:
+        return
+    content = BytesIO()
+    seen: set[tuple[str, int]] = set()
+    writer = RecordWriter(content)
+    for event in (event for file in files for event in events(file)):
+        points = {(value.tag, event.step) for value in event.summary.value}
+        if event.file_version:  # of the format: stands first
+            points = {("", 0)}
+        kinds = {"train" if tag.startswith("train/") else "dev" for tag, _ in points if tag}
+        if points - seen and all(known(kind, event.step) for kind in kinds):
+            seen |= points
+            writer.write(event.SerializeToString())
+    replace_file(folder / MERGED, content.getvalue())
+    for file in files:
+        if file.name != MERGED:
+            os.remove(file)
+
+
+def events(file: Path) -> Iterator[Any]:
+    """Events of one of tensorboard's files, as far as it is whole."""
+    from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
+
+    yield from LegacyEventFileLoader(str(file)).Load()

@@ -1,0 +1,190 @@
+"""Kills training runs at random instants, resumes them, and compares what comes out with a run that was left alone.
+
+    python scripts/torture_resume.py                       (100 kills)
+    python scripts/torture_resume.py --kills 1000 --seed 2
+
+For each of several settings a small model is trained to its end once. Then runs of the same settings die again and
+again, by SIGKILL at an instant of the clock or at the n-th touch of one of the run's files, or in the middle of a
+write of a file that is larger than so many bytes; each time `nmt train resume=` goes on. Weights, optimiser, what is
+on record, the choice of the best checkpoints, metrics.jsonl and tensorboard must be the same bits in the end, but for
+times and speeds. Exit code 1 if anything differs.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+os.environ["OMP_NUM_THREADS"] = "1"  # processes are forked: torch must have no threads of its own
+
+from torture.same_run import differences
+from torture.victims import WAYS, Death, End, Victims
+
+DEMO = Path(__file__).resolve().parents[1] / "data" / "demo_en_de"
+PAIRS = 300  # of the demo corpus
+ATTEMPTS = 200  # of one run; one that needs more does not get on
+SMALL = (
+    "data=text", "data.train.src=train.en", "data.train.tgt=train.de", "data.dev_size=20", "data.test_size=0",
+    "tokenizer.vocab_size=350", "model.d_embed=16", "encoder.d_hidden=16", "decoder.d_hidden=16",
+    "train.batch_tokens=500", "train.max_updates=60", "train.max_epochs=null", "train.validate_every=7",
+    "train.patience=null", "train.log_every=4", "train.keep_best=2", "train.examples=0", "train.threads=1",
+    "train.bleu_sentences=6", "train.device=cpu", "search=greedy", "search.max_length_a=5", "search.max_length_b=1",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is trained."""
+
+    name: str
+    words: tuple[str, ...]
+    jumping: bool = False  # the clock
+
+
+SETTINGS = (
+    Setting("float32, validation at the end of epochs", ("train.precision=fp32", "train.validate_every=null")),
+    Setting("bf16, gradient accumulation", ("train.precision=bf16", "train.accumulate=2")),
+    Setting("subword sampling, word dropout", ("tokenizer.sampling_alpha=0.1", "model.word_dropout=0.1")),
+    Setting(
+        "early stopping, plateau schedule, examples",
+        ("train.metric=loss", "train.patience=2", "train.examples=1", "schedule=plateau", "optimizer.lr=0.05"),
+    ),
+    Setting("two passes a batch, input feeding", ("train.consistency=1", "decoder.input_feeding=true")),
+    Setting("a clock that jumps", ("train.precision=fp32",), jumping=True),
+)  # fmt: skip
+
+
+def main() -> int:
+    """Tortures every setting and prints the counts."""
+    arguments = parse_arguments()
+    chance = random.Random(arguments.seed)
+    start, lost = perf_counter(), 0
+    deaths: Counter[tuple[str, str]] = Counter()
+    runs = 0
+    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
+        place = Path(folder)
+        write_corpus(place)
+        for number, setting in enumerate(SETTINGS):
+            wanted = arguments.kills * (number + 1) // len(SETTINGS)
+            whole, limits = left_alone(place, setting, chance)
+            while sum(deaths.values()) < wanted:
+                run = killed(place, setting, limits, wanted - sum(deaths.values()), deaths, chance)
+                runs += 1
+                found = list(differences(run, whole))
+                lost += bool(found)
+                for line in found[:5]:
+                    print(f"{setting.name}: {line}", file=sys.stderr)
+                if not found:
+                    shutil.rmtree(run)
+            print(f"{setting.name}: {sum(deaths.values())} kills so far", file=sys.stderr, flush=True)
+        if lost:
+            kept = Path(tempfile.mkdtemp(prefix="torture-"))
+            shutil.copytree(place, kept, dirs_exist_ok=True)
+            print(f"what differs is kept in {kept}", file=sys.stderr)
+    print(table(deaths))
+    print(f"\n{runs} runs, {sum(deaths.values())} kills, {lost} runs that differ; {perf_counter() - start:.0f} s")
+    return 1 if lost else 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    """What was typed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=100, help="in all (100)")
+    parser.add_argument("--seed", type=int, default=1, help="of the instants (1)")
+    parser.add_argument("--work", type=Path, help="folder for the runs (a temporary one)")
+    arguments = parser.parse_args()
+    if arguments.kills < len(SETTINGS):
+        parser.error(f"--kills {arguments.kills} leaves a setting out; give {len(SETTINGS)} or more")
+    return arguments
+
+
+def write_corpus(place: Path) -> None:
+    """The first pairs of the demo corpus."""
+    for side in ("en", "de"):
+        lines = (DEMO / f"train.{side}").read_text("utf-8").splitlines(keepends=True)[:PAIRS]
+        (place / f"train.{side}").write_text("".join(lines), "utf-8")
+
+
+def words_of(place: Path, setting: Setting, name: str) -> list[str]:
+    """For `nmt train`."""
+    folders = [f"data.root={place}", f"runs_dir={place / 'runs'}", f"cache_dir={place / 'cache'}", f"name={name}"]
+    return [*SMALL, *folders, *setting.words]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of a run that was left alone: how far deaths may be away."""
+
+    seconds: float
+    touches: int
+    bytes: int  # of its largest file
+
+
+def left_alone(place: Path, setting: Setting, chance: random.Random) -> tuple[Path, Limits]:
+    """Trains a run to its end."""
+    run = place / "runs" / "whole"
+    shutil.rmtree(run, ignore_errors=True)
+    victims = Victims(run, setting.jumping, place / "whole.log")
+    start = perf_counter()
+    end = victims.train(words_of(place, setting, "whole"), None, chance)
+    seconds = perf_counter() - start
+    if end.code != 0:
+        sys.exit(f"{setting.name}: the run that nobody kills fails:\n{(place / 'whole.log').read_text()[-2000:]}")
+    return run, Limits(seconds, end.touches, max(path.stat().st_size for path in run.rglob("*") if path.is_file()))
+
+
+def killed(
+    place: Path, setting: Setting, limits: Limits, kills: int, deaths: Counter[tuple[str, str]], chance: random.Random
+) -> Path:
+    """A run that dies at most `kills` times and then comes to its end."""
+    run = place / "runs" / "killed"
+    shutil.rmtree(run, ignore_errors=True)
+    victims = Victims(run, setting.jumping, place / "killed.log")
+    died = 0
+    for _ in range(ATTEMPTS):
+        words = [f"resume={run}"] if (run / "manifest.json").exists() else words_of(place, setting, "killed")
+        death = draw(limits, chance) if died < kills else None
+        end = victims.train(words, death, chance)
+        if end.code is None and death is not None:
+            died += 1
+            deaths[death.way, end.phase] += 1
+        elif end.code == 0:
+            return run
+        else:
+            raise SystemExit(complaint(setting, words, end, place / "killed.log"))
+    raise SystemExit(f"{setting.name}: not at its end after {ATTEMPTS} attempts")
+
+
+def draw(limits: Limits, chance: random.Random) -> Death:
+    """How the next process dies: somewhere in the first half of what a whole run takes."""
+    way = chance.choice(WAYS)
+    if way == "clock":
+        return Death(way, chance.uniform(0, limits.seconds / 2))
+    if way == "file":
+        return Death(way, chance.randint(1, max(1, limits.touches // 2)))
+    return Death(way, chance.randrange(limits.bytes))
+
+
+def complaint(setting: Setting, words: list[str], end: End, log: Path) -> str:
+    """Of a process that neither died as it should nor came to its end."""
+    command = " ".join(words[-3:])
+    return f"{setting.name}: nmt train {command} ended with {end.code} in {end.phase}:\n{log.read_text()[-3000:]}"
+
+
+def table(deaths: Counter[tuple[str, str]]) -> str:
+    """Kills by their way and by what the run was doing."""
+    phases = list(dict.fromkeys(phase for _, phase in sorted(deaths)))
+    lines = [f"| killed | {' | '.join(phases)} |", "|---" + "|---:" * len(phases) + "|"]
+    for way, meaning in zip(WAYS, ("at an instant", "at a touch of a file", "in a write"), strict=True):
+        lines.append(f"| {meaning} | {' | '.join(str(deaths[way, phase]) for phase in phases)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
