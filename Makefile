@@ -13,7 +13,7 @@ TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
 
-.PHONY: help setup demo test check prepare train compare tune evaluate translate interactive shortlist align visualise attentions tensorboard bench clean
+.PHONY: help setup demo test check prepare train compare tune evaluate translate interactive shortlist align visualise attentions tensorboard bench torture clean
 
 help: ## this list
 	@echo 'make <target> [ARGS="words for the program"]'
@@ -45,6 +45,9 @@ test: $(STAMP) ## run the tests (the slow ones: make test ARGS="-m slow")
 
 bench: $(STAMP) ## measure speed:          ARGS="--multi30k FOLDER --tatoeba FOLDER"
 	@$(BIN)/python scripts/bench_all.py $(ARGS)
+
+torture: $(STAMP) ## kill runs, resume and compare: ARGS="--kills 1000"
+	@$(BIN)/python scripts/torture_resume.py $(ARGS)
 
 check: $(STAMP) ## format, lint and types, without changing anything
 	$(BIN)/ruff format --check .

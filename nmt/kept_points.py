@@ -2,9 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 from nmt.checkpoint import replace_file
 from nmt.progress import Progress
@@ -37,32 +37,23 @@ def keep_known_lines(metrics: Path, known: Known) -> None:
 
 def keep_known_events(folder: Path, known: Known) -> None:
     """Makes one file of tensorboard's files, without unknown points and without what a crash left unfinished."""
-    from io import BytesIO
-
-    from tensorboard.summary.writer.record_writer import RecordWriter
-
     files = sorted(folder.glob("*tfevents*"))
     if not files:
         return
+    from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
+    from tensorboard.summary.writer.record_writer import RecordWriter
+
     content = BytesIO()
-    seen: set[tuple[str, int]] = set()
     writer = RecordWriter(content)
-    for event in (event for file in files for event in events(file)):
-        points = {(value.tag, event.step) for value in event.summary.value}
-        if event.file_version:  # of the format: stands first
-            points = {("", 0)}
-        kinds = {"train" if tag.startswith("train/") else "dev" for tag, _ in points if tag}
-        if points - seen and all(known(kind, event.step) for kind in kinds):
-            seen |= points
+    seen: set[frozenset[tuple[str, int]]] = set()
+    for event in (event for file in files for event in LegacyEventFileLoader(str(file)).Load()):
+        points = frozenset((value.tag, event.step) for value in event.summary.value)  # none: the format's version
+        if event.WhichOneof("what") not in ("file_version", "summary") or points in seen:
+            continue
+        if all(known("train" if tag.startswith("train/") else "dev", step) for tag, step in points):
+            seen.add(points)
             writer.write(event.SerializeToString())
     replace_file(folder / MERGED, content.getvalue())
     for file in files:
         if file.name != MERGED:
             os.remove(file)
-
-
-def events(file: Path) -> Iterator[Any]:
-    """Events of one of tensorboard's files, as far as it is whole."""
-    from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
-
-    yield from LegacyEventFileLoader(str(file)).Load()

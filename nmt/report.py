@@ -197,7 +197,8 @@ class Reporter:
             keep_known_lines(metrics, self._known)
             keep_known_events(self.run_dir / TENSORBOARD_FOLDER, self._known)
             self._metrics = metrics.open("a", encoding="utf-8")
-            self._writer = SummaryWriter(str(self.run_dir / TENSORBOARD_FOLDER), purge_step=self._resume_update + 1)
+            later = self._resume_update + 1  # a tensorboard that runs meanwhile withdraws these points too
+            self._writer = SummaryWriter(str(self.run_dir / TENSORBOARD_FOLDER), purge_step=later)
             if _can_redraw(self.stream):
                 self._bar = _progress_bar(self.stream, self.total_updates, self._resume_update)
         return self._writer

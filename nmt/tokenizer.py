@@ -9,6 +9,7 @@ import random
 import re
 import threading
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import sentencepiece
@@ -74,12 +75,24 @@ class Tokenizer:
             return [self.encode(texts[0])]
         return list(self._model.encode([_escape(text) for text in texts], out_type=int))
 
+    @cached_property
+    def has_choices(self) -> bool:
+        """Can a text be segmented in several ways? Not by characters or words, and SentencePiece does not say so."""
+        from sentencepiece import sentencepiece_model_pb2
+
+        spec = sentencepiece_model_pb2.ModelProto.FromString(self.bytes).trainer_spec
+        return spec.model_type in (spec.UNIGRAM, spec.BPE)
+
     def sample_batch(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Segmentations drawn at random, the same for the same seed.
 
         unigram: from all segmentations, with probability ∝ p^alpha; bpe: a merge is left out with probability
         alpha.
         """
+        if not self.has_choices:
+            raise ConfigError(
+                f"tokenizer.sampling_alpha={alpha} is set, but this tokenizer has one segmentation only; set it to null"
+            )
         escaped = [_escape(text) for text in texts]
         drawn: list[list[int]] = []
 

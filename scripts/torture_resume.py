@@ -76,17 +76,12 @@ def main() -> int:
             while sum(deaths.values()) < wanted:
                 run = killed(place, setting, limits, wanted - sum(deaths.values()), deaths, chance)
                 runs += 1
-                found = list(differences(run, whole))
-                lost += bool(found)
-                for line in found[:5]:
-                    print(f"{setting.name}: {line}", file=sys.stderr)
-                if not found:
-                    shutil.rmtree(run)
+                if found := list(differences(run, whole)):
+                    lost += 1
+                    kept = Path(tempfile.mkdtemp(prefix="torture-"))
+                    shutil.copytree(place, kept, dirs_exist_ok=True)
+                    print(f"{setting.name}, kept in {kept}:", *found[:5], sep="\n    ", file=sys.stderr)
             print(f"{setting.name}: {sum(deaths.values())} kills so far", file=sys.stderr, flush=True)
-        if lost:
-            kept = Path(tempfile.mkdtemp(prefix="torture-"))
-            shutil.copytree(place, kept, dirs_exist_ok=True)
-            print(f"what differs is kept in {kept}", file=sys.stderr)
     print(table(deaths))
     print(f"\n{runs} runs, {sum(deaths.values())} kills, {lost} runs that differ; {perf_counter() - start:.0f} s")
     return 1 if lost else 0
@@ -101,6 +96,8 @@ def parse_arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if arguments.kills < len(SETTINGS):
         parser.error(f"--kills {arguments.kills} leaves a setting out; give {len(SETTINGS)} or more")
+    if arguments.work is not None and not arguments.work.is_dir():
+        parser.error(f"--work {arguments.work} is no folder; make it first")
     return arguments
 
 

@@ -213,6 +213,13 @@ def test_nothing_to_train_on_is_refused():
         refused(DataError, "no sentence to train a tokenizer on", sentences=sentences)
 
 
+def test_sampling_from_a_model_without_choices_is_refused(capfd):
+    for name in ("char", "word"):
+        with pytest.raises(ConfigError, match="one segmentation only"):
+            TOKENIZERS[name].sample_batch(["a"], 0.1, 1)
+    assert capfd.readouterr().err == ""
+
+
 def test_files_that_are_no_tokenizer_of_ours_are_refused(tmp_path):
     (tmp_path / "junk").write_bytes(b"junk")
     (tmp_path / "empty").write_bytes(b"")

@@ -55,8 +55,12 @@ def test_killed_runs_end_like_those_left_alone(tmp_path: Path) -> None:
     assert "6 kills, 0 runs that differ" in done.stdout
 
 
-def test_too_few_kills_are_refused() -> None:
-    words = [sys.executable, str(ROOT / "scripts" / "torture_resume.py"), "--kills", "2"]
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["--kills", "2"], "--kills 2 leaves a setting out"), (["--work", "nowhere"], "--work nowhere is no folder")],
+)
+def test_what_cannot_be_done_is_refused(words: list[str], message: str) -> None:
+    words = [sys.executable, str(ROOT / "scripts" / "torture_resume.py"), *words]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "--kills 2 leaves a setting out" in done.stderr
+    assert message in done.stderr

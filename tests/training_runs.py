@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,10 @@ import yaml
 from models import CONFIGS, model_config, section
 from safetensors.torch import load_file
 from small_corpora import make_pairs
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+
+from torture.same_run import differences
 
 from nmt import train
 from nmt.schema import overlay
@@ -99,28 +104,6 @@ def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
-def state(run: Path) -> dict[str, Any]:
-    """Everything that a run is, for comparison with `assert_same`."""
-    files = sorted(path.relative_to(run) for path in run.rglob("*") if path.is_file())
-    kept = [f for f in files if f.parts[0] != "tensorboard" and f.name not in ("config.yaml", "manifest.json")]
-    content: dict[str, Any] = {}
-    for file in kept:
-        path = run / file
-        if path.suffix == ".safetensors":
-            content[str(file)] = tensors(path)
-        elif path.suffix == ".json":
-            content[str(file)] = json.loads(path.read_bytes())
-        else:
-            content[str(file)] = metrics(run) if path.name == "metrics.jsonl" else path.read_bytes()
-    return content
-
-
 def assert_same(a: Path, b: Path) -> None:
     """Two run folders hold the same, bit for bit, names and clock aside."""
-    first, second = state(a), state(b)
-    assert first.keys() == second.keys()
-    for name, content in first.items():
-        if name.endswith(".safetensors"):
-            assert same(content, second[name]), name
-        else:
-            assert content == second[name], name
+    assert list(differences(a, b)) == []

@@ -1,1 +1,1 @@
-"""What `make torture` does to runs: kills them, breaks their files, and compares what is left."""
+"""What `make torture` does to runs: kills them, and compares what is left."""

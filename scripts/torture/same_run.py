@@ -8,10 +8,7 @@ from typing import Any
 from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-CLOCK = (
-    "tokens_per_s",
-    "data_waiting_share",
-)  # what the clock decides, in metrics.jsonl and (as train/…) in tensorboard
+CLOCK = ("tokens_per_s", "data_waiting_share")  # what the clock decides, in metrics.jsonl and tensorboard
 NAMED = ("config.yaml", "manifest.json")  # differ by the run's name
 
 
