@@ -81,13 +81,31 @@ def sync_folder(folder: Path) -> None:
 def create_run(folder: Path, config: Mapping[str, Any], tokenizers: TokenizerPair) -> None:
     """Everything but weights into a folder that is there; refuses one that holds another run."""
     refuse_used(folder)
-    text = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)
-    files = {"config.yaml": text.encode(), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
+    files = {"config.yaml": _yaml(config), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
     for name, content in files.items():
         write_atomically(folder / name, content)
-    checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    manifest = {"format": FORMAT, "sha256": checksums}
+    _write_manifest(folder, {name: hashlib.sha256(content).hexdigest() for name, content in files.items()})
+
+
+def change_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Another configuration for a run; its manifest knows both while the file is replaced."""
+    checksums = json.loads(read_file(folder / "manifest.json"))["sha256"]
+    checksums["config.yaml"] = hashlib.sha256(read_file(folder / "config.yaml")).hexdigest()
+    content = _yaml(config)
+    checksums["config.yaml, next"] = hashlib.sha256(content).hexdigest()
+    _write_manifest(folder, checksums)
+    write_atomically(folder / "config.yaml", content)
+    checksums["config.yaml"] = checksums.pop("config.yaml, next")
+    _write_manifest(folder, checksums)
+
+
+def _write_manifest(folder: Path, checksums: Mapping[str, str]) -> None:
+    manifest = {"format": FORMAT, "sha256": dict(checksums)}
     write_atomically(folder / "manifest.json", json.dumps(manifest, indent=1).encode())
+
+
+def _yaml(config: Mapping[str, Any]) -> bytes:
+    return yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True).encode()
 
 
 def refuse_used(folder: Path) -> None:
@@ -151,7 +169,8 @@ def read_run(folder: Path) -> tuple[dict[str, Any], TokenizerPair]:
     contents = {}
     for name in ("config.yaml", "src.spm", "tgt.spm"):
         contents[name] = read_file(folder / name)
-        if hashlib.sha256(contents[name]).hexdigest() != checksums.get(name):
+        known = (checksums.get(name), checksums.get(f"{name}, next"))  # two: change_config was cut short
+        if hashlib.sha256(contents[name]).hexdigest() not in known:
             raise CheckpointError(f"{folder / name} is damaged: its checksum differs; restore it from a copy")
     source = Tokenizer.from_bytes(contents["src.spm"])
     same = contents["src.spm"] == contents["tgt.spm"]

@@ -21,6 +21,7 @@ from nmt.compare_table import markdown, table
 from nmt.evaluate import check_writable
 from nmt.figures import save_figure, svg_text
 from nmt.files import resolve
+from nmt.interrupts import SAVED
 from nmt.metrics import bleu_tokenizer, counted_words
 from nmt.prepare import Prepared
 
@@ -34,13 +35,15 @@ def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
     print(f"{len(states)} runs in {sweep.jobs[0].config['runs_dir']}: {counted}", file=sys.stderr)
     try:
         if set(states) != {"finished"} and (code := multirun()):
+            if code == SAVED:
+                raise KeyboardInterrupt
             return code
         scores, histories = [], [history(job.run) for job in sweep.jobs]
         for job in tqdm(sweep.jobs, desc="evaluation", unit=" runs", leave=False, disable=None):
             scores.append(scores_of(job, test))
     except KeyboardInterrupt:
         print("what is trained and evaluated is kept; the same command goes on", file=sys.stderr)
-        raise
+        return SAVED
     results = results_of(sweep, test, scores, histories)
     write(sweep.output, results)
     return 0

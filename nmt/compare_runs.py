@@ -17,16 +17,15 @@ from nmt.config import DataConfig, TokenizerConfig
 from nmt.errors import ConfigError, NmtError
 from nmt.prepare import Prepared, prepare
 from nmt.progress import Progress
-from nmt.schema import read_section
+from nmt.schema import leaves, read_section
 
 State = Literal["new", "begun", "finished"]
 Split = Literal["test", "dev"]
 
 FINISHED = "finished.json"
-# What may be changed when a run is resumed, and what else leaves its model as it is.
-WHERE_TRAINED = ("train.device", "train.threads", "train.log_every", "train.examples", "cache_dir", "trust")
 OWN = ("split", "output")  # keys of nmt compare that a run does not have
-FREE = {*WHERE_TRAINED, *OWN, "name", "runs_dir", "resume", "init_from", "data.gold", "data.gold_units"}
+LEFT_OUT = (*OWN, "name", "runs_dir", "trust", "resume", "resume_with", "init_from", "data.gold", "data.gold_units")
+FREE = {*train.ANYWHERE, *LEFT_OUT}  # what leaves a model as it is
 
 
 @dataclass(frozen=True)
@@ -71,14 +70,6 @@ class Sweep:
         """Folder of the page."""
         config = self.jobs[0].config
         return Path(config["output"] or Path(config["runs_dir"]) / "comparisons" / self.name).expanduser()
-
-
-def leaves(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Dotted key -> value."""
-    found: dict[str, Any] = {}
-    for key, value in config.items():
-        found |= leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
-    return found
 
 
 def essence(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,7 +188,7 @@ def train_job(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
         return 0
     print(f"\n{run}: {'goes on' if where == 'begun' else 'starts'}", file=sys.stderr)
     if where == "begun":
-        code = train.resume(run, {key: value for key, value in typed.items() if key in WHERE_TRAINED})
+        code = train.resume(run, {key: value for key, value in typed.items() if key in (*train.ANYWHERE, "trust")})
     else:
         code = train.main({key: value for key, value in config.items() if key not in OWN}, typed)
     if code == 0:

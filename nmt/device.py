@@ -1,6 +1,7 @@
 """Where tensors live and in which precision products are taken."""
 
 from contextlib import AbstractContextManager
+from importlib.metadata import version
 from typing import Literal
 
 import torch
@@ -43,3 +44,15 @@ def choose_int8(wanted: TranslationPrecision, device: torch.device) -> bool:
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[None]:
     """Products in `dtype`; master weights stay float32."""
     return torch.autocast(device.type, torch.bfloat16, enabled=dtype == torch.bfloat16)
+
+
+def environment(device: torch.device, dtype: torch.dtype) -> dict[str, str | int]:
+    """What the same bits need besides the same configuration and data."""
+    return {
+        "torch": torch.__version__,
+        "sentencepiece": version("sentencepiece"),
+        "threads": torch.get_num_threads(),
+        "device": device.type,
+        "products in": str(dtype).removeprefix("torch."),
+        "processor": torch.backends.cpu.get_cpu_capability(),
+    }

@@ -21,12 +21,12 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from nmt.errors import ConfigError, nearest
+from nmt.interrupts import SAVED
 from nmt.overrides import parse, readable, run_name, text_of
 from nmt.roots import ROOTS
 from nmt.schema import check_values, plain
 
 MISTAKES = (HydraException, OmegaConfBaseException)  # what Hydra raises where words are wrong
-INTERRUPTED = 130  # what a verb returns that Ctrl-C ended
 CONFIGS = next(p for p in (Path(__file__).parent / "configs", Path(__file__).parents[1] / "configs") if p.is_dir())
 
 
@@ -53,7 +53,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
             if sweep:  # perhaps in another process: the launcher brings it back
                 raise
             failures.append(error)
-        if sweep and codes[-1] == INTERRUPTED:
+        if sweep and codes[-1] == SAVED:
             raise KeyboardInterrupt
 
     try:
@@ -61,6 +61,9 @@ def run(verb: str, entry: str, words: list[str]) -> int:
     except MISTAKES as error:
         with loader(args.config_dir):
             raise explain(verb, typed, error) from error
+    except KeyboardInterrupt:
+        if codes[-1] != SAVED:
+            raise
     if failures:
         raise failures[0]
     return codes[-1]

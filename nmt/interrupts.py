@@ -4,6 +4,8 @@ import signal
 import threading
 from types import FrameType
 
+SAVED = 75  # exit code of a run that was stopped and saved: try again later (EX_TEMPFAIL of sysexits.h)
+
 
 class Interrupted(Exception):  # noqa: N818 (nothing is wrong)
     """The user asked for an end (Ctrl-C or SIGTERM)."""

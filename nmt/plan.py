@@ -13,7 +13,7 @@ from nmt.overrides import parse, readable
 from nmt.space import Choices, Range, read_space, word
 
 OWN = ("trials", "startup", "space", "name", "runs_dir")  # words that are not the trials' own
-NOT_HERE = ("resume", "init_from")
+NOT_HERE = ("resume", "resume_with", "init_from")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
         config = composed(verb, typed)
         settings, _ = settled(verb, without_hydra(config), config.hydra, known_keys(verb))
     for key in NOT_HERE:
-        if settings[key] is not None:
+        if settings[key]:
             raise ConfigError(f"{key} is for nmt train; leave it out: every trial is a new run")
     for key, least in (("trials", 0), ("startup", 1)):
         if settings[key] < least:

@@ -13,6 +13,7 @@ class TrainRoot:
     cache_dir: str
     seed: int
     resume: str | None
+    resume_with: str | list[str]
     init_from: str | None
     trust: list[str]
 

@@ -111,6 +111,14 @@ def overlay(stored: Mapping[str, Any], typed: Mapping[str, Any], sections: Seque
     return merged
 
 
+def leaves(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Dotted key -> value."""
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        found |= leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return found
+
+
 def _build(cls: Any, section: Any, where: str) -> Any:
     if not isinstance(section, Mapping):
         raise ConfigError(f"{where}={_show(section)} is not a section; give its keys, for example {where}.<key>=…")

@@ -19,7 +19,7 @@ from nmt.hydra_app import MISTAKES, explain, known_keys, loader, refuse_null, se
 from nmt.overrides import LONGEST_NAME, NOT_IN_NAME, parse, readable, text_of
 
 TRAIN = "nmt.compare_runs:train_job"
-NOT_HERE = ("name", "resume", "init_from")  # of nmt train: for one run
+NOT_HERE = ("name", "resume", "resume_with", "init_from")  # of nmt train: for one run
 
 
 def run(verb: str, entry: str, words: list[str]) -> int:

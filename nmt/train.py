@@ -3,7 +3,7 @@
 import logging
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,20 @@ from nmt import checkpoint, training_state
 from nmt.build import build_model, check_parts
 from nmt.checkpoint import MODEL_SECTIONS
 from nmt.config import DataConfig, SearchConfig, TokenizerConfig, TrainConfig
-from nmt.errors import CheckpointError, ConfigError
-from nmt.interrupts import Interrupted
+from nmt.device import environment
+from nmt.errors import CheckpointError, ConfigError, nearest
+from nmt.interrupts import SAVED, Interrupted
 from nmt.metrics import bleu_tokenizer, counted_words
 from nmt.prepare import Prepared, TokenizerPair, prepare
 from nmt.progress import Progress
-from nmt.schema import overlay, read_section
+from nmt.schema import leaves, overlay, read_section
 from nmt.search import check_search
 from nmt.seq2seq import Seq2Seq
 from nmt.trainer import Trainer, Watch
 
-INTERRUPTED = 130  # exit code of a run that was stopped and saved
+# What a run may go on with differently without being asked: where it runs, and what it shows.
+ANYWHERE = ("train.device", "train.threads", "train.log_every", "train.examples", "cache_dir", "data.root")
+NOT_STORED = ("resume", "resume_with", "trust")  # of a run: they are of one command
 
 
 def main(config: Mapping[str, Any], typed: Mapping[str, Any], watch: Watch | None = None) -> int:
@@ -31,6 +34,8 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any], watch: Watch | Non
     logging.getLogger("datasets").setLevel(logging.ERROR)
     if config["resume"] is not None and config["init_from"] is not None:
         raise ConfigError("resume and init_from are both given; resume goes on with a run, init_from starts a new one")
+    if config["resume"] is None and config["resume_with"]:
+        raise ConfigError(f"resume_with={config['resume_with']} is for a run that goes on; name it: resume=runs/NAME")
     if config["resume"] is not None:
         return resume(Path(config["resume"]), typed, watch)
     run = Path(config["runs_dir"]) / config["name"]
@@ -44,7 +49,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any], watch: Watch | Non
     if model is None:
         model = new_model(config, prepared.tokenizers)
     trainer = Trainer(run, config, settings, search, prepared, model, Progress(), watch)
-    stored = {key: value for key, value in config.items() if key not in ("resume", "trust")}
+    stored = {key: value for key, value in config.items() if key not in NOT_STORED}
     with checkpoint.hold_run(run):
         checkpoint.create_run(run, stored, prepared.tokenizers)
         if given is not None:
@@ -66,12 +71,15 @@ def start_from(
 
 
 def resume(run: Path, typed: Mapping[str, Any], watch: Watch | None = None) -> int:
-    """Goes on with a run from its last checkpoint; only what is typed changes."""
+    """Goes on with a run from its last checkpoint, with its stored configuration and the changes that are allowed."""
     stored, tokenizers = checkpoint.read_run(run)
-    changes = {key: value for key, value in typed.items() if key not in ("resume", "name", "runs_dir", "trust")}
+    changes = {key: value for key, value in typed.items() if key not in (*NOT_STORED, "name", "runs_dir")}
     config = overlay(stored, changes, sorted({key.split(".")[0] for key in changes}))
-    config["trust"] = list(typed["trust"]) if "trust" in typed else []
     refuse_other_tokenizer(stored, config, f"resume={run}")
+    allowed = typed.get("resume_with", [])
+    refuse_changes(run, stored, config, [allowed] if isinstance(allowed, str) else allowed)
+    lasting = overlay(config, {key: value for key, value in leaves(stored).items() if key in ANYWHERE}, list(config))
+    config["trust"] = list(typed["trust"]) if "trust" in typed else []
     settings, search = read_settings(config)
     with checkpoint.hold_run(run):
         checkpoint.refuse_unwritable(run)
@@ -83,11 +91,38 @@ def resume(run: Path, typed: Mapping[str, Any], watch: Watch | None = None) -> i
         if last is not None:
             load_weights(model, folder / "weights.safetensors", stored, config)
         prepared = read_data(config, tokenizers)
-        progress = Progress() if last is None else read_progress(folder, prepared)
+        record = None if last is None else read_record(folder, prepared)
+        progress = Progress() if record is None else Progress.from_json(record)
         trainer = Trainer(run, config, settings, search, prepared, model, progress, watch)
-        if last is not None:
+        if record is not None:
             trainer.restore(folder)
+            note_differences(record.get("made_by", {}), environment(trainer.device, trainer.dtype))
+        if lasting != stored:
+            checkpoint.change_config(run, lasting)
         return train(trainer, run)
+
+
+def refuse_changes(run: Path, stored: Mapping[str, Any], config: Mapping[str, Any], allowed: Sequence[str]) -> None:
+    """A run goes on as it was begun, unless `allowed` (keys and sections) says otherwise."""
+    before, now = leaves(stored), leaves(config)
+    for name in allowed:
+        if not any(_within(key, name) for key in {**before, **now}):
+            raise ConfigError(f"resume_with={name} is no key of {run}; {nearest(name, {**before, **now})}")
+    changed = [
+        key
+        for key in {**before, **now}
+        if (key in before, before.get(key)) != (key in now, now.get(key))
+        and not any(_within(key, name) for name in (*ANYWHERE, *allowed))
+    ]
+    if changed:
+        shown = ", ".join(f"{key}={now.get(key, 'none')} (was {before.get(key, 'none')})" for key in changed)
+        names = changed[0] if len(changed) == 1 else f"[{','.join(changed)}]"
+        raise ConfigError(f"{run} would go on with {shown}; if that is meant, add resume_with={names}")
+
+
+def _within(key: str, name: str) -> bool:
+    """Is the dotted key the named one, or in the named section?"""
+    return key == name or key.startswith(f"{name}.")
 
 
 def refuse_other_tokenizer(stored: Mapping[str, Any], config: Mapping[str, Any], where: str) -> None:
@@ -162,19 +197,23 @@ def draw_weights(model: Seq2Seq, bound: float) -> None:
             parameter.uniform_(-bound, bound)
 
 
-def read_progress(folder: Path, prepared: Prepared) -> Progress:
-    """Where the checkpoint stands; refuses a corpus that is not the one it was made on."""
+def read_record(folder: Path, prepared: Prepared) -> dict[str, Any]:
+    """What the checkpoint has on record; refuses a corpus that is not the one it was made on."""
     record = training_state.read_record(folder)
     if record["data"] != prepared.fingerprint:
         raise CheckpointError(
             f"{folder} was trained on other data: the corpus or its settings have changed; "
             "restore the corpus, or start a new run with init_from="
         )
-    for name, now in (("torch", torch.__version__), ("threads", torch.get_num_threads())):
-        if record[name] != now:
-            note = f"note: resumed with {name} {now}, was {record[name]}: results may differ in rounding"
-            print(note, file=sys.stderr)
-    return Progress.from_json(record)
+    return record
+
+
+def note_differences(then: Mapping[str, str | int], now: Mapping[str, str | int]) -> None:
+    """Says what is not as it was when the run was saved."""
+    for name in {**then, **now}:
+        was, is_now = then.get(name, "unknown"), now.get(name, "unknown")
+        if was != is_now:
+            print(f"note: resumed with {name} {is_now}, was {was}: results may differ in rounding", file=sys.stderr)
 
 
 def train(trainer: Trainer, run: Path) -> int:
@@ -184,7 +223,7 @@ def train(trainer: Trainer, run: Path) -> int:
     except Interrupted:
         stopped = f"stopped at update {trainer.progress.update}, saved"
         print(f"{stopped}; go on with: nmt train resume={run}", file=sys.stderr)
-        return INTERRUPTED
+        return SAVED
     ranked = trainer.progress.ranked(trainer.settings.metric)
     if ranked:
         best = ranked[0]

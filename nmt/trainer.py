@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from nmt import checkpoint, training_state
 from nmt.build import build_schedule, part
 from nmt.config import SearchConfig, TrainConfig
-from nmt.device import autocast, choose_device, choose_dtype
+from nmt.device import autocast, choose_device, choose_dtype, environment
 from nmt.errors import CheckpointError, ConfigError, NmtError
 from nmt.interrupts import Interrupted, StopRequest
 from nmt.loss import batch_loss
@@ -252,11 +252,8 @@ class Trainer:
         names = {parameter: name for name, parameter in self.model.named_parameters()}
         state = self.optimiser.state
         tensors = {f"{key}/{names[p]}": value for p, values in state.items() for key, value in values.items()}
-        record = self.progress.to_json() | {
-            "data": self.prepared.fingerprint,
-            "torch": torch.__version__,
-            "threads": torch.get_num_threads(),
-        }
+        made_by = environment(self.device, self.dtype)
+        record = self.progress.to_json() | {"data": self.prepared.fingerprint, "made_by": made_by}
         weights = checkpoint.weights_of(self.model)
         training_state.save_checkpoint(self.run, self.progress.update, weights, tensors, record)
 

@@ -20,6 +20,7 @@ from nmt.cache import digest
 from nmt.compare_runs import essence
 from nmt.errors import ConfigError, DataError, NmtError
 from nmt.figures import save_figure
+from nmt.interrupts import SAVED
 from nmt.plan import Plan
 from nmt.progress import Progress
 from nmt.space import word
@@ -42,7 +43,7 @@ def main(plan: Plan, config: Mapping[str, Any]) -> int:
                 one_trial(plan, study)
         except KeyboardInterrupt:
             print("stopped; the same words go on", file=sys.stderr)
-            return train.INTERRUPTED
+            return SAVED
         report(plan, study)
     return 0
 
@@ -108,7 +109,7 @@ def trained(folder: Path, config: dict[str, Any], watcher: Callable[[Progress], 
     """Trains a trial's run to its end, from where it was stopped if it was begun."""
     begun = (folder / "manifest.json").exists()
     code = train.resume(folder, {}, watcher) if begun else train.main(config, {}, watcher)
-    if code == train.INTERRUPTED:
+    if code == SAVED:
         raise KeyboardInterrupt
 
 

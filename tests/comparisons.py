@@ -12,7 +12,6 @@ from small_corpora import make_pairs
 from nmt import cli
 
 AXES = ("attention=none,dot", "seed=1,2")
-INTERRUPTED = 130
 
 
 def write_splits(folder: Path) -> Path:

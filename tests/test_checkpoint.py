@@ -19,10 +19,11 @@ import torch
 import yaml
 from safetensors.torch import load
 from torch import Tensor
-from training_runs import INTERRUPTED, assert_same, corpus, resume, run_config, same, signals_after, start, tensors
+from training_runs import assert_same, corpus, resume, run_config, same, signals_after, start, tensors
 
 from nmt import checkpoint
 from nmt.errors import CheckpointError, NmtError
+from nmt.interrupts import SAVED
 from nmt.report import Reporter
 from nmt.training_state import checkpoint_folder, checkpoints, last_resumable, prune, read_record, save_checkpoint
 
@@ -42,7 +43,7 @@ def stopped(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run stopped after update 6, with separate vocabularies."""
     runs = tmp_path_factory.mktemp("runs")
     with signals_after({6}):
-        assert start(data, runs, tokenizer__joint=False) == INTERRUPTED
+        assert start(data, runs, tokenizer__joint=False) == SAVED
     return runs / "run"
 
 

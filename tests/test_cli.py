@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from nmt import cli
 from nmt.errors import DataError
+from nmt.interrupts import SAVED
 from nmt.overrides import parse, readable, run_name
 
 ROOT = Path(__file__).parents[1]
@@ -83,8 +84,8 @@ def test_what_is_not_typed_of_the_search_stays_as_stored(calls: Calls) -> None:
 
 
 def test_exit_codes(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
-    calls.result = 130
-    assert cli.main(["train"]) == 130
+    calls.result = SAVED
+    assert cli.main(["train"]) == SAVED == 75
     calls.result = DataError("corpus.en has no lines; name another file")
     assert "corpus.en has no lines" in fails(capsys, "train")
     calls.result = KeyboardInterrupt()
@@ -108,10 +109,11 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
     calls.result = DataError("no such file; check it")
     assert cli.main(["train", "-m", "seed=1,2"]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == "error: no such file; check it"
-    calls.result = 130
-    calls.clear()
-    assert cli.main(["train", "-m", "seed=1,2"]) == 130
-    assert len(calls) == 1
+    for result, code in ((SAVED, SAVED), (KeyboardInterrupt(), 130)):
+        calls.result = result
+        calls.clear()
+        assert cli.main(["train", "-m", "seed=1,2"]) == code
+        assert len(calls) == 1
 
 
 @pytest.mark.parametrize(

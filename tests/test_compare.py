@@ -9,13 +9,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from comparisons import AXES, INTERRUPTED, compare, models, no_figures, results, write_splits
+from comparisons import AXES, compare, models, no_figures, results, write_splits
 from training_runs import same, signals_after, tensors
 
 from nmt import compare_scores, metrics
 from nmt.compare_results import MEANS
 from nmt.compare_scores import kept_scores
 from nmt.compare_table import COLUMNS, RUN_COLUMNS, number, run_table, table
+from nmt.interrupts import SAVED
 from nmt.translator import Translator
 
 
@@ -196,7 +197,7 @@ def test_a_second_time_nothing_is_trained_or_evaluated(
 
 def test_an_interrupted_run_goes_on(runs: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with no_figures(), signals_after({4}):
-        assert compare(data, tmp_path, "attention=none,dot", "seed=1") == INTERRUPTED
+        assert compare(data, tmp_path, "attention=none,dot", "seed=1") == SAVED
     assert "the same command goes on" in capsys.readouterr().err
     with no_figures():
         assert compare(data, tmp_path, "attention=none,dot", "seed=1") == 0

@@ -1,5 +1,6 @@
 """`nmt train`: new runs, resumed ones, fine-tuning, and one clear line for every mistake, before any work."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,6 @@ import pytest
 import torch
 from small_corpora import make_pairs
 from training_runs import (
-    INTERRUPTED,
     assert_same,
     corpus,
     metrics,
@@ -25,6 +25,7 @@ import nmt
 from nmt import checkpoint, train
 from nmt.build import build_model
 from nmt.errors import CheckpointError, ConfigError, NmtError
+from nmt.interrupts import SAVED
 from nmt.trainer import Trainer
 from nmt.training_state import checkpoint_folder, checkpoints, last_resumable
 
@@ -183,7 +184,7 @@ def test_every_model_is_built_once_from_its_seed(data: Path, tmp_path: Path, mon
 
     monkeypatch.setattr(train, "build_model", watched)
     with signals_after({5}):
-        assert start(data, tmp_path, seed=5) == INTERRUPTED
+        assert start(data, tmp_path, seed=5) == SAVED
     run = tmp_path / "run"
     assert len(built) == 1
     shutil.rmtree(run / "checkpoints")  # as if killed before the first checkpoint
@@ -200,7 +201,7 @@ def test_every_model_is_built_once_from_its_seed(data: Path, tmp_path: Path, mon
 def test_resuming_with_another_corpus_is_refused(data: Path, tmp_path: Path) -> None:
     own = Path(shutil.copytree(data, tmp_path / "own"))
     with signals_after({5}):
-        assert start(own, tmp_path) == INTERRUPTED
+        assert start(own, tmp_path) == SAVED
     (own / "train.src").write_text((own / "train.src").read_text().replace("a", "b", 1))
     message = refusal(CheckpointError, lambda: resume(tmp_path / "run"))
     assert f"{checkpoint_folder(tmp_path / 'run', 5)} was trained on other data" in message
@@ -210,13 +211,71 @@ def test_resuming_with_another_corpus_is_refused(data: Path, tmp_path: Path) -> 
     )
 
 
-def test_resuming_changes_only_what_is_typed(data: Path, tmp_path: Path) -> None:
+def test_resuming_changes_what_is_typed_and_keeps_the_change(data: Path, tmp_path: Path) -> None:
     with signals_after({5}):
-        assert start(data, tmp_path, train__log_every=1) == INTERRUPTED
+        assert start(data, tmp_path, train__log_every=1) == SAVED
     run = tmp_path / "run"
-    assert resume(run, optimizer__lr=0.5, train__max_updates=7, encoder__dropout=0.1) == 0
+    with signals_after({6}):
+        assert resume(run, optimizer__lr=0.5, train__max_updates=8, encoder__dropout=0.1, train__threads=1) == SAVED
+    assert resume(run) == 0
     rates = [entry["learning_rate"] for entry in metrics(run, "train")]
-    assert rates == [0.001] * 5 + [0.5] * 2
+    assert rates == [0.001] * 5 + [0.5] * 3
+    stored, _ = checkpoint.read_run(run)
+    assert (stored["encoder"]["dropout"], stored["train"]["threads"]) == (0.1, None)  # where it ran is not kept
+    assert "resume_with" not in stored
+
+
+def typed_on_resume(run: Path, **typed: Any) -> str:
+    """The refusal of `nmt train resume=RUN` with these words."""
+    words = {"resume": str(run)} | {key.replace("__", "."): value for key, value in typed.items()}
+    return refusal(ConfigError, lambda: train.main({"resume": str(run), "init_from": None}, words))
+
+
+def test_another_configuration_on_resuming_is_refused(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_work(monkeypatch)
+    before = {path: path.read_bytes() for path in trained.rglob("*") if path.is_file()}
+    message = typed_on_resume(trained, train__max_updates=50, optimizer__lr=0.5)
+    assert message == (
+        f"{trained} would go on with train.max_updates=50 (was 4), optimizer.lr=0.5 (was 0.001); "
+        "if that is meant, add resume_with=[train.max_updates,optimizer.lr]"
+    )
+    message = typed_on_resume(trained, train__max_updates=50, optimizer__lr=0.5, resume_with="optimizer")
+    assert "train.max_updates=50 (was 4); if that is meant, add resume_with=train.max_updates" in message
+    plateau = {"class": "optim.Plateau", "warmup": 0, "factor": 0.5, "patience": 3}
+    assert "schedule.factor=0.5 (was none)" in typed_on_resume(trained, schedule=plateau)
+    message = typed_on_resume(trained, resume_with="train.max_update")
+    assert message == f"resume_with=train.max_update is no key of {trained}; did you mean 'train.max_updates'?"
+    message = refusal(ConfigError, lambda: start(trained, tmp_path, resume_with=["seed"]))
+    assert message == "resume_with=['seed'] is for a run that goes on; name it: resume=runs/NAME"
+    assert before == {path: path.read_bytes() for path in trained.rglob("*") if path.is_file()}
+
+
+def test_a_change_that_is_cut_short_leaves_a_run(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = checkpoint.write_atomically
+    stored, _ = checkpoint.read_run(trained)
+    changed = stored | {"seed": 7}
+    for survived in range(3):
+        run = Path(shutil.copytree(trained, tmp_path / str(survived)))
+        written: list[Path] = []
+
+        def dying(path: Path, content: bytes, written: list[Path] = written, survived: int = survived) -> None:
+            if len(written) == survived:
+                raise KeyboardInterrupt
+            written.append(path)
+            write(path, content)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(checkpoint, "write_atomically", dying)
+            with pytest.raises(KeyboardInterrupt):
+                checkpoint.change_config(run, changed)
+        assert checkpoint.read_run(run)[0] == (changed if survived == 2 else stored)
+        checkpoint.change_config(run, changed)
+        assert checkpoint.read_run(run)[0] == changed
+        assert len(json.loads((run / "manifest.json").read_text())["sha256"]) == 3
 
 
 @pytest.mark.parametrize(
@@ -313,8 +372,12 @@ def test_another_version_on_resuming_is_noted(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with signals_after({2}):
-        assert start(data, tmp_path, train__max_updates=3) == INTERRUPTED
+        assert start(data, tmp_path, train__max_updates=3) == SAVED
     now = torch.__version__
     monkeypatch.setattr(torch, "__version__", "99.0.0")
-    assert resume(tmp_path / "run") == 0
-    assert f"note: resumed with torch 99.0.0, was {now}: results may differ in rounding" in capsys.readouterr().err
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 99)
+    assert resume(tmp_path / "run", train__max_updates=4) == 0
+    said = capsys.readouterr().err
+    assert f"note: resumed with torch 99.0.0, was {now}: results may differ in rounding" in said
+    assert "note: resumed with threads 99, was " in said
+    assert said.count("note: resumed with") == 2

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import torch
 from training_runs import (
-    INTERRUPTED,
     assert_same,
     corpus,
     metrics,
@@ -29,6 +28,7 @@ import nmt
 from nmt import train, trainer
 from nmt.batching import make_batch
 from nmt.errors import NmtError
+from nmt.interrupts import SAVED
 from nmt.loss import batch_loss, output_loss
 from nmt.optim import Schedule
 from nmt.progress import Progress
@@ -75,7 +75,7 @@ def test_a_run_stopped_and_resumed_is_the_uninterrupted_run(data: Path, tmp_path
     with signals_after(stops):
         code = start(data, tmp_path / "parts", **changes)
         stopped = 0
-        while code == INTERRUPTED:
+        while code == SAVED:
             stopped += 1
             code = resume(tmp_path / "parts" / "run")
     assert code == 0
@@ -104,7 +104,7 @@ def test_a_signal_during_validation_saves_and_the_validation_is_redone(
 
     with monkeypatch.context() as patch:
         patch.setattr(Validator, "scores", signalled)
-        assert start(data, tmp_path / "parts") == INTERRUPTED
+        assert start(data, tmp_path / "parts") == SAVED
     run = tmp_path / "parts" / "run"
     assert f"stopped at update 4, saved; go on with: nmt train resume={run}" in capsys.readouterr().err
     assert not metrics(run, "dev")
@@ -117,7 +117,7 @@ def test_a_signal_during_validation_saves_and_the_validation_is_redone(
             finish(self)
 
         patch.setattr(Trainer, "finish", signalled_finish)
-        assert resume(run) == INTERRUPTED
+        assert resume(run) == SAVED
     assert resume(run) == 0
     assert_same(tmp_path / "whole" / "run", run)
 
@@ -305,7 +305,7 @@ def test_what_is_no_number_stops_the_run_and_spoils_nothing(
     settings = {"train__validate_every": 2, "train__log_every": 100}
     if where == "dev":
         with signals_after({5}):
-            assert start(data, tmp_path, **settings) == INTERRUPTED
+            assert start(data, tmp_path, **settings) == SAVED
         monkeypatch.setattr(Validator, "scores", scores)
         with pytest.raises(NmtError) as raised:
             resume(tmp_path / "run")

@@ -8,12 +8,13 @@ from typing import Any
 
 import optuna
 import pytest
-from comparisons import INTERRUPTED, words, write_splits
+from comparisons import words, write_splits
 from optuna.trial import TrialState
 
 from nmt import cli, tune
 from nmt.curves import COLORS
 from nmt.errors import NmtError
+from nmt.interrupts import SAVED
 from nmt.trainer import Trainer
 from nmt.tune_figure import importances, study_figure
 
@@ -86,7 +87,7 @@ def test_a_study_that_was_stopped_goes_on_as_if_it_had_not(data: Path, runs: Pat
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Trainer, "update", stopping)
-        assert cli.main(typed(data, tmp_path, "name=whole", "trials=5")) == INTERRUPTED
+        assert cli.main(typed(data, tmp_path, "name=whole", "trials=5")) == SAVED
     assert trials(tmp_path, "whole")[-1]["state"] == TrialState.RUNNING
     assert cli.main(typed(data, tmp_path, "name=whole", "trials=5")) == 0
     assert trials(tmp_path, "whole") == trials(runs, "whole")[:5]

@@ -23,8 +23,6 @@ from nmt import train
 from nmt.schema import overlay
 from nmt.trainer import Trainer
 
-INTERRUPTED = 130
-
 
 def write_corpus(folder: Path, pairs: list[tuple[str, str]], name: str = "train") -> None:
     """Two text files."""
@@ -67,8 +65,10 @@ def start(data: Path, runs: Path, **changes: Any) -> int:
 
 
 def resume(run: Path, **changes: Any) -> int:
-    """`nmt train resume=RUN` with dotted keys typed."""
+    """`nmt train resume=RUN` with dotted keys typed, and allowed to change."""
     typed = {key.replace("__", "."): value for key, value in changes.items()}
+    if typed:
+        typed["resume_with"] = list(typed)
     return train.main({"resume": str(run), "init_from": None}, {"resume": str(run), **typed})
 
 
