@@ -13,7 +13,7 @@ TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
 
-.PHONY: help setup demo test check prepare train compare tune evaluate translate interactive shortlist align visualise attentions tensorboard bench torture clean
+.PHONY: help setup demo test check prepare train compare tune evaluate translate interactive shortlist align visualise attentions status doctor tensorboard bench torture clean
 
 help: ## this list
 	@echo 'make <target> [ARGS="words for the program"]'
@@ -54,7 +54,7 @@ check: $(STAMP) ## format, lint and types, without changing anything
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-prepare train compare tune evaluate translate interactive shortlist align visualise attentions: $(STAMP)
+prepare train compare tune evaluate translate interactive shortlist align visualise attentions status doctor: $(STAMP)
 	@$(BIN)/nmt $@ $(ARGS)
 
 prepare: ## tokenizer and encoded corpus, cached (train does it too)
@@ -68,6 +68,8 @@ shortlist: ## faster translation:    ARGS="model=runs/first"
 align: ## word alignments:        ARGS="model=runs/first src=FILE tgt=FILE"
 visualise: ## pictures of attention:  ARGS="model=runs/first" < in.en
 attentions: ## every attention, its parameters and cost
+status: ## how far a run is:            ARGS="model=runs/first"
+doctor: ## what this machine can do, and a self-test
 
 tensorboard: $(STAMP) ## watch all runs:         ARGS="--port 6007"
 	@$(BIN)/tensorboard --logdir runs $(ARGS)

@@ -151,6 +151,15 @@ def hold_run(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def is_held(folder: Path) -> bool:
+    """Is a process writing the run?"""
+    try:
+        with hold_run(folder):
+            return False
+    except CheckpointError:
+        return True
+
+
 def read_run(folder: Path) -> tuple[dict[str, Any], TokenizerPair]:
     """Configuration and tokenizers of a run folder, checked against its manifest."""
     if not folder.is_dir():

@@ -36,6 +36,8 @@ VERBS = {
     "align": Verb("word alignments of given sentence pairs", "nmt.align:main"),
     "visualise": Verb("pictures of where the model looks", "nmt.visualise:main"),
     "attentions": Verb("every attention: formula, source, parameters, cost", "nmt.attentions:main"),
+    "status": Verb("how far a run is, and what went wrong in it", "nmt.status:main"),
+    "doctor": Verb("what this machine can do, and a self-test", "nmt.doctor:main"),
 }
 
 HELP = """\

@@ -77,6 +77,7 @@ class TrainConfig:
     consistency: float  # R-Drop: weight of the divergence between two passes under different dropout; 0 = one pass
     init_range: float | None  # weights are drawn uniformly from ± this; null = as each layer draws its own
     clip_norm: float | None  # gradient norm at most; null = off
+    on_nonfinite: Literal["stop", "skip"]  # where loss or gradient is no number
     precision: Literal["auto", "fp32", "bf16"]
     device: Literal["auto", "cpu", "cuda"]
     threads: int | None  # CPU threads; null = torch's choice

@@ -9,7 +9,8 @@ from pathlib import Path
 from nmt.checkpoint import replace_file
 from nmt.progress import Progress
 
-Known = Callable[[str, int], bool]  # kind ("train" or "dev") and update: does the point belong to what is resumed?
+# Kind ("train", "dev" or "event") and update: does the point belong to what is resumed?
+Known = Callable[[str, int], bool]
 MERGED = "events.out.tfevents.0000000000.before"  # tensorboard reads files in order of their names: this one first
 
 
@@ -17,7 +18,8 @@ def known_points(progress: Progress) -> Known:
     """The points that led to `progress`."""
     logged = progress.update - int(progress.sums["updates"] if progress.sums else 0)  # the interval after it goes on
     validated = {v.update for v in progress.validations}
-    return lambda kind, update: update in validated if kind == "dev" else update <= logged
+    last = {"train": logged, "event": progress.update}
+    return lambda kind, update: update in validated if kind == "dev" else update <= last[kind]
 
 
 def keep_known_lines(metrics: Path, known: Known) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from nmt.config import TrainConfig
+
 
 @dataclass(frozen=True)
 class Validation:
@@ -27,6 +29,8 @@ class Progress:
     tokens: int = 0  # real target tokens seen
     validations: list[Validation] = field(default_factory=list)
     sums: dict[str, float] = field(default_factory=dict)  # since the last log point (Reporter.sums)
+    skipped: list[int] = field(default_factory=list)  # updates whose loss or gradient was no number
+    halved: list[int] = field(default_factory=list)  # updates for which memory was too small
 
     def goodness(self, metric: Literal["bleu", "loss"], validation: Validation) -> float:
         """Higher is better."""
@@ -45,6 +49,15 @@ class Progress:
         best = self.ranked(metric)[0]
         return sum(v.update > best.update for v in self.validations)
 
+    def is_finished(self, settings: TrainConfig) -> bool:
+        """Last update, last epoch, or patience at its end."""
+        s = settings
+        return (
+            (s.max_updates is not None and self.update >= s.max_updates)
+            or (s.max_epochs is not None and self.epoch >= s.max_epochs)
+            or (s.patience is not None and self.since_best(s.metric) >= s.patience)
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
@@ -53,5 +66,7 @@ class Progress:
     def from_json(cls, plain: Mapping[str, Any]) -> "Progress":
         """The progress that `to_json` wrote."""
         validations = [Validation(**v) for v in plain["validations"]]
-        sums = dict(plain["sums"]) if "sums" in plain else {}  # checkpoints of earlier versions have none
-        return cls(plain["update"], plain["epoch"], plain["batch"], plain["tokens"], validations, sums)
+        later = {key: plain[key] for key in ("sums", "skipped", "halved") if key in plain}  # earlier versions: without
+        if later.get("sums"):
+            later["sums"] = {"fine": later["sums"]["updates"]} | later["sums"]
+        return cls(plain["update"], plain["epoch"], plain["batch"], plain["tokens"], validations, **later)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 METRICS_FILE = "metrics.jsonl"
 TENSORBOARD_FOLDER = "tensorboard"
-SUMS = ("updates", "tokens", "loss", "nll", "grad_norm", "learning_rate")
+SUMS = ("updates", "fine", "tokens", "loss", "nll", "grad_norm", "learning_rate")
 
 
 @dataclass
@@ -35,6 +35,7 @@ class Interval:
     """Sums over the updates since the last log point; tensors stay where they are until `read`."""
 
     updates: int = 0
+    fine: int | Tensor = 0  # of these, how many changed the weights
     tokens: int | Tensor = 0
     loss: float | Tensor = 0.0  # times tokens
     nll: float | Tensor = 0.0  # times tokens
@@ -48,7 +49,7 @@ class Interval:
     def settle(self) -> None:
         """Reads the tensors, which waits for the device: the only place that does."""
         self.loss, self.nll, self.grad_norm = float(self.loss), float(self.nll), float(self.grad_norm)
-        self.tokens, self.timed_tokens = int(self.tokens), int(self.timed_tokens)
+        self.tokens, self.timed_tokens, self.fine = int(self.tokens), int(self.timed_tokens), int(self.fine)
 
     def sums(self) -> dict[str, float]:
         """What a resumed run needs to go on with this interval: all but the times."""
@@ -56,10 +57,12 @@ class Interval:
 
     def means(self) -> dict[str, float]:
         """Values of a settled interval; neither speed nor waiting where no update was timed."""
-        tokens = max(int(self.tokens), 1)
+        tokens = int(self.tokens) or math.nan  # every update was skipped
         perplexity = math.exp(min(float(self.nll) / tokens, 700.0))
         values = {"loss": float(self.loss) / tokens, "perplexity": perplexity}
-        values["grad_norm"] = float(self.grad_norm) / self.updates
+        values["grad_norm"] = float(self.grad_norm) / max(int(self.fine), 1)
+        if self.updates > self.fine:
+            values["skipped"] = self.updates - int(self.fine)
         if self.seconds > 0:
             values["tokens_per_s"] = int(self.timed_tokens) / self.seconds
             values["data_waiting_share"] = self.waited_s / self.seconds
@@ -105,9 +108,11 @@ class Reporter:
         learning_rate: float,
         grad_norm: float | Tensor,
         waited_s: float,
+        fine: bool | Tensor = True,
     ) -> None:
         """One optimiser step: means over `tokens` real target tokens, in nats, of the loss as trained on and of the
-        plain negative log-likelihood (the perplexity's); epochs done so far; seconds of waiting for data.
+        plain negative log-likelihood (the perplexity's); epochs done so far; seconds of waiting for data. A step
+        that was not `fine`, and so changed nothing, is counted and no part of the means.
 
         Tensors are read every `log_every` updates only, so that a GPU is not waited for. The clock runs from
         one update to the next: an update that follows anything else (validation, the start) is not timed.
@@ -115,10 +120,11 @@ class Reporter:
         self._open()
         interval = self._interval
         interval.updates += 1
-        interval.tokens = interval.tokens + tokens
-        interval.loss = interval.loss + _detached(loss_per_token) * tokens
-        interval.nll = interval.nll + _detached(nll_per_token) * tokens
-        interval.grad_norm = interval.grad_norm + _detached(grad_norm)
+        interval.fine = interval.fine + fine
+        interval.tokens = interval.tokens + tokens * fine
+        interval.loss = interval.loss + _if_fine(loss_per_token, fine) * tokens
+        interval.nll = interval.nll + _if_fine(nll_per_token, fine) * tokens
+        interval.grad_norm = interval.grad_norm + _if_fine(grad_norm, fine)
         timed = self._last_call is not None
         interval.timed_updates += timed
         interval.timed_tokens = interval.timed_tokens + (tokens if timed else 0)
@@ -145,6 +151,12 @@ class Reporter:
         writer.flush()
         shown = "  ".join(_shown(name, value) for name, value in values.items())
         self.note(f"dev, update {update:,}:  {shown}" + ("  (best so far)" if best else ""))
+
+    def event(self, update: int, what: str, text: str) -> None:
+        """Something out of the ordinary, on the console and in metrics.jsonl."""
+        self._open()
+        self._record({"kind": "event", "update": update, "event": what, "text": text})
+        self.note(f"note: {text}")
 
     def examples(self, update: int, rows: Sequence[tuple[str, str, str]]) -> None:
         """Translations (source, reference, hypothesis): all to tensorboard, the first to the console."""
@@ -239,7 +251,8 @@ def _interval(sums: Mapping[str, float]) -> Interval:
     if not sums:
         return Interval()
     loss, nll, grad_norm = (torch.tensor(sums[name]) for name in ("loss", "nll", "grad_norm"))
-    return Interval(int(sums["updates"]), int(sums["tokens"]), loss, nll, grad_norm, sums["learning_rate"])
+    updates, fine, tokens = (int(sums[name]) for name in ("updates", "fine", "tokens"))
+    return Interval(updates, fine, tokens, loss, nll, grad_norm, sums["learning_rate"])
 
 
 def _can_redraw(stream: TextIO | TextIOBase) -> bool:
@@ -260,8 +273,12 @@ def _progress_bar(stream: TextIO | TextIOBase, total: int | None, done: int) -> 
     return tqdm(total=total, initial=done, file=stream, dynamic_ncols=True, bar_format=ending)
 
 
-def _detached(value: float | Tensor) -> float | Tensor:
-    return value.detach().float() if isinstance(value, Tensor) else value
+def _if_fine(value: float | Tensor, fine: bool | Tensor) -> float | Tensor:
+    """The value, or 0."""
+    if isinstance(value, Tensor):
+        value = value.detach().float()
+        return value if fine is True else value.where(torch.as_tensor(fine, device=value.device), 0.0)
+    return value if fine else 0.0
 
 
 def _shown(name: str, value: float) -> str:

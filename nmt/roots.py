@@ -146,6 +146,24 @@ class AttentionsRoot:
     format: Literal["text", "markdown"]
 
 
+@dataclass(frozen=True)
+class StatusRoot:
+    """nmt status."""
+
+    model: str
+
+
+@dataclass(frozen=True)
+class DoctorRoot:
+    """nmt doctor."""
+
+    self_test: bool
+    runs_dir: str
+    cache_dir: str
+    device: Literal["auto", "cpu", "cuda"]
+    threads: int | None
+
+
 ROOTS: dict[str, type] = {
     "prepare": TrainRoot,
     "train": TrainRoot,
@@ -158,4 +176,6 @@ ROOTS: dict[str, type] = {
     "compare": CompareRoot,
     "tune": TuneRoot,
     "attentions": AttentionsRoot,
+    "status": StatusRoot,
+    "doctor": DoctorRoot,
 }

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from nmt import checkpoint, training_state
+from nmt import checkpoint, faults, training_state
 from nmt.build import build_schedule, part
 from nmt.config import SearchConfig, TrainConfig
-from nmt.device import autocast, choose_device, choose_dtype, environment
+from nmt.device import choose_device, choose_dtype, environment
 from nmt.errors import CheckpointError, ConfigError, NmtError
 from nmt.interrupts import Interrupted, StopRequest
-from nmt.loss import batch_loss
 from nmt.memory import keep_few_kernels, keep_freed_memory
 from nmt.metrics import counted_words
 from nmt.optim import Plateau
@@ -22,6 +21,7 @@ from nmt.prepare import Prepared
 from nmt.progress import Progress, Validation
 from nmt.report import Reporter
 from nmt.seq2seq import Seq2Seq
+from nmt.step import NoRoom, Step, Stepper
 from nmt.training_data import RowNumbers, TrainingData
 from nmt.validation import DevScores, Validator, forced_attention
 
@@ -68,7 +68,8 @@ class Trainer:
             )  # fmt: skip
         else:
             self.refuse_needing_dev()
-        self.unread: list[tuple[int, list[RowNumbers], Tensor, Tensor]] = []  # losses and norms not looked at yet
+        self.step = Stepper(self.model, self.optimiser, settings, self.device, self.dtype)
+        self.unread: list[tuple[int, list[RowNumbers], Step]] = []  # not looked at yet
         self.reporter = Reporter(run, self.total, progress, settings.log_every)
 
     def refuse_needing_dev(self) -> None:
@@ -116,7 +117,7 @@ class Trainer:
             if self.validation_is_due():
                 self.validate()
                 self.tell()
-            if self.is_finished():
+            if self.progress.is_finished(self.settings):
                 break
             self.stop.check()
             self.update()
@@ -127,77 +128,59 @@ class Trainer:
         if self.watch is not None:
             self.watch(self.progress)
 
-    def is_finished(self) -> bool:
-        """Last update, last epoch, or patience at its end."""
-        s, p = self.settings, self.progress
-        return (
-            (s.max_updates is not None and p.update >= s.max_updates)
-            or (s.max_epochs is not None and p.epoch >= s.max_epochs)
-            or (s.patience is not None and p.since_best(s.metric) >= s.patience)
-        )
-
     def validation_is_due(self) -> bool:
         """Every `validate_every` updates or each epoch, and at the end; once per update."""
         p, every = self.progress, self.settings.validate_every
         if p.update == 0 or (p.validations and p.validations[-1].update == p.update):
             return False
-        return self.is_finished() or (p.batch == 0 if every is None else p.update % every == 0)
+        return self.progress.is_finished(self.settings) or (p.batch == 0 if every is None else p.update % every == 0)
 
     def update(self) -> None:
         """One optimiser step over `accumulate` batches, as if they were one large batch."""
         number = self.progress.update + 1
-        torch.manual_seed(self.seed * 1_000_003 + number)
         rows = self.data.advance(self.progress)
-        batches = self.data.load(rows, number)
-        tokens = sum(batch.tokens for batch in batches)
+        parts = list(zip(rows, self.data.load(rows, number), strict=True))
         rate = self.optimiser.defaults["lr"] * self.schedule(number, [v.loss for v in self.progress.validations])
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        self.optimiser.zero_grad()
-        sums = torch.zeros(2, device=self.device)
-        for batch in (b.to(self.device) for b in batches):
-            with autocast(self.device, self.dtype):
-                loss, nll = batch_loss(self.model, batch, self.settings.label_smoothing, self.settings.consistency)
-            torch.autograd.backward(loss / tokens)
-            sums += torch.stack([loss.detach(), nll]) / tokens
-        limit = math.inf if self.settings.clip_norm is None else self.settings.clip_norm
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True)
-        self.optimiser.step()
+        try:
+            step = self.step(parts, rate, self.seed * 1_000_003 + number)
+        except NoRoom as error:
+            raise faults.no_room(error, number, self.data) from None
         self.progress.update = number
-        self.progress.tokens += tokens
-        loss, nll = sums.unbind()
-        self.unread.append((number, rows, loss, norm))
-        self.reporter.update(number, self.progress.epoch, loss, nll, tokens, rate, norm, self.data.waited_s)
+        self.progress.tokens += step.tokens
+        self.unread.append((number, rows, step))
+        means = step.loss, step.nll, step.tokens
+        self.reporter.update(number, self.progress.epoch, *means, rate, step.norm, self.data.waited_s, step.fine)
+        if step.halved:
+            self.progress.halved.append(number)
+            self.reporter.event(number, "halved", faults.halved(number, step.halved))
         if number % self.settings.log_every == 0:
-            self.refuse_nonfinite()
+            self.look_back()
 
-    def refuse_nonfinite(self) -> None:
-        """Looks at the losses and gradient norms since the last look; stops the run at the first that is no number."""
+    def look_back(self) -> None:
+        """Looks at the updates since the last look: stops the run at the first fault, or counts what was skipped."""
         unread, self.unread = self.unread, []
         if not unread:
             return
-        fine = torch.stack([torch.stack([loss, norm.to(loss.dtype)]) for _, _, loss, norm in unread]).isfinite()
-        bad = (~fine.all(1)).nonzero().flatten().tolist()
-        if bad:
-            update, rows, loss, norm = unread[bad[0]]
-            self.diverged(f"loss is {loss.item():.4g} and gradient norm {norm.item():.4g} at update {update}", rows)
+        fine = torch.stack([step.fine for _, _, step in unread]).tolist()
+        for update, rows, step in (each for each, is_fine in zip(unread, fine, strict=True) if not is_fine):
+            what = f"loss is {step.loss.item():.4g} and gradient norm {step.norm.item():.4g} at update {update}"
+            if self.settings.on_nonfinite == "stop":
+                raise self.diverged(what, rows)
+            self.progress.skipped.append(update)
+            self.reporter.event(update, "skipped", f"{what}: skipped, {len(self.progress.skipped)} so far")
+            if faults.hopeless(self.progress.skipped):
+                raise self.diverged(f"{faults.HOPELESS} updates in a row skipped; {what}", rows)
         if not all(bool(parameter.isfinite().all()) for parameter in self.model.parameters()):
-            update, rows, _, _ = unread[-1]
-            self.diverged(f"weights are not finite after update {update}", rows)
+            update, rows, _ = unread[-1]
+            raise self.diverged(f"weights are not finite after update {update}", rows)
 
-    def diverged(self, what: str, rows: list[RowNumbers]) -> None:
-        """Ends a run that cannot go on."""
-        last = training_state.last_resumable(self.run)
-        folder = None if last is None else training_state.checkpoint_folder(self.run, last)
-        good = "none is saved" if folder is None else f"the last good checkpoint is {folder}"
-        raise NmtError(
-            f"{what}; {good}; its batch holds training sentences {', '.join(map(str, self.data.sentences(rows)))} "
-            "(counted from 0); look at them, lower optimizer.lr, or set train.precision=fp32"
-        )
+    def diverged(self, what: str, rows: list[RowNumbers]) -> NmtError:
+        """What ends a run that cannot go on."""
+        return faults.diverged(what, self.run, self.data.sentences(rows))
 
     def validate(self) -> None:
         """Dev scores into history, reports and checkpoints; the best weights become the run's model."""
-        self.refuse_nonfinite()
+        self.look_back()
         p, s = self.progress, self.settings
         if self.validator is None:
             self.save()
@@ -247,7 +230,7 @@ class Trainer:
 
     def save(self) -> None:
         """A checkpoint of this update, from which the run can be resumed."""
-        self.refuse_nonfinite()
+        self.look_back()
         self.progress.sums = self.reporter.sums()
         names = {parameter: name for name, parameter in self.model.named_parameters()}
         state = self.optimiser.state

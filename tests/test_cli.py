@@ -227,7 +227,8 @@ def test_help_lists_groups_and_every_key(calls: Calls, capsys: pytest.CaptureFix
     assert shown.startswith(f"nmt {verb}: ")
     trains = verb in ("prepare", "train", "compare", "tune")
     keys = ["attention=general", "additive", "train.clip_norm=1.0"] if trains else ["model=???", "precision=auto"]
-    keys = ["d_query=512", "format=text"] if verb == "attentions" else keys
+    others = {"attentions": ["d_query=512", "format=text"], "status": ["model=???"], "doctor": ["self_test=true"]}
+    keys = others.get(verb, keys)
     assert all(key in shown for key in keys)
 
 

@@ -42,7 +42,8 @@ LAYERS = {
     "search and scores": ["hypotheses", "search", "alignment", "aer", "metrics", "testsets", "fonts"],
     "pictures": ["attention_text", "figures", "attention_figures", "curves"],
     "run folders": ["checkpoint", "training_state"],
-    "training": ["progress", "kept_points", "report", "training_data", "validation", "trainer", "train"],
+    "training": ["progress", "kept_points", "report", "training_data", "step", "faults"],
+    "the training loop": ["validation", "trainer", "train"],
     "use of a trained model": [
         "shortlist",
         "translations",
@@ -58,7 +59,7 @@ LAYERS = {
     "comparison: runs": ["compare_runs", "compare_scores", "significance", "compare_results"],
     "comparison: page": ["compare_table", "compare_figures", "compare_page", "compare"],
     "search for settings": ["overrides", "hydra_app", "space", "plan", "tune_figure", "tune"],
-    "the command line": ["sweep", "attentions", "cli_help", "cli"],
+    "the command line": ["sweep", "attentions", "status", "doctor", "cli_help", "cli"],
 }
 ORDER = [module for modules in LAYERS.values() for module in modules]
 SOURCES = sorted(path for folder in ("nmt", "scripts") for path in (ROOT / folder).rglob("*.py"))

@@ -25,7 +25,7 @@ from training_runs import (
 )
 
 import nmt
-from nmt import train, trainer
+from nmt import step, train
 from nmt.batching import make_batch
 from nmt.errors import NmtError
 from nmt.interrupts import SAVED
@@ -291,7 +291,7 @@ def test_what_is_no_number_stops_the_run_and_spoils_nothing(
             rows.extend(list(self.data.order.epoch(self.progress.epoch))[self.progress.batch])
         with monkeypatch.context() as patch:
             if now and where == "loss":
-                patch.setattr(trainer, "batch_loss", lambda *given: tuple(x * nan for x in batch_loss(*given)))
+                patch.setattr(step, "batch_loss", lambda *given: tuple(x * nan for x in batch_loss(*given)))
             if now and where == "weight":
                 weight.data[0] = nan
             update(self)

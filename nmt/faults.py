@@ -1,0 +1,46 @@
+"""What a run says that cannot go on, or that goes on without being the same any more."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nmt import training_state
+from nmt.errors import NmtError
+from nmt.step import NoRoom
+from nmt.training_data import TrainingData
+
+HOPELESS = 20  # updates in a row that may be skipped; more: the weights are spoiled, or the rate is far too high
+
+
+def diverged(what: str, run: Path, sentences: Sequence[int]) -> NmtError:
+    """Numbers that are none, at the update whose training sentences these are."""
+    last = training_state.last_resumable(run)
+    folder = None if last is None else training_state.checkpoint_folder(run, last)
+    good = "none is saved" if folder is None else f"the last good checkpoint is {folder}"
+    skip = "train.on_nonfinite=skip"
+    if folder is not None:
+        skip = f"go on without such updates: nmt train resume={run} {skip} resume_with=train.on_nonfinite"
+    return NmtError(
+        f"{what}; {good}; its batch holds training sentences {', '.join(map(str, sentences))} "
+        f"(counted from 0); look at them, lower optimizer.lr, set train.precision=fp32, or {skip}"
+    )
+
+
+def hopeless(skipped: Sequence[int]) -> bool:
+    """Do the updates skipped so far end with too many in a row?"""
+    return len(skipped) >= HOPELESS and skipped[-1] - skipped[-HOPELESS] == HOPELESS - 1
+
+
+def halved(update: int, times: int) -> str:
+    """A batch that had to be made smaller."""
+    said = f"update {update}: memory did not hold a batch, halved {'once' if times == 1 else f'{times} times'}"
+    return f"{said}; from here on the run is not the same, bit for bit, as one with more memory"
+
+
+def no_room(error: NoRoom, update: int, data: TrainingData) -> NmtError:
+    """A single pair that memory does not hold."""
+    [sentence] = data.sentences([error.rows])
+    lengths = f"{error.batch.src.shape[1]} source and {error.batch.tgt.shape[1]} target tokens"
+    return NmtError(
+        f"memory does not hold training sentence {sentence} (counted from 0; {lengths} with padding) at update "
+        f"{update}; free some, drop such sentences with data.filters.max_tokens, or make the model smaller"
+    )

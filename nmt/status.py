@@ -1,0 +1,145 @@
+"""`nmt status`: a page about a run: how far, how fast, how good, what is saved, what went wrong, what to type next."""
+
+import json
+import math
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from nmt import checkpoint, training_state
+from nmt.config import TrainConfig
+from nmt.errors import CheckpointError, NmtError
+from nmt.progress import Progress, Validation
+from nmt.report import METRICS_FILE
+from nmt.schema import read_section
+
+SHOWN = 5  # updates named in a list of faults, the latest
+
+
+def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+    """Prints the page; exit code 2 where a file of the run is damaged."""
+    run = Path(config["model"])
+    stored, _ = checkpoint.read_run(run)
+    settings = read_section(TrainConfig, stored["train"], "train")
+    damaged = list(damage(run))
+    last = training_state.last_resumable(run)
+    progress = Progress()
+    if last is not None and not any(name.parent.name == f"{last:08d}" for name, _ in damaged):
+        progress = Progress.from_json(training_state.read_record(training_state.checkpoint_folder(run, last)))
+    rows = {
+        "run": f"{run}: {stored['name']}, seed {stored['seed']}",
+        "state": state(run, progress, settings),
+        "saved": saved(run, last),
+        **how_far(points(run), progress, settings),
+        **how_good(progress, settings),
+        "disk": f"{size(run) / 1e6:,.0f} MB, {shutil.disk_usage(run).free / 1e9:,.1f} GB free",
+        "faults": "; ".join(faults(progress)) or "none",
+    }
+    for label, text in rows.items():
+        print(f"{label:<10}{text}")
+    for _, message in damaged:
+        print(f"error: {message}", file=sys.stderr)
+    return 2 if damaged else 0
+
+
+def state(run: Path, progress: Progress, settings: TrainConfig) -> str:
+    """Is a process at it, is it finished, or how does it go on?"""
+    if checkpoint.is_held(run):
+        return "a process is training it"
+    if progress.is_finished(settings):
+        return f"finished; next: nmt evaluate model={run}"
+    return f"stopped; go on with: nmt train resume={run}"
+
+
+def saved(run: Path, last: int | None) -> str:
+    """What resuming starts from."""
+    if last is None:
+        return "no checkpoint yet"
+    folder = training_state.checkpoint_folder(run, last)
+    age = timedelta(seconds=max(0, int(time.time() - (folder / "training.json").stat().st_mtime)))
+    return f"update {last:,}, {age} ago; checkpoints of {len(training_state.checkpoints(run))} updates"
+
+
+def points(run: Path) -> list[dict[str, Any]]:
+    """The points of metrics.jsonl that were recorded while training; a line that is being written is left out."""
+    found = []
+    path = run / METRICS_FILE
+    for line in path.read_text("utf-8", errors="replace").splitlines() if path.exists() else []:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(entry, dict) and entry.get("kind") == "train":
+            found.append(entry)
+    return found
+
+
+def how_far(recorded: list[dict[str, Any]], progress: Progress, settings: TrainConfig) -> dict[str, str]:
+    """Updates, epochs and tokens; speed and the time left at that speed."""
+    update = max([progress.update, *(int(point["update"]) for point in recorded[-1:])])
+    total = settings.max_updates
+    per_epoch = (progress.update - progress.batch / settings.accumulate) / progress.epoch if progress.epoch else None
+    if settings.max_epochs is not None and per_epoch is not None:
+        total = min(total or math.inf, round(per_epoch * settings.max_epochs))
+    shown = f"update {update:,}" + (f" of {total:,} ({update / total:.0%})" if total else "")
+    epochs = f"epoch {progress.epoch + 1}" + (f" of {settings.max_epochs}" if settings.max_epochs else "")
+    rows = {"progress": f"{shown}, {epochs}, {progress.tokens:,} target tokens"}
+    timed = [point for point in recorded if point.get("tokens_per_s")]
+    if timed:
+        speed, before = timed[-1]["tokens_per_s"], [p["update"] for p in recorded if p["update"] < timed[-1]["update"]]
+        rows["speed"] = f"{speed:,.0f} tokens/s"
+        per_update = timed[-1]["tokens"] / speed / (timed[-1]["update"] - max(before, default=0))
+        if total and update < total:
+            rows["speed"] += f", {timedelta(seconds=round((total - update) * per_update))} left at that"
+    return rows
+
+
+def how_good(progress: Progress, settings: TrainConfig) -> dict[str, str]:
+    """The best and the last validation."""
+    if not progress.validations:
+        return {"dev": "not validated yet"}
+    rows = {"best": scores(progress.ranked(settings.metric)[0])}
+    waited = progress.since_best(settings.metric)
+    patience = f"; {waited} since the best, stops at {settings.patience}" if settings.patience and waited else ""
+    return rows | {"last": scores(progress.validations[-1]) + patience}
+
+
+def scores(validation: Validation) -> str:
+    """Of the dev split."""
+    bleu = f"BLEU {validation.bleu:.2f}, " if validation.bleu is not None else ""
+    return f"{bleu}loss {validation.loss:.4f} on dev at update {validation.update:,}"
+
+
+def faults(progress: Progress) -> Iterator[str]:
+    """What training met and survived."""
+    for updates, what in (
+        (progress.skipped, "skipped: loss or gradient was no number"),
+        (progress.halved, "with a halved batch: memory was too small, no longer the same bit for bit"),
+    ):
+        if updates:
+            shown = ", ".join(map(str, updates[-SHOWN:]))
+            before = f"{len(updates)} updates, the latest " if len(updates) > SHOWN else "update "
+            yield f"{before}{shown} {what}"
+
+
+def damage(run: Path) -> Iterator[tuple[Path, str]]:
+    """Every damaged file that translating, resuming or averaging would read, and what there is to say."""
+    for path in sorted(run.rglob("*.safetensors")):
+        try:
+            checkpoint.read_tensors(path)
+        except CheckpointError as error:
+            yield path, str(error)
+    for path in sorted(run.glob("checkpoints/*/training.json")):
+        try:
+            training_state.read_record(path.parent)
+        except NmtError as error:
+            yield path, str(error)
+
+
+def size(run: Path) -> int:
+    """Bytes of all files."""
+    return sum(path.stat().st_size for path in run.rglob("*") if path.is_file())
