@@ -237,10 +237,15 @@ def require_equal_sizes(score: str, d_query: int, d_memory: int) -> None:
         )
 
 
-def require_positive(key: str, value: int) -> None:
-    """Refuses sizes below 1."""
+MOST_LAYERS = 1_000
+
+
+def require_positive(key: str, value: int, most: int = 1_000_000) -> None:
+    """Refuses sizes below 1, and those of no model, before memory is asked for."""
     if value < 1:
         raise ConfigError(f"{key} is {value}; it must be at least 1")
+    if value > most:
+        raise ConfigError(f"{key} is {value}; it must be at most {most:,}")
 
 
 def require_share(key: str, value: float) -> None:

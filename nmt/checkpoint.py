@@ -18,21 +18,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import safetensors.torch
 import torch
 import yaml
-from safetensors import SafetensorError, safe_open
-from torch import Tensor
 
+from nmt.atomic import read_file, write_atomically
 from nmt.build import build_model
 from nmt.errors import CheckpointError
 from nmt.prepare import TokenizerPair
 from nmt.seq2seq import Seq2Seq
 from nmt.tokenizer import Tokenizer
+from nmt.weights import FORMAT, read_shapes, read_signed, refuse_other_shapes, set_weights
 
-FORMAT = 3  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
 MODEL_SECTIONS = ("model", "encoder", "decoder", "attention", "tokenizer")  # what weights and vocabularies depend on
 SECTIONS = (*MODEL_SECTIONS, "data", "optimizer", "schedule", "search", "train")
+VALUES = 10_000  # of a configuration, at most
 
 
 @dataclass(frozen=True)
@@ -43,39 +42,6 @@ class LoadedModel:
     model: Seq2Seq
     tokenizers: TokenizerPair
     checksum: str  # of the weights, hexadecimal
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """The file holds either its old content or all of the new one, whatever happens."""
-    try:
-        replace_file(path, content)
-    except OSError as error:
-        raise CheckpointError(f"cannot write {path} ({error.strerror}); make room or choose another place") from None
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """The same with the system's own error."""
-    beside = path.with_name(f".{path.name}.writing")
-    try:
-        with open(beside, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-        sync_folder(path.parent)
-    except OSError:
-        with suppress(OSError):
-            beside.unlink()
-        raise
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes renames in a folder survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def create_run(folder: Path, config: Mapping[str, Any], tokenizers: TokenizerPair) -> None:
@@ -169,7 +135,7 @@ def read_run(folder: Path) -> tuple[dict[str, Any], TokenizerPair]:
     try:
         manifest = json.loads(read_file(folder / "manifest.json"))
         written, checksums = manifest["format"], dict(manifest["sha256"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise CheckpointError(f"{folder / 'manifest.json'} is damaged; restore it from a copy") from None
     if written != FORMAT:
         raise CheckpointError(
@@ -191,22 +157,46 @@ def read_config(path: Path, content: bytes) -> dict[str, Any]:
     """Plain data: tags that would make Python objects are refused."""
     try:
         config = yaml.safe_load(content)
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: bad bytes, dates that are none, endless numbers
         raise CheckpointError(f"{path} is no plain YAML, so nmt did not write it; restore it from a copy") from None
+    _refuse_foreign(path, config)
     missing = [name for name in SECTIONS if not isinstance(config, dict) or not isinstance(config.get(name), dict)]
     if missing:
         raise CheckpointError(f"{path} has no section {missing[0]}, so nmt did not write it; restore it from a copy")
     return dict(config)
 
 
-def read_file(path: Path) -> bytes:
-    """Content of a file that a run folder must hold."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise CheckpointError(f"{path} is missing; restore it from a copy, or train the model again") from None
-    except OSError as error:
-        raise CheckpointError(f"cannot read {path} ({error.strerror}); check its permissions") from None
+def _refuse_foreign(path: Path, config: Any) -> None:
+    """Refuses what nmt never writes: other keys than words, references to be resolved, more values than there can be.
+
+    A value that is referred to counts each time.
+    """
+    left, waiting = VALUES, [config]
+    while waiting:
+        node = waiting.pop()
+        left -= 1
+        if left < 0:
+            raise CheckpointError(f"{path} holds more than {VALUES:,} values, so nmt did not write it; do not use it")
+        if isinstance(node, Mapping):
+            waiting += node.values()
+            for key in node:
+                if not isinstance(key, str) or key.startswith("_"):
+                    raise CheckpointError(f"{path} has the key {key!r}, which nmt never writes; do not use it")
+        elif isinstance(node, list):
+            waiting += node
+        elif isinstance(node, str) and "${" in node:
+            raise CheckpointError(f"{path} holds {node!r}, a reference that nmt never writes; do not use it")
+        elif not isinstance(node, str | int | float | None):
+            raise CheckpointError(f"{path} holds {node!r}, which nmt never writes; do not use it")
+
+
+def fitting_model(config: Mapping[str, Any], tokenizers: TokenizerPair, path: Path, trust: Sequence[str]) -> Seq2Seq:
+    """A new model for the weights of a file, refused before it takes memory if it does not fit them."""
+    shapes = read_shapes(path)
+    sizes = tokenizers.src.vocab_size, tokenizers.tgt.vocab_size
+    with torch.device("meta"):
+        refuse_other_shapes(build_model(config, *sizes, trust), shapes, path)
+    return build_model(config, *sizes, trust)
 
 
 def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:
@@ -217,72 +207,7 @@ def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:
             f"{folder} holds no model yet: model.safetensors appears after the first validation; "
             f"continue the run with nmt train resume={folder}"
         )
-    model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size, trust)
+    model = fitting_model(config, tokenizers, folder / "model.safetensors", trust)
     weights, signature = read_signed(folder / "model.safetensors")
     set_weights(model, weights, folder / "model.safetensors")
     return LoadedModel(config, model.eval(), tokenizers, signature)
-
-
-def weights_of(model: torch.nn.Module) -> dict[str, Tensor]:
-    """Every parameter once, also where tables are tied."""
-    return {name: parameter.detach() for name, parameter in model.named_parameters()}
-
-
-def set_weights(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
-    """Copies weights into a model of the same names and shapes."""
-    parameters = dict(model.named_parameters())
-    different = sorted(
-        name
-        for name in parameters.keys() | tensors.keys()
-        if name not in tensors or name not in parameters or parameters[name].shape != tensors[name].shape
-    )
-    if different:
-        raise CheckpointError(
-            f"{where} does not fit its config.yaml: {different[0]} differs in name or shape "
-            f"({len(different)} in all); both must come from the same run"
-        )
-    with torch.no_grad():
-        for name, parameter in parameters.items():
-            parameter.copy_(tensors[name])
-
-
-def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """A safetensors file that carries the checksum of its tensors."""
-    write_atomically(path, packed(tensors))
-
-
-def packed(tensors: Mapping[str, Tensor]) -> bytes:
-    """Content of such a file."""
-    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    return safetensors.torch.save(plain, {"format": str(FORMAT), "sha256": checksum(plain)})
-
-
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Tensors of a file, checked against the checksum it carries."""
-    return read_signed(path)[0]
-
-
-def read_signed(path: Path) -> tuple[dict[str, Tensor], str]:
-    """The same, and the checksum."""
-    if not path.is_file():
-        raise CheckpointError(f"{path} is missing; restore it from a copy, or train the model again")
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path} is damaged ({error}); restore it from a copy") from None
-    signature = checksum(tensors)
-    if metadata.get("sha256") != signature:
-        raise CheckpointError(f"{path} is damaged: its checksum differs; restore it from a copy")
-    return tensors, signature
-
-
-def checksum(tensors: Mapping[str, Tensor]) -> str:
-    """SHA-256 over names, shapes, types and bytes, in order of names."""
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        tensor = tensors[name]
-        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-        digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from nmt.align import load_gold
 from nmt.alignment import source_length
-from nmt.checkpoint import write_atomically
+from nmt.atomic import write_atomically
 from nmt.compare_figures import Picture, pictures
 from nmt.compare_page import page
 from nmt.compare_results import results_of

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nmt import checkpoint, train, training_state
+from nmt.atomic import write_atomically
 from nmt.cache import digest, file_digest
 from nmt.config import DataConfig, TokenizerConfig
 from nmt.errors import ConfigError, NmtError
@@ -192,5 +193,5 @@ def train_job(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     else:
         code = train.main({key: value for key, value in config.items() if key not in OWN}, typed)
     if code == 0:
-        checkpoint.write_atomically(run / FINISHED, json.dumps(mark(run)).encode())
+        write_atomically(run / FINISHED, json.dumps(mark(run)).encode())
     return code

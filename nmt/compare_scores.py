@@ -14,10 +14,10 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from nmt import checkpoint
 from nmt.aer import AlignmentScores, Gold
 from nmt.align import gold_scores
 from nmt.alignment import Unit
+from nmt.atomic import write_atomically
 from nmt.cache import digest, file_digest
 from nmt.compare_runs import Job, Split
 from nmt.config import TrainConfig
@@ -99,7 +99,7 @@ def scores_of(job: Job, test: TestSet) -> Scores:
     made = measured(job, test)
     kept.parent.mkdir(exist_ok=True)
     text = json.dumps({"key": key, "scores": asdict(made)}, ensure_ascii=False, indent=1)
-    checkpoint.write_atomically(kept, text.encode())
+    write_atomically(kept, text.encode())
     return from_json(json.loads(text)["scores"])
 
 

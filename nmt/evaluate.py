@@ -14,7 +14,7 @@ from tqdm import tqdm
 from nmt.aer import Gold, scores_table
 from nmt.align import diagonal_scores, gold_scores, load_gold
 from nmt.alignment import Unit, source_length, spaceless
-from nmt.checkpoint import write_atomically
+from nmt.atomic import write_atomically
 from nmt.config import DataConfig
 from nmt.corpus import clean, read_corpus
 from nmt.errors import CheckpointError, ConfigError, DataError

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
-from nmt.checkpoint import replace_file
+from nmt.atomic import replace_file
 from nmt.progress import Progress
 
 # Kind ("train", "dev" or "event") and update: does the point belong to what is resumed?

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from nmt.attention import require_positive, require_share
+from nmt.attention import MOST_LAYERS, require_positive, require_share
 from nmt.attention_layers import AttentionFactory, cross_attend
 from nmt.interfaces import Memory, Source, State
 
@@ -216,6 +216,6 @@ def flat_select(states: Float[Tensor, "B S D"], rows: Int[Tensor, " N"]) -> Floa
 
 def check_rnn(where: str, layers: int, d_hidden: int, dropout: float) -> None:
     """Refuses sizes that no RNN can have."""
-    require_positive(f"{where}.layers", layers)
+    require_positive(f"{where}.layers", layers, MOST_LAYERS)
     require_positive(f"{where}.d_hidden", d_hidden)
     require_share(f"{where}.dropout", dropout)

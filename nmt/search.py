@@ -113,11 +113,16 @@ def batch_size(cfg: SearchConfig) -> int:
     return max(1, cfg.batch_sentences * BEAM // width_of(cfg))
 
 
+MOST = 10_000  # hypotheses of a sentence
+
+
 def check_search(cfg: SearchConfig) -> None:
     """Raise ConfigError, with key, value and remedy, for values that no search can use."""
     more = "give 1 or more"
     rules = [
         ("beam", cfg.beam >= 1, f"{more} (1 = greedy)"),
+        ("beam", cfg.beam <= MOST, f"give {MOST:,} or less"),
+        ("n_best", cfg.n_best <= MOST, f"give {MOST:,} or less"),
         ("n_best", cfg.n_best >= 1, more),
         ("n_best", cfg.sample or cfg.n_best <= cfg.beam, f"give search.beam={cfg.n_best} with it, or sample"),
         ("alpha", 0 <= cfg.alpha <= 5, "give 0 (no length penalty) to 5"),

@@ -15,11 +15,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from nmt.checkpoint import LoadedModel, read_tensors, write_tensors
+from nmt.checkpoint import LoadedModel
 from nmt.errors import CheckpointError, ConfigError
 from nmt.interfaces import Source, State
 from nmt.seq2seq import Seq2Seq
 from nmt.tokenizer import BOS, EOS, PAD, UNK
+from nmt.weights import read_tensors, write_tensors
 
 FILE = "shortlist.safetensors"  # in a run folder
 SPECIAL = (PAD, UNK, BOS, EOS)  # in every list; the first four pieces of every vocabulary

@@ -16,6 +16,7 @@ from nmt.errors import CheckpointError, NmtError
 from nmt.progress import Progress, Validation
 from nmt.report import METRICS_FILE
 from nmt.schema import read_section
+from nmt.weights import read_tensors
 
 SHOWN = 5  # updates named in a list of faults, the latest
 
@@ -130,7 +131,7 @@ def damage(run: Path) -> Iterator[tuple[Path, str]]:
     """Every damaged file that translating, resuming or averaging would read, and what there is to say."""
     for path in sorted(run.rglob("*.safetensors")):
         try:
-            checkpoint.read_tensors(path)
+            read_tensors(path)
         except CheckpointError as error:
             yield path, str(error)
     for path in sorted(run.glob("checkpoints/*/training.json")):

@@ -23,6 +23,7 @@ from nmt.schema import leaves, overlay, read_section
 from nmt.search import check_search
 from nmt.seq2seq import Seq2Seq
 from nmt.trainer import Trainer, Watch
+from nmt.weights import read_tensors, set_weights
 
 # What a run may go on with differently without being asked: where it runs, and what it shows.
 ANYWHERE = ("train.device", "train.threads", "train.log_every", "train.examples", "cache_dir", "data.root")
@@ -65,9 +66,7 @@ def start_from(
     base = {**config, **{section: stored[section] for section in MODEL_SECTIONS}}
     changed = overlay(base, typed, MODEL_SECTIONS)
     refuse_other_tokenizer(stored, changed, f"init_from={folder}")
-    model = new_model(changed, tokenizers)
-    load_weights(model, folder / "model.safetensors", stored, changed)
-    return changed, tokenizers, model
+    return changed, tokenizers, given_model(folder / "model.safetensors", stored, changed, tokenizers)
 
 
 def resume(run: Path, typed: Mapping[str, Any], watch: Watch | None = None) -> int:
@@ -86,10 +85,11 @@ def resume(run: Path, typed: Mapping[str, Any], watch: Watch | None = None) -> i
         last = training_state.last_resumable(run)
         if last is None and config["init_from"] is not None:
             raise CheckpointError(f"{run} lacks the weights it started from; delete it and start again")
-        model = new_model(config, tokenizers)
         folder = training_state.checkpoint_folder(run, last or 0)
-        if last is not None:
-            load_weights(model, folder / "weights.safetensors", stored, config)
+        if last is None:
+            model = new_model(config, tokenizers)
+        else:
+            model = given_model(folder / "weights.safetensors", stored, config, tokenizers)
         prepared = read_data(config, tokenizers)
         record = None if last is None else read_record(folder, prepared)
         progress = Progress() if record is None else Progress.from_json(record)
@@ -135,11 +135,11 @@ def refuse_other_tokenizer(stored: Mapping[str, Any], config: Mapping[str, Any],
             )
 
 
-def load_weights(model: Seq2Seq, path: Path, stored: Mapping[str, Any], config: Mapping[str, Any]) -> None:
-    """Weights of a run into a model whose configuration may have been changed since."""
-    tensors = checkpoint.read_tensors(path)
+def given_model(path: Path, stored: Mapping[str, Any], config: Mapping[str, Any], tokenizers: TokenizerPair) -> Seq2Seq:
+    """A model with weights of a run, whose configuration may have been changed since."""
+    tensors = read_tensors(path)
     try:
-        checkpoint.set_weights(model, tensors, path)
+        model = checkpoint.fitting_model(config, tokenizers, path, config["trust"])
     except CheckpointError:
         changes = [
             f"{section}.{key}={value}"
@@ -153,6 +153,14 @@ def load_weights(model: Seq2Seq, path: Path, stored: Mapping[str, Any], config: 
             f"{path} has weights of other names or sizes than a model with {', '.join(changes)}; "
             "leave that out, or train a new model"
         ) from None
+    set_weights(model, tensors, path)
+    say_size(model)
+    return model
+
+
+def say_size(model: Seq2Seq) -> None:
+    """On the console."""
+    print(f"model: {sum(p.numel() for p in model.parameters()):,} parameters", file=sys.stderr)
 
 
 def read_settings(config: Mapping[str, Any]) -> tuple[TrainConfig, SearchConfig]:
@@ -185,7 +193,7 @@ def new_model(config: Mapping[str, Any], tokenizers: TokenizerPair) -> Seq2Seq:
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size, config["trust"])
     if (bound := config["train"]["init_range"]) is not None:
         draw_weights(model, bound)
-    print(f"model: {sum(p.numel() for p in model.parameters()):,} parameters", file=sys.stderr)
+    say_size(model)
     return model
 
 

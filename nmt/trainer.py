@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nmt import checkpoint, faults, training_state
+from nmt import faults, training_state
 from nmt.build import build_schedule, part
 from nmt.config import SearchConfig, TrainConfig
 from nmt.device import choose_device, choose_dtype, environment
@@ -24,6 +24,7 @@ from nmt.seq2seq import Seq2Seq
 from nmt.step import NoRoom, Step, Stepper
 from nmt.training_data import RowNumbers, TrainingData
 from nmt.validation import DevScores, Validator, forced_attention
+from nmt.weights import read_tensors, set_weights, weights_of, write_tensors
 
 Watch = Callable[[Progress], None]  # after every validation, and where a run goes on; what it raises ends the run
 
@@ -185,7 +186,7 @@ class Trainer:
         if self.validator is None:
             self.save()
             training_state.prune(self.run, [])
-            self.publish(checkpoint.weights_of(self.model))
+            self.publish(weights_of(self.model))
             return
         scores, translations = self.validator.scores(self.model, self.device, self.dtype)
         if not math.isfinite(scores.loss):
@@ -201,7 +202,7 @@ class Trainer:
         self.save()
         training_state.prune(self.run, [v.update for v in ranked[: s.keep_best]])
         if best:
-            self.publish(checkpoint.weights_of(self.model))
+            self.publish(weights_of(self.model))
 
     def validation(self, scores: DevScores) -> Validation:
         """These scores at this point of the run."""
@@ -209,7 +210,7 @@ class Trainer:
 
     def publish(self, weights: Mapping[str, Tensor]) -> None:
         """Makes these weights the run's model."""
-        checkpoint.write_tensors(self.run / "model.safetensors", weights)
+        write_tensors(self.run / "model.safetensors", weights)
 
     def show_examples(self, translations: list[str]) -> None:
         """Fixed dev sentences: their translations, and the attention over their reference translations."""
@@ -237,14 +238,14 @@ class Trainer:
         tensors = {f"{key}/{names[p]}": value for p, values in state.items() for key, value in values.items()}
         made_by = environment(self.device, self.dtype)
         record = self.progress.to_json() | {"data": self.prepared.fingerprint, "made_by": made_by}
-        weights = checkpoint.weights_of(self.model)
+        weights = weights_of(self.model)
         training_state.save_checkpoint(self.run, self.progress.update, weights, tensors, record)
 
     def restore(self, folder: Path) -> None:
         """Weights and optimiser of a checkpoint (its progress was given to the constructor)."""
-        checkpoint.set_weights(self.model, checkpoint.read_tensors(folder / "weights.safetensors"), folder)
+        set_weights(self.model, read_tensors(folder / "weights.safetensors"), folder)
         path = folder / "training.safetensors"
-        tensors = checkpoint.read_tensors(path)
+        tensors = read_tensors(path)
         parameters = dict(self.model.named_parameters())
         for entry, value in tensors.items():
             key, _, name = entry.partition("/")
@@ -264,12 +265,12 @@ class Trainer:
         if not s.average_best or len(kept) < 2 or self.validator is None:
             return
         average = training_state.average(self.run, kept)
-        own = {name: tensor.clone() for name, tensor in checkpoint.weights_of(self.model).items()}
-        checkpoint.set_weights(self.model, average, self.run)
+        own = {name: tensor.clone() for name, tensor in weights_of(self.model).items()}
+        set_weights(self.model, average, self.run)
         try:
             scores, _ = self.validator.scores(self.model, self.device, self.dtype)
         finally:
-            checkpoint.set_weights(self.model, own, self.run)
+            set_weights(self.model, own, self.run)
         better = self.progress.goodness(s.metric, self.validation(scores)) > self.progress.goodness(s.metric, ranked[0])
         shown = f"BLEU {scores.bleu:.2f}, " if scores.bleu is not None else ""
         self.reporter.note(

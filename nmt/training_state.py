@@ -14,8 +14,9 @@ from typing import Any
 
 from torch import Tensor
 
-from nmt.checkpoint import packed, read_file, read_tensors, replace_file, sync_folder
+from nmt.atomic import read_file, replace_file, sync_folder
 from nmt.errors import CheckpointError
+from nmt.weights import packed, read_tensors
 
 
 def checkpoint_folder(run: Path, update: int) -> Path:
@@ -73,7 +74,7 @@ def read_record(folder: Path) -> dict[str, Any]:
         record = json.loads(read_file(path))
         given = record.pop("sha256")
         whole = seal(record) == given
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         whole = False
     if not whole:
         raise CheckpointError(f"{path} is damaged; delete {folder} to resume before it")

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from nmt.attention import require_positive
+from nmt.attention import MOST_LAYERS, require_positive
 from nmt.attention_layers import AttentionFactory
 from nmt.errors import ConfigError
 from nmt.interfaces import Memory, Source, State
@@ -82,7 +82,7 @@ class RnnSelfAttentionEncoder(nn.Module):
         attention_dropout: float,
     ) -> None:
         super().__init__()
-        require_positive("encoder.rnn_layers", rnn_layers)
+        require_positive("encoder.rnn_layers", rnn_layers, MOST_LAYERS)
         self.rnn = RnnEncoder(d_embed, cell, rnn_layers, d_hidden, bidirectional, dropout)
         self.d_memory = self.rnn.d_memory
         sizes = Sizes(

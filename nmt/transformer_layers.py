@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nmt.attention import ScaledDot, require_positive, require_share
+from nmt.attention import MOST_LAYERS, ScaledDot, require_positive, require_share
 from nmt.attention_layers import AttentionLayer, MultiHead, check_heads, cross_attend
 from nmt.interfaces import Source
 from nmt.positions import linear
@@ -34,7 +34,8 @@ class Sizes:
     attention_dropout: float
 
     def __post_init__(self) -> None:
-        for key in ("layers", "d_model", "d_feed_forward"):
+        require_positive(f"{self.where}.layers", self.layers, MOST_LAYERS)
+        for key in ("d_model", "d_feed_forward"):
             require_positive(f"{self.where}.{key}", getattr(self, key))
         for key in ("dropout", "attention_dropout"):
             require_share(f"{self.where}.{key}", getattr(self, key))

@@ -24,29 +24,11 @@ from time import perf_counter
 os.environ["OMP_NUM_THREADS"] = "1"  # processes are forked: torch must have no threads of its own
 
 from torture.same_run import differences
-from torture.victims import WAYS, Death, End, Victims
+from torture.small import Setting, keep, trained, words_of, write_corpus
+from torture.victims import WAYS, End, Fate, Victims
 
-DEMO = Path(__file__).resolve().parents[1] / "data" / "demo_en_de"
-PAIRS = 300  # of the demo corpus
 ATTEMPTS = 200  # of one run; one that needs more does not get on
-SMALL = (
-    "data=text", "data.train.src=train.en", "data.train.tgt=train.de", "data.dev_size=20", "data.test_size=0",
-    "tokenizer.vocab_size=350", "model.d_embed=16", "encoder.d_hidden=16", "decoder.d_hidden=16",
-    "train.batch_tokens=500", "train.max_updates=60", "train.max_epochs=null", "train.validate_every=7",
-    "train.patience=null", "train.log_every=4", "train.keep_best=2", "train.examples=0", "train.threads=1",
-    "train.bleu_sentences=6", "train.device=cpu", "search=greedy", "search.max_length_a=5", "search.max_length_b=1",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What is trained."""
-
-    name: str
-    words: tuple[str, ...]
-    jumping: bool = False  # the clock
-
-
+JUMP_S = 30 * 24 * 3600  # by which a jumping clock is wrong at most
 SETTINGS = (
     Setting("float32, validation at the end of epochs", ("train.precision=fp32", "train.validate_every=null")),
     Setting("bf16, gradient accumulation", ("train.precision=bf16", "train.accumulate=2")),
@@ -58,6 +40,15 @@ SETTINGS = (
     Setting("two passes a batch, input feeding", ("train.consistency=1", "decoder.input_feeding=true")),
     Setting("a clock that jumps", ("train.precision=fp32",), jumping=True),
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of a run that was left alone: how far deaths may be away."""
+
+    seconds: float
+    touches: int
+    bytes: int  # of its largest file
 
 
 def main() -> int:
@@ -78,9 +69,7 @@ def main() -> int:
                 runs += 1
                 if found := list(differences(run, whole)):
                     lost += 1
-                    kept = Path(tempfile.mkdtemp(prefix="torture-"))
-                    shutil.copytree(place, kept, dirs_exist_ok=True)
-                    print(f"{setting.name}, kept in {kept}:", *found[:5], sep="\n    ", file=sys.stderr)
+                    keep(place, setting.name, found)
             print(f"{setting.name}: {sum(deaths.values())} kills so far", file=sys.stderr, flush=True)
     print(table(deaths))
     print(f"\n{runs} runs, {sum(deaths.values())} kills, {lost} runs that differ; {perf_counter() - start:.0f} s")
@@ -101,38 +90,11 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def write_corpus(place: Path) -> None:
-    """The first pairs of the demo corpus."""
-    for side in ("en", "de"):
-        lines = (DEMO / f"train.{side}").read_text("utf-8").splitlines(keepends=True)[:PAIRS]
-        (place / f"train.{side}").write_text("".join(lines), "utf-8")
-
-
-def words_of(place: Path, setting: Setting, name: str) -> list[str]:
-    """For `nmt train`."""
-    folders = [f"data.root={place}", f"runs_dir={place / 'runs'}", f"cache_dir={place / 'cache'}", f"name={name}"]
-    return [*SMALL, *folders, *setting.words]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Of a run that was left alone: how far deaths may be away."""
-
-    seconds: float
-    touches: int
-    bytes: int  # of its largest file
-
-
 def left_alone(place: Path, setting: Setting, chance: random.Random) -> tuple[Path, Limits]:
     """Trains a run to its end."""
-    run = place / "runs" / "whole"
-    shutil.rmtree(run, ignore_errors=True)
-    victims = Victims(run, setting.jumping, place / "whole.log")
     start = perf_counter()
-    end = victims.train(words_of(place, setting, "whole"), None, chance)
+    run, end = trained(place, setting, "whole", Fate(jump_s=jump(setting, chance)))
     seconds = perf_counter() - start
-    if end.code != 0:
-        sys.exit(f"{setting.name}: the run that nobody kills fails:\n{(place / 'whole.log').read_text()[-2000:]}")
     return run, Limits(seconds, end.touches, max(path.stat().st_size for path in run.rglob("*") if path.is_file()))
 
 
@@ -140,32 +102,37 @@ def killed(
     place: Path, setting: Setting, limits: Limits, kills: int, deaths: Counter[tuple[str, str]], chance: random.Random
 ) -> Path:
     """A run that dies at most `kills` times and then comes to its end."""
-    run = place / "runs" / "killed"
+    run, log = place / "runs" / "killed", place / "killed.log"
     shutil.rmtree(run, ignore_errors=True)
-    victims = Victims(run, setting.jumping, place / "killed.log")
     died = 0
     for _ in range(ATTEMPTS):
         words = [f"resume={run}"] if (run / "manifest.json").exists() else words_of(place, setting, "killed")
-        death = draw(limits, chance) if died < kills else None
-        end = victims.train(words, death, chance)
-        if end.code is None and death is not None:
+        fate = draw(setting, limits, chance) if died < kills else Fate(jump_s=jump(setting, chance))
+        end = Victims(run, log).train(words, fate)
+        if end.code is None and fate.way is not None:
             died += 1
-            deaths[death.way, end.phase] += 1
+            deaths[fate.way, end.phase] += 1
         elif end.code == 0:
             return run
         else:
-            raise SystemExit(complaint(setting, words, end, place / "killed.log"))
+            raise SystemExit(complaint(setting, words, end, log))
     raise SystemExit(f"{setting.name}: not at its end after {ATTEMPTS} attempts")
 
 
-def draw(limits: Limits, chance: random.Random) -> Death:
+def draw(setting: Setting, limits: Limits, chance: random.Random) -> Fate:
     """How the next process dies: somewhere in the first half of what a whole run takes."""
     way = chance.choice(WAYS)
-    if way == "clock":
-        return Death(way, chance.uniform(0, limits.seconds / 2))
-    if way == "file":
-        return Death(way, chance.randint(1, max(1, limits.touches // 2)))
-    return Death(way, chance.randrange(limits.bytes))
+    limit = {
+        "clock": chance.uniform(0, limits.seconds / 2),
+        "file": chance.randint(1, max(1, limits.touches // 2)),
+        "write": chance.randrange(limits.bytes),
+    }[way]
+    return Fate(way, limit, jump_s=jump(setting, chance))
+
+
+def jump(setting: Setting, chance: random.Random) -> float:
+    """By how much the next process's clock is wrong."""
+    return chance.uniform(-JUMP_S, JUMP_S) if setting.jumping else 0.0
 
 
 def complaint(setting: Setting, words: list[str], end: End, log: Path) -> str:

@@ -10,11 +10,12 @@ from models import model_config
 from small_corpora import tokenizer_config
 
 from nmt.build import build_model
-from nmt.checkpoint import create_run, weights_of, write_tensors
+from nmt.checkpoint import create_run
 from nmt.hydra_app import loader
 from nmt.prepare import TokenizerPair
 from nmt.schema import plain
 from nmt.tokenizer import Tokenizer, train_tokenizer
+from nmt.weights import weights_of, write_tensors
 
 GERMAN = "der die ein Hund Haus sieht schläft Mann heute grünes 12 , . spät".split()
 CHINESE = "我 们 今 天 去 学 校 ， 。 他 看 见 了 一 只 狗".split()

@@ -22,6 +22,7 @@ LAYERS = {
         "memory",
         "workers",
         "files",
+        "atomic",
         "cache",
     ],
     "from files to batches": ["readers", "corpus", "tokenizer", "prepare", "interfaces", "encoded", "batching"],
@@ -41,7 +42,7 @@ LAYERS = {
     "the model: transformers": ["positions", "transformer_layers", "transformer"],
     "search and scores": ["hypotheses", "search", "alignment", "aer", "metrics", "testsets", "fonts"],
     "pictures": ["attention_text", "figures", "attention_figures", "curves"],
-    "run folders": ["checkpoint", "training_state"],
+    "run folders": ["weights", "checkpoint", "training_state"],
     "training": ["progress", "kept_points", "report", "training_data", "step", "faults"],
     "the training loop": ["validation", "trainer", "train"],
     "use of a trained model": [

@@ -20,7 +20,7 @@ from training_runs import corpus, start, tensors, write_corpus
 
 from nmt import cli
 from nmt.batching import make_batch
-from nmt.checkpoint import load_model, weights_of, write_tensors
+from nmt.checkpoint import load_model
 from nmt.config import DataConfig, SearchConfig, TokenizerConfig
 from nmt.errors import CheckpointError, ConfigError
 from nmt.hypotheses import Hypothesis
@@ -33,6 +33,7 @@ from nmt.seq2seq import Seq2Seq
 from nmt.shortlist import FILE, SPECIAL, Shortlist, Shortlisted, read_shortlist, write_shortlist
 from nmt.tokenizer import BOS, EOS, PAD, UNK
 from nmt.translator import Translator
+from nmt.weights import weights_of, write_tensors
 
 CFG = read_section(SearchConfig, load_yaml("search", "beam"), "search")
 CFG = replace(CFG, beam=4, n_best=3, max_length_a=3.0, max_length_b=0.5)

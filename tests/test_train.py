@@ -22,12 +22,13 @@ from training_runs import (
 )
 
 import nmt
-from nmt import checkpoint, train
+from nmt import atomic, checkpoint, train
 from nmt.build import build_model
 from nmt.errors import CheckpointError, ConfigError, NmtError
 from nmt.interrupts import SAVED
 from nmt.trainer import Trainer
 from nmt.training_state import checkpoint_folder, checkpoints, last_resumable
+from nmt.weights import weights_of
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +256,7 @@ def test_another_configuration_on_resuming_is_refused(
 def test_a_change_that_is_cut_short_leaves_a_run(
     trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = checkpoint.write_atomically
+    write = atomic.write_atomically
     stored, _ = checkpoint.read_run(trained)
     changed = stored | {"seed": 7}
     for survived in range(3):
@@ -332,7 +333,7 @@ def test_fine_tuning_starts_from_the_best_weights_with_the_old_tokenizers(
         assert (tmp_path / "run" / name).read_bytes() == (trained / name).read_bytes()
     tuned = checkpoint.load_model(tmp_path / "run")
     assert tuned.config["decoder"]["d_hidden"] == 12
-    assert not same(checkpoint.weights_of(tuned.model), first[0])
+    assert not same(weights_of(tuned.model), first[0])
 
 
 def test_fine_tuning_killed_at_once_goes_on_from_the_weights_given(

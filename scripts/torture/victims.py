@@ -1,11 +1,10 @@
-"""Training runs in processes that die: at an instant of the clock, at the n-th touch of a file, or in a write.
+"""Training runs in processes that something happens to: death, a disk that fails, numbers that are none.
 
 Each process is forked from one that has imported everything and trained nothing, so that dying costs no start-up time.
 """
 
 import mmap
 import os
-import random
 import resource
 import signal
 import sys
@@ -29,22 +28,22 @@ TOUCHES = (
     "os.listdir",
     "os.scandir",
 )  # Python's audit events
-PHASES = (
-    "start",
-    "update",
-    "validation",
-    "checkpoint",
-    "end",
-)  # what a run does; a checkpoint may be part of the others
-JUMP_S = 30 * 24 * 3600  # by which a jumping clock is wrong at most
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+PHASES = ("start", "update", "validation", "checkpoint", "end")  # a checkpoint may be part of the others
 
 
 @dataclass(frozen=True)
-class Death:
-    """How a process is to die: after so many seconds, touches of the run's files, or bytes of one file."""
+class Fate:
+    """What happens to a process after so many seconds, touches of the run's files, or bytes of one file.
 
-    way: Way
-    limit: float
+    It dies, or the disk gives this error from then on. `spoil` is called at its beginning, to change what it does.
+    """
+
+    way: Way | None = None
+    limit: float = 0
+    error: int | None = None  # None: SIGKILL
+    jump_s: float = 0.0  # by which the clock is wrong
+    spoil: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -57,69 +56,73 @@ class End:
 
 
 class Victims:
-    """Starts processes for one run folder; `jumping`: their clock is wrong, each time by something else."""
+    """Starts processes for one run folder."""
 
-    def __init__(self, run: Path, jumping: bool, log: Path) -> None:
+    def __init__(self, run: Path, log: Path) -> None:
         self.run = run
-        self.jumping = jumping
         self.log = log
         self.shared = mmap.mmap(-1, 8)  # the child's phase (byte 0) and touches (bytes 4 to 7)
 
-    def train(self, words: Sequence[str], death: Death | None, chance: random.Random) -> End:
+    def train(self, words: Sequence[str], fate: Fate) -> End:
         """Runs `nmt train` with these words until it ends or dies."""
         self.shared[:] = bytes(8)
-        jump = chance.uniform(-JUMP_S, JUMP_S) if self.jumping else None
+        self.log.unlink(missing_ok=True)
         child = os.fork()
         if child == 0:
-            self.live(words, death, jump)
-        if death is not None and death.way == "clock":
-            time.sleep(death.limit)
+            self.live(words, fate)
+        if fate.way == "clock":
+            time.sleep(fate.limit)
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         touches = int.from_bytes(self.shared[4:8], "little")
         return End(os.WEXITSTATUS(status) if os.WIFEXITED(status) else None, PHASES[self.shared[0]], touches)
 
-    def live(self, words: Sequence[str], death: Death | None, jump: float | None) -> None:
+    def live(self, words: Sequence[str], fate: Fate) -> None:
         """The child: never comes back."""
         output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(output, 1)
         os.dup2(output, 2)
-        self.watch(death)
-        if jump is not None:
-            right = time.time
-            time.time = lambda: right() + jump
         code = 1
         try:
+            self.watch(fate)
+            if fate.jump_s:
+                right = time.time
+                time.time = lambda: right() + fate.jump_s
+            if fate.spoil is not None:
+                fate.spoil()
             code = cli.main(["train", *words])
             sys.stdout.flush()
             sys.stderr.flush()
+        except BaseException:
+            sys.excepthook(*sys.exc_info())  # the log shows it
         finally:
             os._exit(code)
 
-    def watch(self, death: Death | None) -> None:
-        """Notes phases and touches, and dies where it is told to."""
-        for name, phase in (
-            ("update", "update"),
-            ("validate", "validation"),
-            ("save", "checkpoint"),
-            ("finish", "end"),
-        ):
+    def watch(self, fate: Fate) -> None:
+        """Notes phases and touches, and has happen what is to happen."""
+        names = {"update": "update", "validate": "validation", "save": "checkpoint", "finish": "end"}
+        for name, phase in names.items():
             setattr(Trainer, name, self.noting(getattr(Trainer, name), PHASES.index(phase)))
         inside, touches = str(self.run), 0
 
         def hook(event: str, arguments: tuple[Any, ...]) -> None:
             nonlocal touches
-            if event in TOUCHES and arguments and str(arguments[0]).startswith(inside):
-                touches += 1
-                self.shared[4:8] = touches.to_bytes(4, "little")
-                if death is not None and death.way == "file" and touches >= death.limit:
+            if event not in TOUCHES or not arguments or not str(arguments[0]).startswith(inside):
+                return
+            touches += 1
+            self.shared[4:8] = touches.to_bytes(4, "little")
+            if fate.way == "file" and touches >= fate.limit:
+                if fate.error is None:
                     os.kill(os.getpid(), signal.SIGKILL)
+                elif event != "open" or (arguments[2] or 0) & WRITES:
+                    raise OSError(fate.error, os.strerror(fate.error), str(arguments[0]))
 
         sys.addaudithook(hook)
-        if death is not None and death.way == "write":
-            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python's own choice is to go on with an error
+        if fate.way == "write":
+            if fate.error is None:
+                signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python's own choice is to go on with an error
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            resource.setrlimit(resource.RLIMIT_FSIZE, (int(death.limit), int(death.limit)))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (int(fate.limit), int(fate.limit)))
 
     def noting(self, method: Callable[..., Any], phase: int) -> Callable[..., Any]:
         """The method, with the phase set while it lasts."""

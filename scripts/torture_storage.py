@@ -1,0 +1,201 @@
+"""Lets disks fail under training runs, and damages every file of finished and stopped ones.
+
+    python scripts/torture_storage.py                      (200 faults)
+    python scripts/torture_storage.py --faults 2000 --seed 2
+
+While a run trains, the disk is full, gone, read-only or forbidden from a random touch of its files on, or from so many
+bytes of one file on: the process must end with exit code 2 and one line that names the file, and the run, resumed on a
+sound disk, must come to the same bits as one that nothing happened to. Of a run that was stopped each file is deleted,
+cut, filled with zeros or has a bit changed, at a random place: translating and resuming must refuse it with one line,
+or come to the same bits. Exit code 1 if anything is lost.
+"""
+
+import argparse
+import errno
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+
+os.environ["OMP_NUM_THREADS"] = "1"  # processes are forked: torch must have no threads of its own
+
+from torture.same_run import differences
+from torture.small import Setting, keep, last_line, trained, words_of, write_corpus
+from torture.victims import Fate, Victims
+
+import nmt
+from nmt.errors import NmtError
+
+PLAIN = ("train.precision=fp32", "tokenizer.joint=false")
+WHOLE = Setting("a whole run", (*PLAIN, "train.max_updates=28"))
+HALF = Setting("half a run", (*PLAIN, "train.max_updates=14"))
+LONGER = ("train.max_updates=28", "resume_with=train.max_updates")
+ERRORS = {"full": errno.ENOSPC, "read-only": errno.EROFS, "forbidden": errno.EACCES, "failing": errno.EIO}
+SENTENCES = ["a dog runs .", "the man is here"]
+Damage = Callable[[Path, random.Random], None]
+
+
+def main() -> int:
+    """Half of the faults while runs train, half at rest; prints the counts."""
+    arguments = parse_arguments()
+    chance, start = random.Random(arguments.seed), perf_counter()
+    counts: Counter[tuple[str, str]] = Counter()
+    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
+        place = Path(folder)
+        write_corpus(place)
+        whole, end = trained(place, WHOLE, "whole", Fate())
+        largest = max(path.stat().st_size for path in whole.rglob("*") if path.is_file())
+        for _ in range(arguments.faults // 2):
+            kind = chance.choice([*ERRORS, "full inside of a file"])
+            if kind in ERRORS:
+                fate = Fate("file", chance.randint(1, end.touches), ERRORS[kind])
+            else:
+                fate = Fate("write", chance.randrange(largest), errno.EFBIG)
+            counts[f"disk {kind}", while_it_trains(place, whole, fate)] += 1
+        stopped, _ = trained(place, HALF, "stopped", Fate())
+        right = translated(place, stopped)
+        files = [path for path in sorted(stopped.rglob("*")) if path.is_file()]
+        for number in range(arguments.faults - arguments.faults // 2):
+            name = files[number % len(files)].relative_to(stopped)
+            kind = chance.choice(list(DAMAGES))
+            counts[f"file {kind}", at_rest(place, whole, stopped, right, name, DAMAGES[kind], chance)] += 1
+    print(table(counts))
+    lost = sum(count for (_, outcome), count in counts.items() if outcome.startswith("LOST"))
+    print(f"\n{sum(counts.values())} faults, {lost} lost; {perf_counter() - start:.0f} s")
+    return 1 if lost else 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    """What was typed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--faults", type=int, default=200, help="in all (200)")
+    parser.add_argument("--seed", type=int, default=1, help="of places and instants (1)")
+    parser.add_argument("--work", type=Path, help="folder for the runs (a temporary one)")
+    arguments = parser.parse_args()
+    if arguments.faults < 2:
+        parser.error(f"--faults {arguments.faults} injects nothing; give 2 or more")
+    if arguments.work is not None and not arguments.work.is_dir():
+        parser.error(f"--work {arguments.work} is no folder; make it first")
+    return arguments
+
+
+def while_it_trains(place: Path, whole: Path, fate: Fate) -> str:
+    """What comes of a run whose disk fails, and that goes on on a sound one."""
+    run, log = place / "runs" / "faulty", place / "faulty.log"
+    shutil.rmtree(run, ignore_errors=True)
+    end = Victims(run, log).train(words_of(place, WHOLE, "faulty"), fate)
+    if end.code == 0:
+        return "came too late" if not list(differences(run, whole)) else lost(place, "ended well, and differs")
+    if end.code != 2 or not last_line(log).startswith("error: ") or "Traceback" in log.read_text():
+        return lost(place, f"exit code {end.code}: {last_line(log)}")
+    if not (run / "manifest.json").exists():
+        shutil.rmtree(run, ignore_errors=True)
+        words = words_of(place, WHOLE, "faulty")
+    else:
+        words = [f"resume={run}"]
+    again = Victims(run, log).train(words, Fate())
+    if again.code != 0:
+        return lost(place, f"cannot go on: {last_line(log)}")
+    found = list(differences(run, whole))
+    return lost(place, found[0]) if found else "said, resumed, same bits"
+
+
+def translated(place: Path, run: Path) -> list[str] | str:
+    """What a process makes of some sentences with the run, or its refusal."""
+    output = place / "translated.json"
+    output.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        try:
+            output.write_text(json.dumps([each.text for each in nmt.load(run).translate(SENTENCES)]))
+        except NmtError as error:
+            output.write_text(json.dumps(str(error)))
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    found: list[str] | str = json.loads(output.read_text()) if output.exists() else "it died"
+    return found
+
+
+def at_rest(
+    place: Path, whole: Path, stopped: Path, right: list[str] | str, name: Path, damage: Damage, chance: random.Random
+) -> str:
+    """What comes of translating with a run one of whose files is damaged, and of resuming it."""
+    run, log = place / "runs" / "damaged", place / "damaged.log"
+    shutil.rmtree(run, ignore_errors=True)
+    shutil.copytree(stopped, run)
+    damage(run / name, chance)
+    texts = translated(place, run)
+    if isinstance(texts, str) and (str(run) not in texts or "\n" in texts):
+        return lost(place, f"{name}: {texts}")
+    if isinstance(texts, list) and texts != right:
+        return lost(place, f"{name}: another model was loaded")
+    end = Victims(run, log).train([f"resume={run}", *LONGER], Fate())
+    if end.code == 2 and last_line(log).startswith("error: ") and "Traceback" not in log.read_text():
+        return "refused"
+    if end.code != 0:
+        return lost(place, f"{name}: exit code {end.code}: {last_line(log)}")
+    found = [line for line in differences(run, whole) if not known(line)]
+    if found:
+        return lost(place, f"{name}: {found[0]}")
+    return "harmless" if isinstance(texts, list) else "translation refused, resuming mends it"
+
+
+def known(line: str) -> bool:
+    """The record of training is not restored where somebody deleted parts of it; nothing is decided by it."""
+    return line.startswith(("metrics.jsonl", "tensorboard"))
+
+
+def lost(place: Path, what: str) -> str:
+    """Counted, and kept to be looked at."""
+    keep(place, "storage", [what])
+    return f"LOST: {what}"
+
+
+def vanish(path: Path, chance: random.Random) -> None:
+    path.unlink()
+
+
+def cut(path: Path, chance: random.Random) -> None:
+    os.truncate(path, chance.randrange(max(1, path.stat().st_size)))
+
+
+def flip(path: Path, chance: random.Random) -> None:
+    content = bytearray(path.read_bytes())
+    if content:
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    path.write_bytes(content)
+
+
+def zero(path: Path, chance: random.Random) -> None:
+    content = bytearray(path.read_bytes())
+    first = chance.randrange(max(1, len(content)))
+    content[first : first + 4096] = bytes(len(content[first : first + 4096]))
+    path.write_bytes(content)
+
+
+DAMAGES: dict[str, Damage] = {"deleted": vanish, "cut": cut, "with a flipped bit": flip, "with a block of zeros": zero}
+
+
+def rows(counts: Counter[tuple[str, str]]) -> Iterator[str]:
+    """A line for every kind of fault."""
+    outcomes = sorted({outcome for _, outcome in counts})
+    yield f"| fault | {' | '.join(outcomes)} |"
+    yield "|---" + "|---:" * len(outcomes) + "|"
+    for kind in sorted({kind for kind, _ in counts}):
+        yield f"| {kind} | {' | '.join(str(counts[kind, outcome]) for outcome in outcomes)} |"
+
+
+def table(counts: Counter[tuple[str, str]]) -> str:
+    """Faults by what came of them."""
+    return "\n".join(rows(counts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
