@@ -46,8 +46,8 @@ test: $(STAMP) ## run the tests (the slow ones: make test ARGS="-m slow")
 bench: $(STAMP) ## measure speed:          ARGS="--multi30k FOLDER --tatoeba FOLDER"
 	@$(BIN)/python scripts/bench_all.py $(ARGS)
 
-torture: $(STAMP) ## kill runs, resume and compare: ARGS="--kills 1000"
-	@$(BIN)/python scripts/torture_resume.py $(ARGS)
+torture: $(STAMP) ## kill runs, break disks and numbers; nothing may be lost: ARGS="--quick"
+	@$(BIN)/python scripts/torture_all.py $(ARGS)
 
 check: $(STAMP) ## format, lint and types, without changing anything
 	$(BIN)/ruff format --check .

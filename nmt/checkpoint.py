@@ -2,6 +2,7 @@
 
 runs/NAME/  config.yaml  manifest.json  src.spm  tgt.spm        written once
             model.safetensors                                   the best weights so far; what translation loads
+            seen.bin                                            hashes of the training pairs: see seen.py
             shortlist.safetensors                               see shortlist.py
             checkpoints/                                        see training_state.py
             metrics.jsonl  tensorboard/
@@ -11,7 +12,9 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,8 +24,10 @@ from typing import Any
 import torch
 import yaml
 
+from nmt import seen
 from nmt.atomic import read_file, write_atomically
 from nmt.build import build_model
+from nmt.cache import file_digest
 from nmt.errors import CheckpointError
 from nmt.prepare import TokenizerPair
 from nmt.seq2seq import Seq2Seq
@@ -44,18 +49,45 @@ class LoadedModel:
     checksum: str  # of the weights, hexadecimal
 
 
-def create_run(folder: Path, config: Mapping[str, Any], tokenizers: TokenizerPair) -> None:
-    """Everything but weights into a folder that is there; refuses one that holds another run."""
+def create_run(
+    folder: Path, config: Mapping[str, Any], tokenizers: TokenizerPair, known: Sequence[Path] | None = None
+) -> None:
+    """Everything but weights into a folder that is there; refuses one that holds another run.
+
+    `known`: files with hashes of what its model is trained on (see nmt.seen).
+    """
     refuse_used(folder)
     files = {"config.yaml": _yaml(config), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
     for name, content in files.items():
         write_atomically(folder / name, content)
-    _write_manifest(folder, {name: hashlib.sha256(content).hexdigest() for name, content in files.items()})
+    checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    if known is not None:
+        with open(folder / seen.FILE, "wb") as together:
+            for path in known:
+                with open(path, "rb") as file:
+                    shutil.copyfileobj(file, together)
+            together.flush()
+            os.fsync(together.fileno())
+        checksums[seen.FILE] = file_digest(folder / seen.FILE)
+    _write_manifest(folder, checksums)
+
+
+def seen_file(folder: Path) -> Path | None:
+    """The file with hashes of what a run's model was trained on; None where the run has none."""
+    path = folder / seen.FILE
+    checksum = _manifest(folder)["sha256"].get(seen.FILE)
+    if checksum is None:
+        return None
+    if not path.exists():
+        raise CheckpointError(f"{path} is missing; restore it from a copy")
+    if file_digest(path) != checksum:
+        raise CheckpointError(f"{path} is damaged: its checksum differs; restore it from a copy")
+    return path
 
 
 def change_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Another configuration for a run; its manifest knows both while the file is replaced."""
-    checksums = json.loads(read_file(folder / "manifest.json"))["sha256"]
+    checksums = _manifest(folder)["sha256"]
     checksums["config.yaml"] = hashlib.sha256(read_file(folder / "config.yaml")).hexdigest()
     content = _yaml(config)
     checksums["config.yaml, next"] = hashlib.sha256(content).hexdigest()
@@ -104,17 +136,27 @@ def hold_run(folder: Path) -> Iterator[None]:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise CheckpointError(f"cannot write {folder} ({error.strerror}); choose another runs_dir or name") from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _locked(handle):
         os.close(handle)
-        raise CheckpointError(f"{folder} is being written by another process; wait for it or stop it first") from None
-    except OSError:  # a file system without locks
-        pass
+        raise CheckpointError(f"{folder} is being written by another process; wait for it or stop it first")
     try:
         yield
     finally:
         os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    """Takes the lock, unless a process holds it for longer than `is_held` does."""
+    for wait_s in (0.0, 0.05, 0.2):
+        time.sleep(wait_s)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        except OSError:  # a file system without locks
+            pass
+        return True
+    return False
 
 
 def is_held(folder: Path) -> bool:
@@ -132,11 +174,8 @@ def read_run(folder: Path) -> tuple[dict[str, Any], TokenizerPair]:
         raise CheckpointError(f"{folder} is not a folder; give a run folder such as runs/NAME")
     if not (folder / "manifest.json").is_file():
         raise CheckpointError(f"{folder} holds no run: manifest.json is missing; give a folder written by nmt train")
-    try:
-        manifest = json.loads(read_file(folder / "manifest.json"))
-        written, checksums = manifest["format"], dict(manifest["sha256"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise CheckpointError(f"{folder / 'manifest.json'} is damaged; restore it from a copy") from None
+    manifest = _manifest(folder)
+    written, checksums = manifest["format"], manifest["sha256"]
     if written != FORMAT:
         raise CheckpointError(
             f"{folder} has format {written}, this nmt reads format {FORMAT}; use the nmt version that wrote it"
@@ -151,6 +190,15 @@ def read_run(folder: Path) -> tuple[dict[str, Any], TokenizerPair]:
     same = contents["src.spm"] == contents["tgt.spm"]
     pair = TokenizerPair(source, source if same else Tokenizer.from_bytes(contents["tgt.spm"]))
     return read_config(folder / "config.yaml", contents["config.yaml"]), pair
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """Format and checksums."""
+    try:
+        manifest = json.loads(read_file(folder / "manifest.json"))
+        return {"format": manifest["format"], "sha256": dict(manifest["sha256"])}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise CheckpointError(f"{folder / 'manifest.json'} is damaged; restore it from a copy") from None
 
 
 def read_config(path: Path, content: bytes) -> dict[str, Any]:
@@ -181,13 +229,13 @@ def _refuse_foreign(path: Path, config: Any) -> None:
             waiting += node.values()
             for key in node:
                 if not isinstance(key, str) or key.startswith("_"):
-                    raise CheckpointError(f"{path} has the key {key!r}, which nmt never writes; do not use it")
+                    raise CheckpointError(f"{path} has the key {key!r:.60}, which nmt never writes; do not use it")
         elif isinstance(node, list):
             waiting += node
         elif isinstance(node, str) and "${" in node:
-            raise CheckpointError(f"{path} holds {node!r}, a reference that nmt never writes; do not use it")
+            raise CheckpointError(f"{path} holds {node!r:.60}, a reference that nmt never writes; do not use it")
         elif not isinstance(node, str | int | float | None):
-            raise CheckpointError(f"{path} holds {node!r}, which nmt never writes; do not use it")
+            raise CheckpointError(f"{path} holds {node!r:.60}, which nmt never writes; do not use it")
 
 
 def fitting_model(config: Mapping[str, Any], tokenizers: TokenizerPair, path: Path, trust: Sequence[str]) -> Seq2Seq:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -11,6 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from nmt import cautions, checkpoint, seen
 from nmt.aer import Gold, scores_table
 from nmt.align import diagonal_scores, gold_scores, load_gold
 from nmt.alignment import Unit, source_length, spaceless
@@ -55,6 +56,9 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     benchmark = read_benchmark(config, data)
     gold = read_alignments(config, data, benchmark)
     bleu_tokenizer(benchmark.words)  # a missing package is said before the work
+    cautions.refuse_other_languages(translator.config["data"], data)
+    cautions.refuse_unfit(benchmark.name, benchmark.sources, benchmark.references)
+    said = list(before_translating(config, translator, benchmark))
     folder = results_folder(config, benchmark.name)
     check_writable(folder)
     used = means(translator, translator.settings)
@@ -65,6 +69,10 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     hypotheses = translate_all(translator, benchmark.sources)
     seconds = perf_counter() - start
     second = None if other is None else translate_all(other, benchmark.sources)
+    for texts in (hypotheses, *([] if second is None else [second])):
+        said += [*cautions.of_case(texts, benchmark.references[0]), *cautions.of_pieces(texts)]
+    for line in said:
+        print(f"caution: {line}", file=sys.stderr)
     result: dict[str, Any] = {
         "model": config["model"],
         "test_set": benchmark.name,
@@ -72,6 +80,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
         "seconds": seconds,
         "search": asdict(translator.settings),
         "shortlist": translator.shortlist is not None and not translator.settings.sample,
+        "cautions": said,
     }
     print(f"{benchmark.name}: {len(hypotheses):,} sentences, {len(hypotheses) / seconds:,.0f} a second\n")
     result |= scores(benchmark, hypotheses, config["intervals"])
@@ -82,6 +91,23 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     write(folder, benchmark, hypotheses, second, result)
     print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
     return 0
+
+
+def before_translating(config: Mapping[str, Any], translator: Translator, benchmark: Benchmark) -> Iterator[str]:
+    """Says what would make scores on this test set mislead: text that the model knows, or cannot read."""
+    runs = [*model_folders(config["model"], "model")]
+    if config["compare_with"] is not None:
+        runs += model_folders(config["compare_with"], "compare_with")
+    for run in runs:
+        path = checkpoint.seen_file(run)
+        if path is None:
+            yield f"{run} keeps no hashes of its training pairs, so test pairs among them are not found"
+            continue
+        known = seen.seen(path, benchmark.sources, benchmark.references)
+        if known.normalised:
+            share = f"{known.normalised:,} of {known.pairs:,} test pairs ({known.normalised / known.pairs:.1%})"
+            yield f"{share} stand in the training data of {run}, {known.exact:,} of them letter for letter"
+    yield from cautions.of_sources(translator.tokenizers.src, benchmark.sources)
 
 
 def results_folder(config: Mapping[str, Any], name: str) -> Path:

@@ -18,12 +18,13 @@ from nmt.config import DataConfig, TokenizerConfig
 from nmt.corpus import SPLITS, Corpus, TableWriter, load_table, read_batches, read_corpus
 from nmt.errors import DataError
 from nmt.schema import read_section
+from nmt.seen import FILE, hashes
 from nmt.tokenizer import Tokenizer, check_tokenizer, train_tokenizer
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-VERSION = 1  # of the cached tables; raise it whenever what they hold changes
+VERSION = 2  # of the cached tables; raise it whenever what they hold changes
 SEED = 1  # of the tokenizer's choice of sentences: apart from the training's, so that seeds share the cache
 IDS = pa.list_(pa.int32())
 SCHEMA = pa.schema(
@@ -49,6 +50,7 @@ class Prepared:
     test: Dataset
     report: list[str]
     fingerprint: str  # of the content and of all settings that shaped the tables
+    seen: Path  # hashes of the training pairs: see nmt.seen
 
 
 def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
@@ -67,7 +69,7 @@ def prepare(
     """Corpus and tokenizers, ready to train on; `given`: those of a model that is trained further."""
     tokenizers, folder, report, fingerprint = _fill(data, tokenizer, cache_dir, given)
     tables = {name: load_table(folder / f"{name}.arrow") for name in SPLITS}
-    return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint)
+    return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint, seen=folder / FILE)
 
 
 def _fill(
@@ -119,13 +121,14 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
     for name in SPLITS:
         dropped = {"max_tokens": 0, "max_ratio": 0}
         kept, pieces = 0, np.zeros(2, np.int64)
-        with TableWriter(folder / f"{name}.arrow", SCHEMA) as writer:
+        with TableWriter(folder / f"{name}.arrow", SCHEMA) as writer, open(folder / FILE, "ab") as known:
             for batch in read_batches(corpus.path(name)):
                 columns, lengths = _encode_batch(batch, tokenizers)
                 if name == "train":
                     keep = _within(lengths, data, dropped)
                     columns = {column: values.filter(pa.array(keep)) for column, values in columns.items()}
                     lengths = lengths[:, keep]
+                    known.write(hashes(columns["src"].to_pylist(), columns["tgt"].to_pylist()).tobytes())
                 kept += lengths.shape[1]
                 pieces += lengths.sum(axis=1)
                 writer.write(columns)

@@ -112,6 +112,10 @@ class Tokenizer:
         text = str(self._model.decode([int(i) for i in ids])).replace(MARK, " ").strip(" ")
         return _ESCAPES.sub(lambda match: MARK if match[1] == "1" else ESCAPE, text) if ESCAPE in text else text
 
+    def spelled(self, ids: Sequence[int]) -> int:
+        """How many of these pieces are unknown, or one byte of a character that has no piece."""
+        return sum(self._model.is_unknown(int(i)) or self._model.is_byte(int(i)) for i in ids)
+
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The pieces as SentencePiece spells them: `▁` begins a word, `<0x41>` is a byte."""
         return [str(self._model.id_to_piece(int(i))) for i in ids]

@@ -52,7 +52,9 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any], watch: Watch | Non
     trainer = Trainer(run, config, settings, search, prepared, model, Progress(), watch)
     stored = {key: value for key, value in config.items() if key not in NOT_STORED}
     with checkpoint.hold_run(run):
-        checkpoint.create_run(run, stored, prepared.tokenizers)
+        before = None if config["init_from"] is None else checkpoint.seen_file(Path(config["init_from"]))
+        known = [prepared.seen] if before is None else [before, prepared.seen]
+        checkpoint.create_run(run, stored, prepared.tokenizers, known)
         if given is not None:
             trainer.save()  # the weights to start from are part of the run
         return train(trainer, run)
@@ -82,6 +84,7 @@ def resume(run: Path, typed: Mapping[str, Any], watch: Watch | None = None) -> i
     settings, search = read_settings(config)
     with checkpoint.hold_run(run):
         checkpoint.refuse_unwritable(run)
+        checkpoint.seen_file(run)  # damaged, it would go on unnoticed
         last = training_state.last_resumable(run)
         if last is None and config["init_from"] is not None:
             raise CheckpointError(f"{run} lacks the weights it started from; delete it and start again")

@@ -71,7 +71,8 @@ def nearly(run: Path, lines: list[str], seed: int) -> list[str]:
 @pytest.mark.parametrize(
     ("word", "tokenizer"), [("data.tgt_lang=de", "13a"), ("data.tgt_lang=zh", "zh"), ("data.tokenized=true", "none")]
 )
-def test_the_figures_are_sacrebleus_own(run: Path, word: str, tokenizer: str) -> None:
+def test_the_figures_are_sacrebleus_own(tmp_path: Path, word: str, tokenizer: str) -> None:
+    run = make_run(tmp_path / "silent", data={"src_lang": None, "tgt_lang": None})
     lines = ["", *sentences(30, 3), *sentences(10, 4, CHINESE, "")]
     Path("a").write_text("".join(f"{line}\n" for line in lines))
     for seed, name in enumerate("bc"):

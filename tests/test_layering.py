@@ -25,7 +25,7 @@ LAYERS = {
         "atomic",
         "cache",
     ],
-    "from files to batches": ["readers", "corpus", "tokenizer", "prepare", "interfaces", "encoded", "batching"],
+    "from files to batches": ["readers", "corpus", "tokenizer", "seen", "prepare", "interfaces", "encoded", "batching"],
     "the model": [
         "additive",
         "attention",
@@ -40,7 +40,7 @@ LAYERS = {
         "build",
     ],
     "the model: transformers": ["positions", "transformer_layers", "transformer"],
-    "search and scores": ["hypotheses", "search", "alignment", "aer", "metrics", "testsets", "fonts"],
+    "search and scores": ["hypotheses", "search", "alignment", "aer", "metrics", "testsets", "cautions", "fonts"],
     "pictures": ["attention_text", "figures", "attention_figures", "curves"],
     "run folders": ["weights", "checkpoint", "training_state"],
     "training": ["progress", "kept_points", "report", "training_data", "step", "faults"],

@@ -1,0 +1,183 @@
+"""Evaluations that would mislead: each is refused, or said and put on record."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_runs import CHINESE, make_run, sentences, small_tokenizer
+from training_runs import corpus, start
+
+from nmt import cautions, cli, seen
+from nmt.errors import CheckpointError
+
+FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("runs") / "small")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name: str, lines: list[str]) -> str:
+    Path(name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return name
+
+
+def evaluated(run: Path, sources: list[str], references: list[str], *words: str) -> list[str]:
+    """The cautions of an evaluation."""
+    files = [f"src={write('src', sources)}", f"ref={write('ref', references)}", "output=out", "intervals=false"]
+    assert cli.main(["evaluate", f"model={run}", *FAST, *files, *words]) == 0
+    found: list[str] = json.loads(Path("out/scores.json").read_text())["cautions"]
+    return found
+
+
+def refused(
+    capsys: pytest.CaptureFixture[str], run: Path, sources: list[str], references: list[str], *words: str
+) -> str:
+    capsys.readouterr()
+    files = [f"src={write('src', sources)}", f"ref={write('ref', references)}", "output=out"]
+    assert cli.main(["evaluate", f"model={run}", *FAST, *files, *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    [line] = err.splitlines()
+    assert not Path("out").exists()
+    return line
+
+
+def test_test_pairs_of_the_training_data_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = corpus(tmp_path / "data")
+    assert start(data, tmp_path / "runs", train__max_updates=1, data__dev_size=0, data__tgt_lang=None) == 0
+    run = tmp_path / "runs" / "run"
+    pairs = list(zip(*((data / f"train.{side}").read_text().splitlines() for side in ("src", "tgt")), strict=True))
+    exact, changed = pairs[:7], [(f"{s.upper()}!", f"  {t} .") for s, t in pairs[7:12]]
+    swapped = [(pairs[20][0], pairs[21][1])]  # both sides known, not together
+    new = [(f"{s} zzz", f"{t} zzz") for s, t in pairs[30:37]]
+    sources, references = (list(side) for side in zip(*exact, *changed, *swapped, *new, strict=True))
+    capsys.readouterr()
+    said = evaluated(run, sources, references)
+    line = f"12 of 20 test pairs (60.0%) stand in the training data of {run}, 7 of them letter for letter"
+    assert line in said
+    assert f"caution: {line}\n" in capsys.readouterr().err
+    assert not any("test pairs" in line for line in evaluated(run, sources[12:], references[12:]))
+    tuned = tmp_path / "runs" / "tuned"
+    lines = [f"{s} yy" for s, _ in pairs[:50]]
+    write(str(data / "new.src"), lines)
+    write(str(data / "new.tgt"), lines)
+    files = {"data__train": {"src": "new.src", "tgt": "new.tgt", "files": None}}
+    assert (
+        start(
+            data, tmp_path / "runs", name="tuned", init_from=str(run), train__max_updates=1, data__dev_size=0, **files
+        )
+        == 0
+    )
+    said = evaluated(tuned, [*sources, lines[0]], [*references, lines[0]])
+    assert any(line.startswith("13 of 21 test pairs (61.9%)") for line in said)
+    (run / seen.FILE).write_bytes((run / seen.FILE).read_bytes()[:-1] + b"x")
+    assert f"{run / seen.FILE} is damaged: its checksum differs" in refused(capsys, run, sources, references)
+    (run / seen.FILE).unlink()
+    assert f"{run / seen.FILE} is missing" in refused(capsys, run, sources, references)
+
+
+def test_a_run_without_hashes_says_so(run: Path) -> None:
+    assert f"{run} keeps no hashes of its training pairs, so test pairs among them are not found" in evaluated(
+        run, ["a b"], ["c d"]
+    )
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), max_size=20), st.data())
+def test_hashes_find_what_was_seen_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("seen") / "seen.bin"
+    known = [pair for pair in pairs if data.draw(st.booleans())]
+    path.write_bytes(seen.hashes(*zip(*known, strict=True)).tobytes() if known else b"")
+    sources, references = [s for s, _ in pairs], [t for _, t in pairs]
+    found = seen.seen(path, sources, [references]) if pairs else seen.Seen(0, 0, 0)
+    assert found.exact == sum(pair in known for pair in pairs)
+    assert found.exact <= found.normalised <= len(pairs)
+
+
+def test_several_references_and_long_files_are_searched_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen, "CHUNK", 3)
+    pairs = [(f"s{i}", f"t{i}") for i in range(20)]
+    path = tmp_path / "seen.bin"
+    path.write_bytes(seen.hashes(*zip(*pairs, strict=True)).tobytes())
+    sources = ["s0", "s19", "s7", "s8"]
+    assert seen.seen(path, sources, [["x", "x", "t7", "T8."], ["t0", "t19", "x", "x"]]) == seen.Seen(4, 3, 4)
+    path.write_bytes(b"1234567")
+    with pytest.raises(CheckpointError, match="damaged"):
+        seen.seen(path, sources, [sources])
+
+
+@pytest.mark.parametrize("line", ["", "   ", "\u2003"])
+def test_an_empty_reference_is_refused(run: Path, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    message = refused(capsys, run, ["a", "b", "c"], ["a", line, "c"])
+    assert message.startswith("error: the reference of src is empty in line 2; take the line out of all files")
+
+
+@pytest.mark.parametrize(("line", "mark"), [("▁der ▁Hu nd", "▁"), ("der Hu@@ nd", "@@"), ("der Hu@@", "@@")])
+def test_text_in_pieces_is_refused(run: Path, line: str, mark: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = ["der Hund"] * 4
+    message = refused(capsys, run, plain, [*plain[:3], line])
+    assert f"the reference of src is cut into pieces: {mark} stands in 1 of 4 lines, the first is line 4" in message
+    assert "the source of src is cut into pieces" in refused(capsys, run, [line] * 4, plain)
+    mail = ["to a@@b.c or ▁"] + plain * 10
+    assert not any("pieces: " in line for line in evaluated(run, mail, mail))
+
+
+def test_another_language_than_the_models_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    message = refused(capsys, run, ["a"], ["b"], "data.tgt_lang=fr")
+    assert message == (
+        "error: data.tgt_lang=fr, but the model was trained with de; leave it out, or take a model of that language"
+    )
+    assert "data.src_lang=de, but the model was trained with en" in refused(
+        capsys, run, ["a"], ["b"], "data.src_lang=de"
+    )
+    evaluated(run, ["a"], ["b"], "data.tgt_lang=de")
+
+
+def test_a_script_that_the_model_does_not_know_is_said(run: Path) -> None:
+    russian = ["собака бежит домой", "красный дом"]
+    said = evaluated(run, russian, ["der Hund", "das Haus"])
+    assert any(line.endswith("single bytes: is it in the model's language?") for line in said)
+    assert "the source is in cyrillic letters, which the model's vocabulary hardly knows" in said
+    for known in (sentences(20), sentences(20, words=CHINESE, joint="")):
+        assert not list(cautions.of_sources(small_tokenizer(), known))
+    assert not list(cautions.of_sources(small_tokenizer(), ["", "12", "12 , ."]))
+
+
+def test_lower_case_against_capitals_is_said(run: Path) -> None:
+    cased = ["Der Hund", "Ein Mann sieht", "12 , .", "我们"]
+    lower = [line.lower() for line in cased]
+    assert "the references have capitals, the translations none" in " ".join(cautions.of_case(lower, cased))
+    assert "the translations have capitals, the references none" in " ".join(cautions.of_case(cased, lower))
+    for texts in ((cased, cased), (lower, lower), (["我们", "12"], cased), (cased, ["我们", "12"])):
+        assert not list(cautions.of_case(*texts))
+
+
+def test_translations_in_pieces_are_said() -> None:
+    said = list(cautions.of_pieces(["der Hu@@ nd", "▁das", "das Haus"]))
+    assert [line.split(":")[0] for line in said] == ["1 translations hold ▁", "1 translations hold @@"]
+    assert not list(cautions.of_pieces(["der Hund"] * 30 + ["a▁"]))
+
+
+def test_scripts_are_counted_by_letters() -> None:
+    rng = random.Random(1)
+    text = "".join(rng.choices("abcäöü", k=30)) + "我们" + "дом" + "12 .,"
+    assert cautions.scripts([text]) == {"LATIN": 30, "CJK": 2, "CYRILLIC": 3}
+
+
+def test_damage_does_not_keep_a_run_from_translating(run: Path, tmp_path: Path) -> None:
+    own = Path(shutil.copytree(run, tmp_path / "own"))
+    (own / seen.FILE).write_bytes(b"123")
+    Path("in").write_text("der Hund\n")
+    assert cli.main(["translate", f"model={own}", *FAST, "input=in", "output=out"]) == 0
