@@ -1,6 +1,8 @@
 """Files that hold either their old content or all of the new one, whatever happens."""
 
 import os
+import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +14,24 @@ def write_atomically(path: Path, content: bytes) -> None:
     try:
         replace_file(path, content)
     except OSError as error:
+        raise CheckpointError(f"cannot write {path} ({error.strerror}); make room or choose another place") from None
+
+
+def join_files(path: Path, parts: Sequence[Path]) -> None:
+    """A file that holds these one after another, or its old content; takes no memory for them."""
+    beside = path.with_name(f".{path.name}.writing")
+    try:
+        with open(beside, "wb") as together:
+            for part in parts:
+                with open(part, "rb") as file:
+                    shutil.copyfileobj(file, together)
+            together.flush()
+            os.fsync(together.fileno())
+        os.replace(beside, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
         raise CheckpointError(f"cannot write {path} ({error.strerror}); make room or choose another place") from None
 
 

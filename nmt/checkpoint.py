@@ -12,7 +12,6 @@ import fcntl
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ import torch
 import yaml
 
 from nmt import seen
-from nmt.atomic import read_file, write_atomically
+from nmt.atomic import join_files, read_file, write_atomically
 from nmt.build import build_model
 from nmt.cache import file_digest
 from nmt.errors import CheckpointError
@@ -49,9 +48,7 @@ class LoadedModel:
     checksum: str  # of the weights, hexadecimal
 
 
-def create_run(
-    folder: Path, config: Mapping[str, Any], tokenizers: TokenizerPair, known: Sequence[Path] | None = None
-) -> None:
+def create_run(folder: Path, config: Mapping[str, Any], tokenizers: TokenizerPair, known: Sequence[Path]) -> None:
     """Everything but weights into a folder that is there; refuses one that holds another run.
 
     `known`: files with hashes of what its model is trained on (see nmt.seen).
@@ -61,26 +58,17 @@ def create_run(
     for name, content in files.items():
         write_atomically(folder / name, content)
     checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    if known is not None:
-        with open(folder / seen.FILE, "wb") as together:
-            for path in known:
-                with open(path, "rb") as file:
-                    shutil.copyfileobj(file, together)
-            together.flush()
-            os.fsync(together.fileno())
-        checksums[seen.FILE] = file_digest(folder / seen.FILE)
+    join_files(folder / seen.FILE, known)
+    checksums[seen.FILE] = file_digest(folder / seen.FILE)
     _write_manifest(folder, checksums)
 
 
-def seen_file(folder: Path) -> Path | None:
-    """The file with hashes of what a run's model was trained on; None where the run has none."""
+def seen_file(folder: Path) -> Path:
+    """The file with hashes of what a run's model was trained on."""
     path = folder / seen.FILE
-    checksum = _manifest(folder)["sha256"].get(seen.FILE)
-    if checksum is None:
-        return None
     if not path.exists():
         raise CheckpointError(f"{path} is missing; restore it from a copy")
-    if file_digest(path) != checksum:
+    if file_digest(path) != _manifest(folder)["sha256"].get(seen.FILE):
         raise CheckpointError(f"{path} is damaged: its checksum differs; restore it from a copy")
     return path
 

@@ -26,7 +26,7 @@ Split = Literal["test", "dev"]
 FINISHED = "finished.json"
 OWN = ("split", "output")  # keys of nmt compare that a run does not have
 LEFT_OUT = (*OWN, "name", "runs_dir", "trust", "resume", "resume_with", "init_from", "data.gold", "data.gold_units")
-FREE = {*train.ANYWHERE, *LEFT_OUT}  # what leaves a model as it is
+FREE = {*train.ANYWHERE, *LEFT_OUT} - {"data.root"}  # what leaves a model as it is
 
 
 @dataclass(frozen=True)

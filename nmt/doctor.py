@@ -16,7 +16,8 @@ from typing import Any
 import torch
 
 from nmt.device import choose_device, choose_dtype, choose_int8
-from nmt.translator import load
+from nmt.errors import ConfigError
+from nmt.translator import Translator
 
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "datasets", "hydra-core", "tensorboard", "safetensors")
 ROOM = 1e9  # bytes that should be free
@@ -25,17 +26,19 @@ TARGETS = "ein roter hund rennt heim und dann meine alte katze schläft hier".sp
 SENTENCES, RIGHT = 20, 18  # translated in the self-test, and how many must be right
 TRAINING = (
     "data=text", "data.train.src=train.src", "data.train.tgt=train.tgt", "data.dev_size=20", "data.test_size=0",
-    "tokenizer=word", "tokenizer.vocab_size=40", "tokenizer.byte_fallback=false", "model.d_embed=32",
-    "encoder.d_hidden=32", "decoder.d_hidden=64", "train.batch_tokens=400", "train.max_updates=100",
-    "train.max_epochs=null", "train.validate_every=100", "train.bleu_sentences=0", "train.metric=loss",
-    "train.patience=null", "train.examples=0", "train.init_range=0.3", "optimizer.lr=0.02", "schedule=linear",
-    "schedule.warmup=10", "name=self-test",
+    "tokenizer=word", "tokenizer.vocab_size=28", "tokenizer.byte_fallback=false", "model.d_embed=32",
+    "encoder.d_hidden=32", "decoder.d_hidden=64", "encoder.dropout=0", "decoder.dropout=0", "model.embed_dropout=0",
+    "train.batch_tokens=400", "train.max_updates=100", "train.max_epochs=null", "train.validate_every=100",
+    "train.bleu_sentences=0", "train.metric=loss", "train.patience=null", "train.examples=0", "train.init_range=0.3",
+    "optimizer.lr=0.02", "schedule=linear", "schedule.warmup=10", "name=self-test",
 )  # fmt: skip
 
 
 def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     """Prints what there is; the exit code is 2 where something is wrong, and standard error says what."""
     if config["threads"] is not None:
+        if config["threads"] < 1:
+            raise ConfigError(f"threads={config['threads']} is not possible; give 1 or more")
         torch.set_num_threads(config["threads"])
     device = choose_device(config["device"])
     problems: list[str] = []
@@ -98,13 +101,14 @@ def self_test(device: str, threads: int | None, problems: list[str]) -> str:
         )
         if done.returncode:
             said = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
-            problems.append(f"the self-test's training ended with code {done.returncode}: {said}; install nmt again")
+            problems.append(f"the self-test's training ended with code {done.returncode}: {said}")
             return "FAILED in training"
-        found = load(folder / "self-test").translate([source for source, _ in pairs[:SENTENCES]])
+        translator = Translator.load(folder / "self-test", device=device)
+        found = translator.translate([source for source, _ in pairs[:SENTENCES]])
     right = sum(each.text == target for each, (_, target) in zip(found, pairs[:SENTENCES], strict=True))
     said = f"{right} of {SENTENCES} new sentences translated right, {perf_counter() - start:.1f} s"
     if right < RIGHT:
-        problems.append(f"self-test: {said}; the arithmetic of this installation is wrong, install torch again")
+        problems.append(f"self-test: {said}; this installation computes wrongly: install torch again")
         return f"FAILED: {said}"
     return f"trained, saved, loaded; {said}"
 

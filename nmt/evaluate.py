@@ -56,9 +56,10 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     benchmark = read_benchmark(config, data)
     gold = read_alignments(config, data, benchmark)
     bleu_tokenizer(benchmark.words)  # a missing package is said before the work
-    cautions.refuse_other_languages(translator.config["data"], data)
+    for each in (translator, *([] if other is None else [other])):
+        cautions.refuse_other_languages(each.config["data"], data)
     cautions.refuse_unfit(benchmark.name, benchmark.sources, benchmark.references)
-    said = list(before_translating(config, translator, benchmark))
+    said = list(before_translating(config, [translator, *([] if other is None else [other])], benchmark))
     folder = results_folder(config, benchmark.name)
     check_writable(folder)
     used = means(translator, translator.settings)
@@ -93,21 +94,18 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     return 0
 
 
-def before_translating(config: Mapping[str, Any], translator: Translator, benchmark: Benchmark) -> Iterator[str]:
+def before_translating(config: Mapping[str, Any], translators: list[Translator], benchmark: Benchmark) -> Iterator[str]:
     """Says what would make scores on this test set mislead: text that the model knows, or cannot read."""
     runs = [*model_folders(config["model"], "model")]
     if config["compare_with"] is not None:
         runs += model_folders(config["compare_with"], "compare_with")
     for run in runs:
-        path = checkpoint.seen_file(run)
-        if path is None:
-            yield f"{run} keeps no hashes of its training pairs, so test pairs among them are not found"
-            continue
-        known = seen.seen(path, benchmark.sources, benchmark.references)
+        known = seen.seen(checkpoint.seen_file(run), benchmark.sources, benchmark.references)
         if known.normalised:
             share = f"{known.normalised:,} of {known.pairs:,} test pairs ({known.normalised / known.pairs:.1%})"
             yield f"{share} stand in the training data of {run}, {known.exact:,} of them letter for letter"
-    yield from cautions.of_sources(translator.tokenizers.src, benchmark.sources)
+    for translator in translators:
+        yield from cautions.of_sources(translator.tokenizers.src, benchmark.sources)
 
 
 def results_folder(config: Mapping[str, Any], name: str) -> Path:

@@ -1,6 +1,8 @@
 """What a run says that cannot go on, or that goes on without being the same any more."""
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from nmt import training_state
@@ -11,18 +13,37 @@ from nmt.training_data import TrainingData
 HOPELESS = 20  # updates in a row that may be skipped; more: the weights are spoiled, or the rate is far too high
 
 
-def diverged(what: str, run: Path, sentences: Sequence[int]) -> NmtError:
+def diverged(what: str, run: Path, sentences: Sequence[int], skipping_helps: bool) -> NmtError:
     """Numbers that are none, at the update whose training sentences these are."""
     last = training_state.last_resumable(run)
     folder = None if last is None else training_state.checkpoint_folder(run, last)
     good = "none is saved" if folder is None else f"the last good checkpoint is {folder}"
-    skip = "train.on_nonfinite=skip"
-    if folder is not None:
-        skip = f"go on without such updates: nmt train resume={run} {skip} resume_with=train.on_nonfinite"
+    remedies = ["look at them", "lower optimizer.lr", "set train.precision=fp32"]
+    if skipping_helps and folder is None:
+        remedies.append("set train.on_nonfinite=skip")
+    elif skipping_helps:
+        words = f"nmt train resume={run} train.on_nonfinite=skip resume_with=train.on_nonfinite"
+        remedies.append(f"go on without such updates: {words}")
     return NmtError(
         f"{what}; {good}; its batch holds training sentences {', '.join(map(str, sentences))} "
-        f"(counted from 0); look at them, lower optimizer.lr, set train.precision=fp32, or {skip}"
+        f"(counted from 0); {', '.join(remedies[:-1])}, or {remedies[-1]}"
     )
+
+
+@contextmanager
+def quiet_writers() -> Iterator[None]:
+    """tensorboard writes in a thread; what fails there is raised again at its next call, so no traceback is shown."""
+    shown = threading.excepthook
+
+    def hook(failure: threading.ExceptHookArgs) -> None:
+        if not issubclass(failure.exc_type, OSError):
+            shown(failure)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = shown
 
 
 def hopeless(skipped: Sequence[int]) -> bool:
@@ -39,7 +60,7 @@ def halved(update: int, times: int) -> str:
 def no_room(error: NoRoom, update: int, data: TrainingData) -> NmtError:
     """A single pair that memory does not hold."""
     [sentence] = data.sentences([error.rows])
-    lengths = f"{error.batch.src.shape[1]} source and {error.batch.tgt.shape[1]} target tokens"
+    lengths = f"{error.batch.src.shape[1]} source and {error.batch.tgt_out.shape[1]} target tokens"
     return NmtError(
         f"memory does not hold training sentence {sentence} (counted from 0; {lengths} with padding) at update "
         f"{update}; free some, drop such sentences with data.filters.max_tokens, or make the model smaller"

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from nmt.config import TrainConfig
@@ -66,7 +66,4 @@ class Progress:
     def from_json(cls, plain: Mapping[str, Any]) -> "Progress":
         """The progress that `to_json` wrote."""
         validations = [Validation(**v) for v in plain["validations"]]
-        later = {key: plain[key] for key in ("sums", "skipped", "halved") if key in plain}  # earlier versions: without
-        if later.get("sums"):
-            later["sums"] = {"fine": later["sums"]["updates"]} | later["sums"]
-        return cls(plain["update"], plain["epoch"], plain["batch"], plain["tokens"], validations, **later)
+        return cls(**{f.name: plain[f.name] for f in fields(cls)} | {"validations": validations})

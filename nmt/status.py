@@ -1,36 +1,36 @@
 """`nmt status`: a page about a run: how far, how fast, how good, what is saved, what went wrong, what to type next."""
 
 import json
-import math
+import os
 import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from nmt import checkpoint, training_state
 from nmt.config import TrainConfig
-from nmt.errors import CheckpointError, NmtError
+from nmt.errors import NmtError
 from nmt.progress import Progress, Validation
 from nmt.report import METRICS_FILE
 from nmt.schema import read_section
+from nmt.seen import FILE
 from nmt.weights import read_tensors
 
+TRIES = 3  # to read a checkpoint that may be replaced meanwhile
 SHOWN = 5  # updates named in a list of faults, the latest
 
 
 def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     """Prints the page; exit code 2 where a file of the run is damaged."""
-    run = Path(config["model"])
+    run = Path(config["model"]).expanduser()
     stored, _ = checkpoint.read_run(run)
     settings = read_section(TrainConfig, stored["train"], "train")
-    damaged = list(damage(run))
-    last = training_state.last_resumable(run)
-    progress = Progress()
-    if last is not None and not any(name.parent.name == f"{last:08d}" for name, _ in damaged):
-        progress = Progress.from_json(training_state.read_record(training_state.checkpoint_folder(run, last)))
+    damaged = damage(run)
+    last, progress = latest(run)
     rows = {
         "run": f"{run}: {stored['name']}, seed {stored['seed']}",
         "state": state(run, progress, settings),
@@ -42,9 +42,20 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     }
     for label, text in rows.items():
         print(f"{label:<10}{text}")
-    for _, message in damaged:
+    for message in damaged:
         print(f"error: {message}", file=sys.stderr)
     return 2 if damaged else 0
+
+
+def latest(run: Path) -> tuple[int | None, Progress]:
+    """The last checkpoint and what it has on record; a run that trains may replace it meanwhile."""
+    for _ in range(TRIES):
+        last = training_state.last_resumable(run)
+        if last is None:
+            break
+        with suppress(NmtError):
+            return last, Progress.from_json(training_state.read_record(training_state.checkpoint_folder(run, last)))
+    return last, Progress()
 
 
 def state(run: Path, progress: Progress, settings: TrainConfig) -> str:
@@ -60,9 +71,12 @@ def saved(run: Path, last: int | None) -> str:
     """What resuming starts from."""
     if last is None:
         return "no checkpoint yet"
-    folder = training_state.checkpoint_folder(run, last)
-    age = timedelta(seconds=max(0, int(time.time() - (folder / "training.json").stat().st_mtime)))
-    return f"update {last:,}, {age} ago; checkpoints of {len(training_state.checkpoints(run))} updates"
+    kept = f"checkpoints of {len(training_state.checkpoints(run))} updates"
+    try:
+        written = (training_state.checkpoint_folder(run, last) / "training.json").stat().st_mtime
+    except FileNotFoundError:  # a later one is there by now
+        return f"update {last:,} or later; {kept}"
+    return f"update {last:,}, {timedelta(seconds=max(0, int(time.time() - written)))} ago; {kept}"
 
 
 def points(run: Path) -> list[dict[str, Any]]:
@@ -82,12 +96,14 @@ def points(run: Path) -> list[dict[str, Any]]:
 def how_far(recorded: list[dict[str, Any]], progress: Progress, settings: TrainConfig) -> dict[str, str]:
     """Updates, epochs and tokens; speed and the time left at that speed."""
     update = max([progress.update, *(int(point["update"]) for point in recorded[-1:])])
-    total = settings.max_updates
+    totals = [settings.max_updates] if settings.max_updates is not None else []
     per_epoch = (progress.update - progress.batch / settings.accumulate) / progress.epoch if progress.epoch else None
     if settings.max_epochs is not None and per_epoch is not None:
-        total = min(total or math.inf, round(per_epoch * settings.max_epochs))
+        totals.append(round(per_epoch * settings.max_epochs))
+    total = min(totals, default=None)
     shown = f"update {update:,}" + (f" of {total:,} ({update / total:.0%})" if total else "")
-    epochs = f"epoch {progress.epoch + 1}" + (f" of {settings.max_epochs}" if settings.max_epochs else "")
+    most = settings.max_epochs
+    epochs = f"epoch {progress.epoch + 1}" if most is None else f"epoch {min(progress.epoch + 1, most)} of {most}"
     rows = {"progress": f"{shown}, {epochs}, {progress.tokens:,} target tokens"}
     timed = [point for point in recorded if point.get("tokens_per_s")]
     if timed:
@@ -127,20 +143,39 @@ def faults(progress: Progress) -> Iterator[str]:
             yield f"{before}{shown} {what}"
 
 
-def damage(run: Path) -> Iterator[tuple[Path, str]]:
-    """Every damaged file that translating, resuming or averaging would read, and what there is to say."""
-    for path in sorted(run.rglob("*.safetensors")):
+def damage(run: Path) -> list[str]:
+    """What there is to say of damaged files that translating, resuming or averaging would read.
+
+    A file that a run which trains meanwhile takes away is not damaged.
+    """
+    found = []
+    for path in files(run):
         try:
-            read_tensors(path)
-        except CheckpointError as error:
-            yield path, str(error)
-    for path in sorted(run.glob("checkpoints/*/training.json")):
-        try:
-            training_state.read_record(path.parent)
+            if path.suffix == ".safetensors":
+                read_tensors(path)
+            elif path.name == "training.json":
+                training_state.read_record(path.parent)
+            elif path.name == FILE:
+                checkpoint.seen_file(run)
         except NmtError as error:
-            yield path, str(error)
+            if path.exists():
+                found.append(str(error))
+    return found
+
+
+def files(run: Path) -> list[Path]:
+    """All files but those that are being written."""
+    found = []
+    for folder, folders, names in os.walk(run):  # which passes over folders that vanish
+        folders[:] = sorted(name for name in folders if not name.endswith(".writing"))
+        found += [Path(folder) / name for name in sorted(names) if not name.endswith(".writing")]
+    return found
 
 
 def size(run: Path) -> int:
     """Bytes of all files."""
-    return sum(path.stat().st_size for path in run.rglob("*") if path.is_file())
+    total = 0
+    for path in files(run):
+        with suppress(FileNotFoundError):
+            total += path.stat().st_size
+    return total

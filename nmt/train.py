@@ -42,8 +42,11 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any], watch: Watch | Non
     run = Path(config["runs_dir"]) / config["name"]
     checkpoint.refuse_used(run)
     given = model = None
+    known: list[Path] = []
     if config["init_from"] is not None:
-        config, given, model = start_from(Path(config["init_from"]), config, typed)
+        before = Path(config["init_from"])
+        config, given, model = start_from(before, config, typed)
+        known.append(checkpoint.seen_file(before))
     settings, search = read_settings(config)
     checkpoint.refuse_unwritable(run)
     prepared = read_data(config, given)
@@ -52,9 +55,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any], watch: Watch | Non
     trainer = Trainer(run, config, settings, search, prepared, model, Progress(), watch)
     stored = {key: value for key, value in config.items() if key not in NOT_STORED}
     with checkpoint.hold_run(run):
-        before = None if config["init_from"] is None else checkpoint.seen_file(Path(config["init_from"]))
-        known = [prepared.seen] if before is None else [before, prepared.seen]
-        checkpoint.create_run(run, stored, prepared.tokenizers, known)
+        checkpoint.create_run(run, stored, prepared.tokenizers, [*known, prepared.seen])
         if given is not None:
             trainer.save()  # the weights to start from are part of the run
         return train(trainer, run)
@@ -99,7 +100,7 @@ def resume(run: Path, typed: Mapping[str, Any], watch: Watch | None = None) -> i
         trainer = Trainer(run, config, settings, search, prepared, model, progress, watch)
         if record is not None:
             trainer.restore(folder)
-            note_differences(record.get("made_by", {}), environment(trainer.device, trainer.dtype))
+            note_differences(record["made_by"], environment(trainer.device, trainer.dtype))
         if lasting != stored:
             checkpoint.change_config(run, lasting)
         return train(trainer, run)

@@ -94,7 +94,7 @@ class Trainer:
     def train(self) -> None:
         """Runs to the end, or until Ctrl-C, which finishes the step, saves, and raises `Interrupted`."""
         try:
-            with self.stop:
+            with self.stop, faults.quiet_writers():
                 try:
                     self.loop()
                 except Interrupted:
@@ -151,9 +151,6 @@ class Trainer:
         self.unread.append((number, rows, step))
         means = step.loss, step.nll, step.tokens
         self.reporter.update(number, self.progress.epoch, *means, rate, step.norm, self.data.waited_s, step.fine)
-        if step.halved:
-            self.progress.halved.append(number)
-            self.reporter.event(number, "halved", faults.halved(number, step.halved))
         if number % self.settings.log_every == 0:
             self.look_back()
 
@@ -163,21 +160,26 @@ class Trainer:
         if not unread:
             return
         fine = torch.stack([step.fine for _, _, step in unread]).tolist()
-        for update, rows, step in (each for each, is_fine in zip(unread, fine, strict=True) if not is_fine):
+        for (update, rows, step), is_fine in zip(unread, fine, strict=True):
+            if step.halved:
+                self.progress.halved.append(update)
+                self.reporter.event(update, "halved", faults.halved(update, step.halved))
+            if is_fine:
+                continue
             what = f"loss is {step.loss.item():.4g} and gradient norm {step.norm.item():.4g} at update {update}"
             if self.settings.on_nonfinite == "stop":
-                raise self.diverged(what, rows)
+                raise self.diverged(what, rows, skipping_helps=True)
             self.progress.skipped.append(update)
             self.reporter.event(update, "skipped", f"{what}: skipped, {len(self.progress.skipped)} so far")
             if faults.hopeless(self.progress.skipped):
-                raise self.diverged(f"{faults.HOPELESS} updates in a row skipped; {what}", rows)
+                raise self.diverged(f"{faults.HOPELESS} updates in a row skipped; {what}", rows, False)
         if not all(bool(parameter.isfinite().all()) for parameter in self.model.parameters()):
             update, rows, _ = unread[-1]
-            raise self.diverged(f"weights are not finite after update {update}", rows)
+            raise self.diverged(f"weights are not finite after update {update}", rows, False)
 
-    def diverged(self, what: str, rows: list[RowNumbers]) -> NmtError:
+    def diverged(self, what: str, rows: list[RowNumbers], skipping_helps: bool) -> NmtError:
         """What ends a run that cannot go on."""
-        return faults.diverged(what, self.run, self.data.sentences(rows))
+        return faults.diverged(what, self.run, self.data.sentences(rows), skipping_helps)
 
     def validate(self) -> None:
         """Dev scores into history, reports and checkpoints; the best weights become the run's model."""

@@ -83,7 +83,13 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 def last_good(run: Path) -> str:
     """What is left after a failure, and what to do, for the end of its message."""
-    last = last_resumable(run)
+    try:
+        list((run / "checkpoints").iterdir())  # glob takes a folder that cannot be read for an empty one
+        last = last_resumable(run)
+    except FileNotFoundError:
+        last = None
+    except OSError:
+        return f"what is saved lies in {run / 'checkpoints'}: mend the disk, then nmt train resume={run}"
     if last is None:
         return "no checkpoint is saved yet: make room and start again"
     return f"the last good checkpoint is {checkpoint_folder(run, last)}: make room, then nmt train resume={run}"

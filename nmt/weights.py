@@ -14,7 +14,7 @@ from torch import Tensor
 from nmt.atomic import write_atomically
 from nmt.errors import CheckpointError
 
-FORMAT = 3  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
+FORMAT = 4  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
 
 
 def weights_of(model: torch.nn.Module) -> dict[str, Tensor]:

@@ -154,7 +154,7 @@ def test_weights_of_another_model_are_refused(run: Path) -> None:
 def test_another_format_version_is_refused(run: Path) -> None:
     manifest = json.loads((run / "manifest.json").read_text())
     (run / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
-    message = f"{run} has format 99, this nmt reads format {checkpoint.FORMAT}"
+    message = f"{run} has format 99, this nmt reads format {weights_files.FORMAT}"
     assert message in refusal(lambda: checkpoint.load_model(run))
     assert message in refusal(lambda: resume(run))
 

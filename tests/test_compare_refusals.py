@@ -140,9 +140,13 @@ def test_axes_that_do_not_change_models_are_refused() -> None:
 
 
 def test_essence_leaves_out_what_changes_no_model() -> None:
-    config = {"name": "a", "train": {"threads": 1, "accumulate": 2}, "data": {"gold": None, "train": {"src": "x"}}}
+    config = {
+        "name": "a",
+        "train": {"threads": 1, "accumulate": 2},
+        "data": {"gold": None, "root": "r", "train": {"src": "x"}},
+    }
     assert leaves(config)["data.train.src"] == "x"
-    assert essence(config) == {"train.accumulate": 2, "data.train.src": "x"}
+    assert essence(config) == {"train.accumulate": 2, "data.root": "r", "data.train.src": "x"}
 
 
 def test_sentences_are_chosen_by_the_rule() -> None:

@@ -2,12 +2,13 @@
 
 import shutil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from nmt import cli, doctor
 from nmt.translations import Translation
+from nmt.translator import Translator
 
 
 class Disk(NamedTuple):
@@ -51,18 +52,14 @@ def test_a_self_test_that_fails_is_said(capsys: pytest.CaptureFixture[str], monk
 
 
 def test_wrong_translations_are_noticed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    load = doctor.load
+    translate = Translator.translate
 
-    class Wrong:
-        def __init__(self, folder: Path) -> None:
-            self.translator = load(folder)
+    def wrong(translator: Translator, sources: list[str]) -> list[Translation]:
+        right = translate(translator, sources)
+        return [*right[3:], *right[:3]]
 
-        def translate(self, sources: list[str]) -> list[Any]:
-            right: list[Translation] = self.translator.translate(sources)
-            return [*right[3:], *right[:3]]
-
-    monkeypatch.setattr(doctor, "load", Wrong)
+    monkeypatch.setattr(Translator, "translate", wrong)
     assert cli.main(["doctor"]) == 2
     out, err = capsys.readouterr()
     assert "FAILED: " in out
-    assert "the arithmetic of this installation is wrong, install torch again" in err
+    assert "this installation computes wrongly: install torch again" in err

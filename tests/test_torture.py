@@ -1,6 +1,7 @@
 """The scripts of `make torture`: they see every difference, and find none in runs that were killed."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,17 @@ def test_killed_runs_end_like_those_left_alone(tmp_path: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "6 kills, 0 runs that differ" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("script", "faults"), [("torture_storage.py", 24), ("torture_numbers.py", 14)])
+def test_faults_cost_nothing(script: str, faults: int, tmp_path: Path) -> None:
+    words = [sys.executable, str(ROOT / "scripts" / script), "--faults", str(faults), "--work", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    counted = re.search(r"(\d+) faults, 0 lost", done.stdout)
+    assert counted
+    assert int(counted[1]) >= faults
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,8 @@ def random_ids(folder: Path, length: int, vocabulary: int) -> Prepared:
     letters = read_section(TokenizerConfig, configured(["tokenizer=char"])["tokenizer"], "tokenizer")
     tokenizer = train_tokenizer(["a"], letters, 1, [])  # nothing is encoded with it
     train, dev = (load_table(folder / f"{name}.arrow") for name in ("train", "dev"))
-    return Prepared(TokenizerPair(tokenizer, tokenizer), train, dev, dev, report=[], fingerprint="")
+    pair = TokenizerPair(tokenizer, tokenizer)
+    return Prepared(pair, train, dev, dev, report=[], fingerprint="", seen=folder / "seen.bin")
 
 
 def write_text(folder: Path, pairs: int) -> None:

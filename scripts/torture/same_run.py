@@ -41,7 +41,8 @@ def contents(run: Path) -> dict[str, Any]:
             for line in path.read_text("utf-8").splitlines():
                 entry = json.loads(line)
                 values = {key: value for key, value in entry.items() if key not in CLOCK}
-                found.setdefault(f"{name}: {entry['kind']}", []).append((entry["update"], values))
+                kind = f"{entry['kind']}: {entry['event']}" if entry["kind"] == "event" else entry["kind"]
+                found.setdefault(f"{name}: {kind}", []).append((entry["update"], values))
         else:
             found[name] = path.read_bytes()
     return found | tensorboard(run / "tensorboard")
