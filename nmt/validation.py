@@ -77,6 +77,8 @@ class Validator:
                 for batch in self.forced_batches(device):
                     sums += torch.stack(batch_loss(model, batch, self.smoothing))
                 loss, nll = (sums / int(self.tgt_lengths.sum())).tolist()
+                if not math.isfinite(loss):  # a model that no search can follow
+                    return DevScores(loss, nll, None, None), []
                 entropy = self.entropy(model, device)
                 translations = self.translate(model, device)
         finally:

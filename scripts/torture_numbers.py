@@ -77,8 +77,8 @@ def main() -> int:
                 counts[kind, skipped(place, setting, kind, updates, chance.choice(VALUES))] += PER_RUN
     outcomes = sorted({outcome for _, outcome in counts})
     print(f"| fault in | {' | '.join(outcomes)} |", "|---" + "|---:" * len(outcomes) + "|", sep="\n")
-    for kind in sorted({kind for kind, _ in counts}):
-        print(f"| {kind} | {' | '.join(str(counts[kind, outcome]) for outcome in outcomes)} |")
+    for fault in sorted({fault for fault, _ in counts}):
+        print(f"| {fault} | {' | '.join(str(counts[fault, outcome]) for outcome in outcomes)} |")
     lost = sum(count for (_, outcome), count in counts.items() if outcome.startswith("LOST"))
     print(f"\n{sum(counts.values())} faults, {lost} lost; {perf_counter() - start:.0f} s")
     return 1 if lost else 0
@@ -113,10 +113,15 @@ def spoil(where: Where, updates: list[int], value: float) -> None:
         bad = trainer.progress.update + 1 in updates
         if where == "weight" and bad:
             next(trainer.model.parameters()).data[1] = value
-        step.batch_loss = spoiled if bad and where != "weight" else batch_loss
+        replace(step, "batch_loss", spoiled if bad and where != "weight" else batch_loss)
         update(trainer)
 
-    Trainer.update = watched
+    replace(Trainer, "update", watched)
+
+
+def replace(owner: Any, name: str, value: Any) -> None:
+    """Puts the value in place of what has this name."""
+    setattr(owner, name, value)
 
 
 def starve(pairs: int, updates: range) -> None:
@@ -133,8 +138,8 @@ def starve(pairs: int, updates: range) -> None:
         now = trainer.progress.update + 1
         update(trainer)
 
-    step.batch_loss = limited
-    Trainer.update = watched
+    replace(step, "batch_loss", limited)
+    replace(Trainer, "update", watched)
 
 
 def skipped(place: Path, setting: Setting, where: Where, updates: list[int], value: float) -> str:
@@ -177,7 +182,7 @@ def little_memory(place: Path, setting: Setting, whole: Path, chance: random.Ran
     """A run whose memory is too small for some updates: the same weights after them, but for rounding."""
     first = chance.randint(1, UPDATES - 2)
     updates = range(first, first + 3)
-    run, _ = trained(place, setting, "memory", Fate(spoil=functools.partial(starve, chance.randint(3, 9), updates)))
+    run, _ = trained(place, setting, "memory", Fate(spoil=functools.partial(starve, chance.randint(2, 4), updates)))
     halved = counted(run, "halved")
     if not halved or not set(halved) <= set(updates):
         return lost(place, f"{setting.name}: halved {halved}, not {list(updates)}")

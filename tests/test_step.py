@@ -143,7 +143,7 @@ def small_memory(patch: pytest.MonkeyPatch, pairs: int, error: Exception, backwa
             raise error
 
         if not small:
-            model.embedding.table.weight.register_hook(lack)
+            loss.register_hook(lack)
         return loss, plain
 
     patch.setattr(step, "batch_loss", limited)
