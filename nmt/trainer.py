@@ -262,6 +262,7 @@ class Trainer:
     def finish(self) -> None:
         """The average of the kept checkpoints becomes the run's model if it is better on dev."""
         s, ranked = self.settings, self.progress.ranked(self.settings.metric)
+        training_state.prune(self.run, [v.update for v in ranked[: s.keep_best]])  # the last may have been cut short
         there = training_state.checkpoints(self.run)
         kept = [v.update for v in ranked[: s.keep_best] if v.update in there]
         if not s.average_best or len(kept) < 2 or self.validator is None:

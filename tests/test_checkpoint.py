@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ from safetensors.torch import load
 from torch import Tensor
 from training_runs import assert_same, corpus, resume, run_config, same, signals_after, start, tensors
 
-from nmt import atomic, checkpoint
+from nmt import atomic, checkpoint, training_state
 from nmt import weights as weights_files
 from nmt.errors import CheckpointError, NmtError
 from nmt.interrupts import SAVED
@@ -316,3 +316,21 @@ def test_a_run_killed_at_random_instants_ends_as_if_it_had_not(data: Path, tmp_p
             break
         assert process.returncode == -signal.SIGKILL
     assert_same(tmp_path / "whole" / "run", run)
+
+
+def test_a_run_that_was_cut_short_while_it_pruned_for_the_last_time_ends_like_a_whole_one(
+    whole: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pruned = training_state.prune
+
+    def cut_short(run: Path, keep: Sequence[int]) -> None:
+        if last_resumable(run) == 11:
+            raise OSError(errno.EROFS, "Read-only file system")
+        pruned(run, keep)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training_state, "prune", cut_short)
+        with pytest.raises(NmtError, match="Read-only file system"):
+            start(data, tmp_path, tokenizer__joint=False)
+    assert resume(tmp_path / "run") == 0
+    assert_same(whole, tmp_path / "run")
