@@ -122,7 +122,7 @@ def check_search(cfg: SearchConfig) -> None:
     rules = [
         ("beam", cfg.beam >= 1, f"{more} (1 = greedy)"),
         ("beam", cfg.beam <= MOST, f"give {MOST:,} or less"),
-        ("n_best", cfg.n_best <= MOST, f"give {MOST:,} or less"),
+        ("n_best", cfg.n_best <= 10 * MOST, f"give {10 * MOST:,} or less"),  # draws
         ("n_best", cfg.n_best >= 1, more),
         ("n_best", cfg.sample or cfg.n_best <= cfg.beam, f"give search.beam={cfg.n_best} with it, or sample"),
         ("alpha", 0 <= cfg.alpha <= 5, "give 0 (no length penalty) to 5"),
