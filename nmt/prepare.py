@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +19,13 @@ from nmt.corpus import SPLITS, Corpus, TableWriter, load_table, read_batches, re
 from nmt.errors import DataError
 from nmt.schema import read_section
 from nmt.seen import FILE, hashes
-from nmt.tokenizer import Tokenizer, check_tokenizer, train_tokenizer
+from nmt.tokenizer import Tokenizer, check_tokenizer
+from nmt.tokenizers import sides, train_tokenizers
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
 VERSION = 2  # of the cached tables; raise it whenever what they hold changes
-SEED = 1  # of the tokenizer's choice of sentences: apart from the training's, so that seeds share the cache
 IDS = pa.list_(pa.int32())
 SCHEMA = pa.schema(
     [("src", pa.string()), ("tgt", pa.string()), ("src_ids", IDS), ("tgt_ids", IDS), ("index", pa.int64())]
@@ -93,27 +93,9 @@ def _fill(
 def _train(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[TokenizerPair, list[str]]:
     settings = {name: value for name, value in asdict(cfg).items() if name != "sampling_alpha"}
     key = digest([VERSION, corpus.fingerprint, settings, sentencepiece.__version__])
-    sides = {"joint": ("src", "tgt")} if cfg.joint else {"src": ("src",), "tgt": ("tgt",)}
-
-    def build(draft: Path) -> None:
-        report: list[str] = []
-        for name, columns in sides.items():
-            lines: list[str] = []
-            model = train_tokenizer(_sentences(corpus, columns), cfg, SEED, lines)
-            (draft / f"{name}.model").write_bytes(model.bytes)
-            report += [f"tokenizer ({name}): {line}" for line in lines]
-        (draft / "report.json").write_text(json.dumps(report), "utf-8")
-
-    folder = cached(cache_dir, "tokenizer", key, build)
-    models = [Tokenizer.load(folder / f"{name}.model") for name in sides]
+    folder = cached(cache_dir, "tokenizer", key, lambda draft: train_tokenizers(corpus.path("train"), cfg, draft))
+    models = [Tokenizer.load(folder / f"{name}.model") for name in sides(cfg)]
     return TokenizerPair(models[0], models[-1]), json.loads((folder / "report.json").read_text("utf-8"))
-
-
-def _sentences(corpus: Corpus, columns: tuple[str, ...]) -> Iterator[str]:
-    """The training split's, of one side or of both in turn."""
-    for batch in read_batches(corpus.path("train")):
-        for row in zip(*(batch[column].to_pylist() for column in columns), strict=True):
-            yield from row
 
 
 def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder: Path) -> None:

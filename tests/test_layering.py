@@ -25,7 +25,17 @@ LAYERS = {
         "atomic",
         "cache",
     ],
-    "from files to batches": ["readers", "corpus", "tokenizer", "seen", "prepare", "interfaces", "encoded", "batching"],
+    "from files to batches": [
+        "readers",
+        "corpus",
+        "tokenizer",
+        "tokenizers",
+        "seen",
+        "prepare",
+        "interfaces",
+        "encoded",
+        "batching",
+    ],
     "the model": [
         "additive",
         "attention",

@@ -2,6 +2,8 @@
 
     python -m bench.memory PID        (looks at that process until standard input ends, then prints the most, in MB)
 
+The processes that it starts count with it; the one that watches does not.
+
 Watched from within, a process would keep more of what it frees.
 """
 
@@ -10,7 +12,7 @@ import select
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +37,7 @@ def anonymous_memory_mb(process: int | str = "self") -> float:
 
 @contextmanager
 def watched_memory() -> Iterator[Highest]:
-    """The most memory that this process has inside the block."""
+    """The most memory that this process and those that it starts have inside the block."""
     highest = Highest()
     command = [sys.executable, "-m", "bench.memory", str(os.getpid())]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -48,12 +50,22 @@ def watched_memory() -> Iterator[Highest]:
 
 
 def watch(process: int) -> float:
-    """The most memory of a process until standard input ends."""
-    highest = anonymous_memory_mb(process)
+    """The most memory of a process and of those that it started, until standard input ends."""
+    highest = together(process)
     print("watching", flush=True)
     while not select.select([sys.stdin], [], [], EVERY)[0]:
-        highest = max(highest, anonymous_memory_mb(process))
-    return max(highest, anonymous_memory_mb(process))
+        highest = max(highest, together(process))
+    return max(highest, together(process))
+
+
+def together(process: int) -> float:
+    """Memory of a process and of its children now, in MB."""
+    found = anonymous_memory_mb(process)
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError, RuntimeError):  # a thread or a child has ended meanwhile
+            for child in path.read_text().split():
+                found += anonymous_memory_mb(child) if int(child) != os.getpid() else 0
+    return found
 
 
 if __name__ == "__main__":
