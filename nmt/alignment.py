@@ -53,15 +53,16 @@ def units(text: str, unit: Unit) -> list[str]:
     tokens: words whose punctuation at the edges is split off, every mark a token of its own.
     """
     found: list[str] = []
-    inside = False
-    for char in text:
-        if char.isspace():
-            inside = False
-        elif inside and (_is_mark(char) or not (spaceless(char) or spaceless(found[-1][-1]))):
-            found[-1] += char
-        else:
-            found.append(char)
-            inside = True
+    start: int | None = None  # of the unit that is being read
+    for place, char in enumerate(text):
+        space = char.isspace()
+        if start is not None and (space or _are_apart(text[place - 1], char)):
+            found.append(text[start:place])
+            start = None
+        if start is None and not space:
+            start = place
+    if start is not None:
+        found.append(text[start:])
     return found if unit == "words" else [token for word in found for token in _tokens(word)]
 
 
@@ -161,6 +162,11 @@ def pharaoh(links: Iterable[tuple[int, int]]) -> str:
     return " ".join(f"{i}-{j}" for i, j in sorted(links))
 
 
+def _are_apart(before: str, char: str) -> bool:
+    """Does a unit end between these two characters of it?"""
+    return (spaceless(char) or spaceless(before)) and not _is_mark(char)
+
+
 def _is_mark(char: str) -> bool:
     return unicodedata.category(char).startswith("M")
 
@@ -248,18 +254,3 @@ def _characters(pieces: Sequence[str]) -> list[str]:
 def _word(pieces: Sequence[str], word: range) -> str:
     text = "".join(_characters(pieces[word.start : word.stop])).replace(SPACE, "")
     return text.replace(f"{ESCAPE}1", SPACE).replace(f"{ESCAPE}0", ESCAPE)  # what the tokenizer wrote for them
-
-
-def block_diagonal(blocks: Sequence[NDArray[np.float32] | None]) -> NDArray[np.float32] | None:
-    """Attention [L, H, T, S] of the whole from that of its parts, 0 between them; None where one is missing."""
-    known = [block for block in blocks if block is not None]
-    if len(known) < len(blocks):
-        return None
-    T, S = (sum(block.shape[axis] for block in known) for axis in (2, 3))
-    whole = np.zeros((*known[0].shape[:2], T, S), np.float32)
-    row = column = 0
-    for block in known:
-        T, S = block.shape[2:]
-        whole[:, :, row : row + T, column : column + S] = block
-        row, column = row + T, column + S
-    return whole

@@ -23,6 +23,7 @@ from nmt.compare_runs import Job, Split
 from nmt.config import TrainConfig
 from nmt.device import choose_device, choose_dtype
 from nmt.evaluate import translate_all
+from nmt.long_lines import caution
 from nmt.metrics import bleu_tokenizer
 from nmt.schema import read_section
 from nmt.translator import Translator
@@ -137,7 +138,7 @@ def measured(job: Job, test: TestSet) -> Scores:
         torch.set_num_threads(settings.threads)
     translator = Translator.load(job.run, None, job.config["trust"], settings.device, settings.precision, False)
     start = perf_counter()
-    hypotheses = translate_all(translator, test.sources)
+    hypotheses = translate_all(translator, test.sources, caution)
     seconds = perf_counter() - start
     bleu = BLEU(tokenize=bleu_tokenizer(test.words), force=True)
     chrf = CHRF()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import unicodedata
 from array import array
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -22,6 +21,7 @@ from nmt.config import DataConfig
 from nmt.errors import ConfigError, DataError
 from nmt.files import read_lines, resolve
 from nmt.readers import Pair, Split, find_split
+from nmt.unicode import normalize
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -75,7 +75,7 @@ def clean(text: str, nfc: bool) -> str:
     Half of a surrogate pair, which no UTF-8 file can hold, becomes U+FFFD.
     """
     text = _SURROGATES.sub("\ufffd", _BREAKS.sub(" ", text)).strip()
-    return unicodedata.normalize("NFC", text) if nfc else text
+    return normalize("NFC", text) if nfc else text
 
 
 def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:

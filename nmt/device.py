@@ -29,7 +29,22 @@ def choose_dtype(wanted: Precision, device: torch.device) -> torch.dtype:
             capabilities = torch.cpu.get_capabilities()
             native = bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
         return torch.bfloat16 if native else torch.float32
+    if wanted == "bf16" and not computes_bf16(device):
+        capability = torch.backends.cpu.get_cpu_capability()
+        raise ConfigError(f"precision is bf16, but this processor ({capability}) has no LSTM in it; set precision=auto")
     return torch.bfloat16 if wanted == "bf16" else torch.float32
+
+
+def computes_bf16(device: torch.device) -> bool:
+    """Does every layer compute in bfloat16 here, natively or not? An LSTM does not without AVX-512."""
+    with torch.random.fork_rng(devices=[]):  # new weights are drawn
+        layer = torch.nn.LSTM(8, 8).to(device)
+    try:
+        with autocast(device, torch.bfloat16):
+            layer(torch.zeros(1, 1, 8, device=device))
+    except RuntimeError:
+        return False
+    return True
 
 
 def choose_int8(wanted: TranslationPrecision, device: torch.device) -> bool:

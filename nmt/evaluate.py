@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,6 +20,7 @@ from nmt.config import DataConfig
 from nmt.corpus import clean, read_corpus
 from nmt.errors import CheckpointError, ConfigError, DataError
 from nmt.files import read_lines, resolve
+from nmt.long_lines import caution, noted
 from nmt.metrics import bleu_by_length, bleu_tokenizer, counted_words, paired_bootstrap, score_corpus, table
 from nmt.schema import overlay, read_section
 from nmt.testsets import named_test_set
@@ -67,13 +68,14 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     if other is not None and (different := means(other, other.settings)) != used:
         print(f"compare_with: {different}", file=sys.stderr)
     start = perf_counter()
-    hypotheses = translate_all(translator, benchmark.sources)
+    hypotheses = translate_all(translator, benchmark.sources, said.append)
     seconds = perf_counter() - start
-    second = None if other is None else translate_all(other, benchmark.sources)
+    second = None if other is None else translate_all(other, benchmark.sources, said.append)
     for texts in (hypotheses, *([] if second is None else [second])):
         said += [*cautions.of_case(texts, benchmark.references[0]), *cautions.of_pieces(texts)]
+    said = list(dict.fromkeys(said))  # two models may say the same
     for line in said:
-        print(f"caution: {line}", file=sys.stderr)
+        caution(line)
     result: dict[str, Any] = {
         "model": config["model"],
         "test_set": benchmark.name,
@@ -152,12 +154,12 @@ def alignment(
     return {"gold": gold.file, "units": gold.unit, "scores": scores}
 
 
-def translate_all(translator: Translator, sources: Sequence[str]) -> list[str]:
-    """Best translations; a terminal sees how far they are."""
+def translate_all(translator: Translator, sources: Sequence[str], say: Callable[[str], None]) -> list[str]:
+    """Best translations; a terminal sees how far they are, and `say` is told of lines that are too long."""
     bar = tqdm(total=len(sources), unit=" sentences", leave=False, disable=None, dynamic_ncols=True)
     texts = []
     with bar:
-        for translation in translator.stream(sources, CHUNK):
+        for translation in noted(translator.stream(sources, CHUNK), say):
             texts.append(translation.text)
             bar.update()
     return texts

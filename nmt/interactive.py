@@ -13,6 +13,7 @@ from typing import Any
 
 from nmt.config import SearchConfig
 from nmt.errors import ConfigError, DataError, NmtError, nearest
+from nmt.long_lines import caution, note
 from nmt.search import check_search
 from nmt.translate import as_typed, open_model
 from nmt.translations import Translation
@@ -48,6 +49,8 @@ class Session:
         """The translations and the time they took."""
         start = perf_counter()
         self.last = self.translator.translate([sentence], attention=True, settings=self.settings)[0]
+        if (said := note(self.last)) is not None:
+            caution(f"the line has {said}")
         took = f"({(perf_counter() - start) * 1000:.0f} ms)"
         if len(self.last.n_best) == 1:
             return f"{visible(self.last.text)}    {took}"
@@ -94,6 +97,11 @@ class Session:
             raise ConfigError("nothing is translated yet; type a sentence first")
         if not self.translator.has_attention:
             raise ConfigError("this model has no attention to show; train one with attention=general, for example")
+        if self.last.parts > 1:
+            raise ConfigError(
+                f"the last line was translated in {self.last.parts:,} parts, and attention is shown of one; "
+                "type a shorter line"
+            )
         return self.last.word_attention
 
     def attention(self) -> str:

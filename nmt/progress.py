@@ -31,6 +31,7 @@ class Progress:
     sums: dict[str, float] = field(default_factory=dict)  # since the last log point (Reporter.sums)
     skipped: list[int] = field(default_factory=list)  # updates whose loss or gradient was no number
     halved: list[int] = field(default_factory=list)  # updates for which memory was too small
+    finished: bool = False  # trained to its end, and the model chosen
 
     def goodness(self, metric: Literal["bleu", "loss"], validation: Validation) -> float:
         """Higher is better."""
@@ -49,7 +50,7 @@ class Progress:
         best = self.ranked(metric)[0]
         return sum(v.update > best.update for v in self.validations)
 
-    def is_finished(self, settings: TrainConfig) -> bool:
+    def is_at_end(self, settings: TrainConfig) -> bool:
         """Last update, last epoch, or patience at its end."""
         s = settings
         return (
@@ -64,6 +65,6 @@ class Progress:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "Progress":
-        """The progress that `to_json` wrote."""
+        """The progress that `to_json` wrote; what an older version did not keep is as at the start."""
         validations = [Validation(**v) for v in plain["validations"]]
-        return cls(**{f.name: plain[f.name] for f in fields(cls)} | {"validations": validations})
+        return cls(**{f.name: plain[f.name] for f in fields(cls) if f.name in plain} | {"validations": validations})

@@ -188,8 +188,8 @@ class Reporter:
         return self._interval.sums()
 
     def close(self) -> None:
-        """Records what is left of the last interval and lets go of the files."""
-        if self._interval.updates:
+        """Records what is left of the last interval and lets go of the files, if anything was reported at all."""
+        if self._writer is not None and self._interval.updates:
             self._interval.settle()
             self._log()
         if self._bar is not None:

@@ -56,6 +56,7 @@ class TranslationRoot(UseRoot):
     """Every verb that translates."""
 
     shortlist: bool | Literal["auto"]
+    long_lines: Literal["split", "truncate"]
 
 
 @dataclass(frozen=True)

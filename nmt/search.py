@@ -139,7 +139,7 @@ def check_search(cfg: SearchConfig) -> None:
             cfg.no_repeat_ngram is None or cfg.no_repeat_ngram >= 1,
             f"{more}, or null (off)",
         ),
-        ("temperature", 0 < cfg.temperature < inf, "give more than 0 (1 = the model's own probabilities)"),
+        ("temperature", 1e-6 <= cfg.temperature <= 1e6, "give 1e-6 to 1e6 (1 = the model's own probabilities)"),
         ("top_k", cfg.top_k is None or cfg.top_k >= 1, f"{more}, or null (all tokens)"),
         (
             "top_p",
@@ -268,6 +268,7 @@ def draw(
         likelier = probs.cumsum(-1) - probs
         likelier[:, 0] = 0  # the likeliest token always stays
         probs = probs.masked_fill(likelier >= cfg.top_p, 0)
+    probs = probs.nan_to_num(1.0)  # drawn from as they are, nan would be torch's error; their hypotheses do not count
     token = torch.multinomial(probs, draws, replacement=True, generator=generator)
     if index is not None:
         token = index.gather(1, token)

@@ -5,7 +5,6 @@ and digits alone, in lower case. Two different pairs of 10 million share one by 
 """
 
 import hashlib
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt.errors import CheckpointError
+from nmt.unicode import normalize
 
 FILE = "seen.bin"
 CHUNK = 1 << 20  # pairs compared at a time
@@ -57,7 +57,7 @@ def seen(path: Path, sources: Sequence[str], references: Sequence[Sequence[str]]
 
 def _letters(text: str) -> str:
     """Letters and digits in lower case; of a text without any, the text."""
-    kept = "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())
+    kept = "".join(c for c in normalize("NFKC", text).casefold() if c.isalnum())
     return kept or text
 
 

@@ -62,7 +62,7 @@ def state(run: Path, progress: Progress, settings: TrainConfig) -> str:
     """Is a process at it, is it finished, or how does it go on?"""
     if checkpoint.is_held(run):
         return "a process is training it"
-    if progress.is_finished(settings):
+    if progress.finished:
         return f"finished; next: nmt evaluate model={run}"
     return f"stopped; go on with: nmt train resume={run}"
 

@@ -110,5 +110,7 @@ def _halves(part: Part) -> list[Part]:
 
 
 def _is_lack_of_memory(error: Exception) -> bool:
-    """torch has a class of its own for it on a GPU only."""
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
+    """torch has a class of its own for it on a GPU only, and not for what cuDNN and cuBLAS take there."""
+    said = str(error)
+    known = isinstance(error, MemoryError | torch.OutOfMemoryError)
+    return known or "DefaultCPUAllocator" in said or "_STATUS_ALLOC_FAILED" in said

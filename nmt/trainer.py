@@ -118,11 +118,13 @@ class Trainer:
             if self.validation_is_due():
                 self.validate()
                 self.tell()
-            if self.progress.is_finished(self.settings):
+            if self.progress.is_at_end(self.settings):
                 break
             self.stop.check()
             self.update()
         self.finish()
+        self.progress.finished = True
+        self.save()
 
     def tell(self) -> None:
         """Lets who watches see how far the run is."""
@@ -134,7 +136,7 @@ class Trainer:
         p, every = self.progress, self.settings.validate_every
         if p.update == 0 or (p.validations and p.validations[-1].update == p.update):
             return False
-        return self.progress.is_finished(self.settings) or (p.batch == 0 if every is None else p.update % every == 0)
+        return self.progress.is_at_end(self.settings) or (p.batch == 0 if every is None else p.update % every == 0)
 
     def update(self) -> None:
         """One optimiser step over `accumulate` batches, as if they were one large batch."""
@@ -146,7 +148,7 @@ class Trainer:
             step = self.step(parts, rate, self.seed * 1_000_003 + number)
         except NoRoom as error:
             raise faults.no_room(error, number, self.data) from None
-        self.progress.update = number
+        self.progress.update, self.progress.finished = number, False
         self.progress.tokens += step.tokens
         self.unread.append((number, rows, step))
         means = step.loss, step.nll, step.tokens
@@ -256,7 +258,7 @@ class Trainer:
             parameter = parameters[name]
             self.optimiser.state[parameter][key] = value.to(parameter.device)  # fused: step too
         ranked = self.progress.ranked(self.settings.metric)
-        if ranked and ranked[0].update in training_state.checkpoints(self.run):
+        if ranked and not self.progress.finished and ranked[0].update in training_state.checkpoints(self.run):
             self.publish(training_state.average(self.run, [ranked[0].update]))  # its writing may have been cut short
 
     def finish(self) -> None:

@@ -11,17 +11,18 @@ from typing import IO, Any
 
 import torch
 
-from nmt.alignment import align, pharaoh
+from nmt.alignment import pharaoh
 from nmt.checkpoint import read_run
 from nmt.config import SearchConfig
 from nmt.errors import ConfigError, DataError
 from nmt.files import decode_lines, read_lines
+from nmt.long_lines import LongLines, caution, noted
 from nmt.memory import keep_freed_memory
 from nmt.schema import overlay, read_section
 from nmt.search import check_search
 from nmt.shortlist import Use
 from nmt.translations import Translation
-from nmt.translator import Translator, with_n_best
+from nmt.translator import Attention, Translator, with_n_best
 
 LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # JSON may hold them as they are
 
@@ -46,8 +47,9 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
         )
     lines = input_lines(config["input"])
     with output_file(config["output"]) as file:
-        translations = translator.stream(lines, config["buffer"], config["alignments"], settings)
-        for number, translation in enumerate(translations):
+        wanted: Attention = "words" if config["alignments"] else False
+        translations = translator.stream(lines, config["buffer"], wanted, settings)
+        for number, translation in enumerate(noted(translations, caution)):
             text = translation.text
             if config["format"] == "jsonl":
                 text = as_json(translation, settings.n_best > 1, config["alignments"])
@@ -59,15 +61,17 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
 
 def open_model(config: Mapping[str, Any], typed: Mapping[str, Any], key: str = "model") -> Translator:
     """The model named under `key`, with the search settings that were typed in place of the stored ones."""
-    return _open(config, typed, key, config["shortlist"])
+    return _open(config, typed, key, config["shortlist"], config["long_lines"])
 
 
 def open_scorer(config: Mapping[str, Any], typed: Mapping[str, Any], key: str = "model") -> Translator:
     """The same for forced decoding, which is over the whole vocabulary."""
-    return _open(config, typed, key, False)
+    return _open(config, typed, key, False, "split")
 
 
-def _open(config: Mapping[str, Any], typed: Mapping[str, Any], key: str, shortlist: Use) -> Translator:
+def _open(
+    config: Mapping[str, Any], typed: Mapping[str, Any], key: str, shortlist: Use, long_lines: LongLines
+) -> Translator:
     if config["threads"] is not None:
         if config["threads"] < 1:
             raise ConfigError(f"threads={config['threads']} is not possible; give 1 or more, or null")
@@ -81,7 +85,9 @@ def _open(config: Mapping[str, Any], typed: Mapping[str, Any], key: str, shortli
             "shortlist=true and search.sample=true are both given; samples are drawn without, leave one out"
         )
     keep_freed_memory()
-    return Translator.load(folders, settings, config["trust"], config["device"], config["precision"], shortlist)
+    return Translator.load(
+        folders, settings, config["trust"], config["device"], config["precision"], shortlist, long_lines
+    )
 
 
 def model_folders(given: str | list[str], key: str) -> list[Path]:
@@ -197,6 +203,6 @@ def as_json(translation: Translation, n_best: bool, alignments: bool) -> str:
     if n_best:
         record["n_best"] = [vars(candidate) for candidate in translation.n_best]
     if alignments:
-        weights, src, tgt = translation.word_attention
-        record |= {"alignment": pharaoh(align(weights)), "src_words": src, "tgt_words": tgt}
+        found = translation.word_links
+        record |= {"alignment": pharaoh(found.links), "src_words": found.src, "tgt_words": found.tgt}
     return json.dumps(record, ensure_ascii=False).translate(LINE_ENDS)

@@ -2,33 +2,36 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nmt.alignment import SPACE
 from nmt.batching import BatchOrder, make_batch
 from nmt.checkpoint import LoadedModel, load_model
 from nmt.config import SearchConfig
 from nmt.corpus import clean
 from nmt.device import TranslationPrecision, choose_device, choose_dtype, choose_int8
 from nmt.ensemble import Ensemble
-from nmt.errors import ConfigError, DataError
+from nmt.errors import CheckpointError, ConfigError, DataError
 from nmt.hypotheses import Hypothesis
 from nmt.int8 import with_int8_decoder
 from nmt.interfaces import Batch
+from nmt.long_lines import LongLines, read_lines_in_parts
 from nmt.schema import read_section
 from nmt.search import StepModel, batch_size, search
 from nmt.seq2seq import Seq2Seq
 from nmt.shortlist import Shortlist, Shortlisted, Use, read_shortlist
-from nmt.translations import NOTHING, Candidate, Translation, joined
+from nmt.translations import Candidate, Translation, joined
 from nmt.workers import side_by_side
 
-LONGEST = 1000  # source pieces searched at once; a longer line is translated in parts
+Attention = bool | Literal["words"]  # "words": word links alone, which take little memory
+
+ROOM = 100  # source pieces for each sentence of a batch: of longer ones fewer are searched together
+READ_AHEAD = 1 << 22  # characters of lines read ahead, at most, and one line
 SHARED = 4  # several batches are a multiple of this, so that 2 or 4 cores have as many each
 FORCED_TOKENS = 2048  # of the longer side of pairs forced at once: their attention is held in memory
 
@@ -38,14 +41,18 @@ class Translator:
 
     def __init__(
         self,
+        name: str,
         loaded: Sequence[LoadedModel],
         settings: SearchConfig,
         device: torch.device,
         dtype: torch.dtype,
         int8: bool,
         shortlist: Shortlist | None,
+        long_lines: LongLines,
     ) -> None:
+        """`name` is what errors call the model."""
         first = loaded[0]
+        self.name = name
         self.config = first.config
         self.checksum = first.checksum
         self.tokenizers = first.tokenizers
@@ -59,6 +66,7 @@ class Translator:
         self.model = as_one(models).to(device, dtype)
         self.step_model: StepModel[Any, Any] = as_one(stepping)
         self.shortlist = None if shortlist is None else shortlist.to(device)
+        self.long_lines: LongLines = long_lines
         self.nfc: bool = first.config["data"]["nfc"]
         self.generator = torch.Generator(device).manual_seed(first.config["seed"])
 
@@ -71,11 +79,13 @@ class Translator:
         device: str = "auto",
         precision: TranslationPrecision = "auto",
         shortlist: Use = "auto",
+        long_lines: LongLines = "split",
     ) -> "Translator":
         """The best model of a run folder, or those of several, which then choose each token together (an ensemble).
 
         `settings` replace the search settings stored with it (with the first of several).
         `shortlist`: search over the run's shortlist: "auto" where it has one that fits, True (must be there), False.
+        `long_lines`: what is more than one search can bear is searched in parts ("split") or left out ("truncate").
         """
         folders = [Path(each) for each in ([folder] if isinstance(folder, str | Path) else folder)]
         loaded = load_together(folders, trust)
@@ -85,7 +95,8 @@ class Translator:
             raise ConfigError("shortlist=true, but several models have none together; leave it out, or name one model")
         listed = read_shortlist(folders[0], loaded[0], shortlist) if len(folders) == 1 else None
         dtype, int8 = choose_dtype("auto" if precision == "int8" else precision, chosen), choose_int8(precision, chosen)
-        return cls(loaded, settings or stored, chosen, dtype, int8, listed)
+        name = ", ".join(map(str, folders))
+        return cls(name, loaded, settings or stored, chosen, dtype, int8, listed, long_lines)
 
     @property
     def precision(self) -> str:
@@ -93,75 +104,60 @@ class Translator:
         return ("bf16" if self.dtype == torch.bfloat16 else "fp32") + (", int8 decoder" if self.int8 else "")
 
     def translate(
-        self, sentences: Sequence[str], attention: bool = False, settings: SearchConfig | None = None
+        self, sentences: Sequence[str], attention: Attention = False, settings: SearchConfig | None = None
     ) -> list[Translation]:
         """A translation of every sentence, in order; an empty sentence has an empty one."""
         if isinstance(sentences, str):
             raise TypeError('translate takes a list of sentences: translate(["A sentence."])')
-        ids = self.tokenizers.src.encode_batch([clean(sentence, self.nfc) for sentence in sentences])
-        spans = [(row, *span) for row, pieces in enumerate(ids) for span in self.spans(pieces)]
-        parts = [ids[row][start:end] for row, start, end in spans]
+        texts = [clean(sentence, self.nfc) for sentence in sentences]
+        lines = read_lines_in_parts(texts, self.tokenizers.src, self.long_lines)
+        parts = [part for line in lines for part in line.parts]
+        kept = [attention is True and len(line.parts) == 1 for line in lines for _ in line.parts]
         chosen = settings or self.settings
-        order = sorted(range(len(parts)), key=lambda part: len(parts[part]), reverse=True)  # what takes longest first
-        batches = even_batches(order, batch_size(chosen))
-        done: dict[int, Translation] = {}
-        for batch, translations in zip(batches, self.searched(parts, batches, attention, chosen), strict=True):
-            done.update(zip(batch, translations, strict=True))
-        found: list[list[Translation]] = [[] for _ in sentences]
-        for part, (row, _, _) in enumerate(spans):
-            found[row].append(done[part])
-        return [joined(sentence, own) for sentence, own in zip(sentences, found, strict=True)]
-
-    def searched(
-        self, parts: list[list[int]], batches: list[list[int]], attention: bool, settings: SearchConfig
-    ) -> Iterator[list[Translation]]:
-        """Translations of batches of parts; drawn ones one batch after another, so that they can be drawn again."""
 
         def work(batch: list[int]) -> list[Translation]:
-            return self.batch([parts[part] for part in batch], attention, settings)
+            found = self.batch([parts[part] for part in batch], attention is not False, chosen)
+            return [each if kept[part] else each.without_attention() for part, each in zip(batch, found, strict=True)]
 
-        return map(work, batches) if settings.sample else side_by_side(work, batches, self.device)
-
-    def spans(self, ids: list[int]) -> Iterator[tuple[int, int]]:
-        """Where the parts of a line begin and end: the line whole, unless it is longer than a search can bear.
-
-        A part ends after a sentence where it can, else after a word.
-        """
-        start = 0
-        pieces = self.tokenizers.src.pieces(ids) if len(ids) > LONGEST else []
-        while len(ids) - start > LONGEST:
-            window = range(start + LONGEST, start, -1)
-            word = (end for end in window if pieces[end].startswith(SPACE))
-            sentence = (
-                end
-                for end in window
-                if pieces[end - 1].endswith(("。", "！", "？"))
-                or (pieces[end - 1].endswith((".", "!", "?")) and pieces[end].startswith(SPACE))
-            )
-            end = next(sentence, None) or next(word, None) or start + LONGEST
-            yield start, end
-            start = end
-        if ids:
-            yield start, len(ids)
+        batches = even_batches([len(part) for part in parts], batch_size(chosen))
+        # drawn ones one batch after another, so that they can be drawn again
+        searched = map(work, batches) if chosen.sample else side_by_side(work, batches, self.device)
+        done: dict[int, Translation] = {}
+        for batch, translations in zip(batches, searched, strict=True):
+            done.update(zip(batch, translations, strict=True))
+        in_order = (done[part] for part in range(len(parts)))
+        return [
+            joined(sentence, [next(in_order) for _ in line.parts], line.dropped)
+            for sentence, line in zip(sentences, lines, strict=True)
+        ]
 
     def stream(
-        self, lines: Iterable[str], buffer: int, attention: bool = False, settings: SearchConfig | None = None
+        self, lines: Iterable[str], buffer: int, attention: Attention = False, settings: SearchConfig | None = None
     ) -> Iterator[Translation]:
-        """One translation for every line, in order; `buffer` lines are read ahead and held in memory."""
-        pending = iter(lines)
-        while chunk := list(islice(pending, buffer)):
+        """One translation for every line, in order; at most `buffer` lines are read ahead and held in memory."""
+        chunk: list[str] = []
+        room = READ_AHEAD
+        for line in lines:
+            chunk.append(line)
+            room -= len(line)
+            if len(chunk) == buffer or room <= 0:
+                yield from self.translate(chunk, attention, settings)
+                chunk, room = [], READ_AHEAD
+        if chunk:
             yield from self.translate(chunk, attention, settings)
 
     def batch(self, ids: list[list[int]], attention: bool, settings: SearchConfig) -> list[Translation]:
         """Translations of these pieces, searched together; each has its source pieces for its source."""
         batch = make_batch(ids, [[] for _ in ids]).to(self.device)
         found = self.search(batch, settings)
-        best = [hypotheses[0].tokens if hypotheses else [] for hypotheses in found]
-        weights = self.forced(ids, best)[1] if attention else [None] * len(ids)
+        if not all(found):  # there is always one, unless its probability is no number
+            raise self.no_numbers()
+        best = [hypotheses[0].tokens for hypotheses in found]
+        weights = self.attention(ids, best) if attention else [None] * len(ids)
         return [
             Translation(
                 "",
-                [self.candidate(h) for h in hypotheses] or NOTHING,
+                [self.candidate(h) for h in hypotheses],
                 self.tokenizers.src.pieces(pieces),
                 self.tokenizers.tgt.pieces(tokens),
                 matrix,
@@ -177,6 +173,20 @@ class Translator:
         listed = Shortlisted(self.step_model, self.shortlist, batch.src, batch.src_mask)
         found = search(listed, batch.src, batch.src_mask, settings, self.generator)
         return [[replace(h, tokens=listed.whole(h.tokens)) for h in hypotheses] for hypotheses in found]
+
+    def attention(self, src: list[list[int]], tgt: list[list[int]]) -> list[NDArray[np.float32] | None]:
+        """The attention [L, H, T, S] behind each target, a few at a time: it grows with the square of the lengths."""
+        done: dict[int, NDArray[np.float32] | None] = {}
+        for rows in forced_batches(src, tgt):
+            done.update(zip(rows, self.forced([src[row] for row in rows], [tgt[row] for row in rows])[1], strict=True))
+        return [done[row] for row in range(len(src))]
+
+    def no_numbers(self) -> CheckpointError:
+        """The error for a model that computes nan."""
+        return CheckpointError(
+            f"the model's probabilities are no numbers, {self.name}; its weights are damaged or too large: "
+            "restore it from a copy, try precision=fp32, or train again"
+        )
 
     def force(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
         """Each given target as if it were the translation, with its forced score and its attention."""
@@ -217,6 +227,8 @@ class Translator:
         Row t of the attention chose piece t of the target; the end of both sentences is left out.
         """
         log_probs, found = self.model.forced(make_batch(src_ids, tgt_ids).to(self.device))
+        if not log_probs.isfinite().all():
+            raise self.no_numbers()
         weights: list[NDArray[np.float32] | None] = [None] * len(src_ids)
         if found.shape[1]:
             sizes = [(len(tgt), len(src)) for src, tgt in zip(src_ids, tgt_ids, strict=True)]
@@ -248,13 +260,23 @@ def as_one(models: Sequence[Seq2Seq]) -> Seq2Seq | Ensemble:
     return models[0] if len(models) == 1 else Ensemble(models)
 
 
-def even_batches(rows: list[int], most: int) -> list[list[int]]:
-    """Rows in batches of at most `most`, all about as large; the same whatever the number of cores."""
+def even_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Rows of these lengths, the longest first, in batches of at most `most` rows, all about as many.
+
+    Fewer where they are long. The same whatever the number of cores.
+    """
+    rows = sorted(range(len(lengths)), key=lambda row: lengths[row], reverse=True)
     count = -(-len(rows) // most)
     if count > 1:
         count = min(len(rows), -(-count // SHARED) * SHARED)
     bounds = [number * len(rows) // count for number in range(count + 1)] if count else [0]
-    return [rows[start:end] for start, end in pairwise(bounds)]
+    batches = [rows[start:end] for start, end in pairwise(bounds)]
+    return [part for batch in batches for part in _divided(batch, most * ROOM // max(1, lengths[batch[0]]))]
+
+
+def _divided(rows: list[int], most: int) -> list[list[int]]:
+    step = max(1, most)
+    return [rows[start : start + step] for start in range(0, len(rows), step)]
 
 
 def forced_batches(src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> list[list[int]]:

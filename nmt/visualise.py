@@ -17,6 +17,7 @@ from nmt.alignment import word_attention
 from nmt.attention_figures import Panel, attention_figure, bipartite_figure, panels_figure
 from nmt.errors import ConfigError, DataError
 from nmt.figures import save_figure, svg_text
+from nmt.long_lines import caution, noted
 from nmt.translate import file_lines, input_lines, open_model
 from nmt.translations import Translation
 from nmt.translator import Translator
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FOLDER = "visualisations"  # in the run folder
+EMPTY = "the sentence or its translation is empty"
 PAGE_FILE = "index.html"
 
 
@@ -60,6 +62,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
         raise DataError(f"lines: {len(lines):,}, but translations: {len(given):,}, {key}; give one for every line")
     with whole_folder(output) as folder:
         done = translator.translate(lines, attention=True) if given is None else translator.force(lines, given)
+        done = list(noted(done, caution))
         names = (write_page if config["format"] == "html" else write_files)(done, choice, folder, config)
     for name in names:
         print(output / name)
@@ -137,7 +140,8 @@ def skipped(translation: Translation, number: int) -> bool:
     """Is there nothing to draw? Then a line on standard error says so."""
     if translation.attention is not None and translation.attention.size:
         return False
-    print(f"line {number}: nothing to draw, the sentence or its translation is empty", file=sys.stderr)
+    why = f"it was translated in {translation.parts:,} parts" if translation.parts > 1 else EMPTY
+    print(f"line {number}: nothing to draw, {why}", file=sys.stderr)
     return True
 
 

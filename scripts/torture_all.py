@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
 
+from torture.small import LOW
+
 FOLDER = Path(__file__).parent
 FULL = {
     "torture_resume.py": ("--kills", 100),
@@ -28,6 +30,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="a few of each")
     arguments = parser.parse_args()
     start = perf_counter()
+    if LOW != "bf16":
+        print("this processor has no LSTM in bf16: float32 is tortured in its place", flush=True)
 
     def run(script: str) -> subprocess.CompletedProcess[str]:
         option, count = FULL[script]

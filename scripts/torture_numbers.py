@@ -27,7 +27,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # processes are forked: torch must have no 
 import torch
 from safetensors.torch import load_file
 from torture.same_run import differences
-from torture.small import Setting, keep, last_line, trained, words_of, write_corpus
+from torture.small import LOW, Setting, keep, last_line, trained, words_of, write_corpus
 from torture.victims import Fate, Victims
 
 from nmt import step
@@ -45,7 +45,7 @@ PLAIN = (
 )  # fmt: skip
 SETTINGS = (
     Setting("float32", (*PLAIN, "train.precision=fp32")),
-    Setting("bf16, gradient accumulation", (*PLAIN, "train.precision=bf16", "train.accumulate=2")),
+    Setting(f"{LOW}, gradient accumulation", (*PLAIN, f"train.precision={LOW}", "train.accumulate=2")),
 )
 APART = {"fp32": 1e-3, "bf16": 0.05}  # weights of 30 updates at this rate, which move them by up to 0.15
 VALUES = (float("nan"), float("inf"), -float("inf"))

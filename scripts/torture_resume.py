@@ -24,14 +24,14 @@ from time import perf_counter
 os.environ["OMP_NUM_THREADS"] = "1"  # processes are forked: torch must have no threads of its own
 
 from torture.same_run import differences
-from torture.small import Setting, keep, trained, words_of, write_corpus
+from torture.small import LOW, Setting, keep, trained, words_of, write_corpus
 from torture.victims import WAYS, End, Fate, Victims
 
 ATTEMPTS = 200  # of one run; one that needs more does not get on
 JUMP_S = 30 * 24 * 3600  # by which a jumping clock is wrong at most
 SETTINGS = (
     Setting("float32, validation at the end of epochs", ("train.precision=fp32", "train.validate_every=null")),
-    Setting("bf16, gradient accumulation", ("train.precision=bf16", "train.accumulate=2")),
+    Setting(f"{LOW}, gradient accumulation", (f"train.precision={LOW}", "train.accumulate=2")),
     Setting("subword sampling, word dropout", ("tokenizer.sampling_alpha=0.1", "model.word_dropout=0.1")),
     Setting(
         "early stopping, plateau schedule, examples",

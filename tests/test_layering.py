@@ -14,6 +14,7 @@ TOP = "the package itself"  # nmt/__init__.py
 LAYERS = {
     "what everything may use": [
         "errors",
+        "unicode",
         "config",
         "roots",
         "schema",
@@ -58,6 +59,7 @@ LAYERS = {
     "use of a trained model": [
         "shortlist",
         "translations",
+        "long_lines",
         "translator",
         "translate",
         "learn_shortlist",

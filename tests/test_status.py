@@ -1,6 +1,7 @@
 """`nmt status`: what it says of runs that train, stopped, finished or are damaged."""
 
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,25 @@ def test_a_stopped_run_and_its_end(data: Path, tmp_path: Path, capsys: pytest.Ca
     assert shown["state"] == f"finished; next: nmt evaluate model={run}"
     assert shown["progress"].startswith("update 11 of 11 (100%)")
     assert "left" not in shown["speed"]
+
+
+def test_a_run_stopped_before_its_model_was_chosen_is_not_finished(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, finish = tmp_path / "run", Trainer.finish
+
+    def stopped(trainer: Trainer) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        finish(trainer)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "finish", stopped)
+        assert start(data, tmp_path) == SAVED
+    shown = page(run, capsys)
+    assert shown["progress"].startswith("update 11 of 11 (100%)")
+    assert shown["state"] == f"stopped; go on with: nmt train resume={run}"
+    assert resume(run) == 0
+    assert page(run, capsys)["state"] == f"finished; next: nmt evaluate model={run}"
 
 
 def test_epochs_and_patience_are_counted(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -158,7 +158,16 @@ def real_error() -> Exception:
     raise AssertionError("this machine has 2 EiB of memory")
 
 
-@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), MemoryError(), real_error()])
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+        MemoryError(),
+        real_error(),
+    ],
+)
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_a_batch_that_memory_does_not_hold_is_halved(
     data: Path, tmp_path: Path, error: Exception, accumulate: int, monkeypatch: pytest.MonkeyPatch

@@ -122,6 +122,22 @@ def test_a_signal_during_validation_saves_and_the_validation_is_redone(
     assert_same(tmp_path / "whole" / "run", run)
 
 
+def test_a_run_that_is_resumed_and_stopped_at_once_stays_as_it_was(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(data, tmp_path / "whole")
+    with signals_after({5}):  # in the middle of an interval of metrics
+        assert start(data, tmp_path / "parts") == SAVED
+    run = tmp_path / "parts" / "run"
+    recorded = (run / "metrics.jsonl").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "tell", lambda trainer: signal.raise_signal(signal.SIGTERM))
+        assert resume(run) == SAVED
+    assert (run / "metrics.jsonl").read_bytes() == recorded
+    assert resume(run) == 0
+    assert_same(tmp_path / "whole" / "run", run)
+
+
 def test_the_second_signal_ends_at_once(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def impatient(validator: Validator, *given: Any) -> Any:
         signal.raise_signal(signal.SIGINT)
@@ -254,6 +270,24 @@ def test_the_average_is_the_mean_and_is_taken_only_if_better(
     assert same(model, seen[5] if better else seen[1])
     last = tensors(checkpoint_folder(tmp_path / "run", 5) / "weights.safetensors")
     assert same(last, seen[4])
+
+
+def test_resuming_a_finished_run_leaves_its_model_at_every_instant(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        script(patch, [1.0, 5.0, 2.0, 4.0, 3.0, 5.5], [])
+        start(data, tmp_path, train__max_updates=5, train__validate_every=1, train__keep_best=3, optimizer__lr=0.1)
+    model = (tmp_path / "run" / "model.safetensors").read_bytes()  # the average
+
+    def killed(trainer: Trainer) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "finish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            resume(tmp_path / "run")
+    assert (tmp_path / "run" / "model.safetensors").read_bytes() == model
 
 
 def test_a_model_learns_to_reverse(tmp_path: Path) -> None:

@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
+from nmt.device import computes_bf16
 from torture.victims import End, Fate, Victims
 
 DEMO = Path(__file__).resolve().parents[2] / "data" / "demo_en_de"
 PAIRS = 300  # of the demo corpus
+LOW = "bf16" if computes_bf16(torch.device("cpu")) else "fp32"  # what there is to torture of low precision
 WORDS = (
     "data=text", "data.train.src=train.en", "data.train.tgt=train.de", "data.dev_size=20", "data.test_size=0",
     "tokenizer.vocab_size=350", "model.d_embed=16", "encoder.d_hidden=16", "decoder.d_hidden=16",
