@@ -3,17 +3,22 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import yaml
 
 from nmt.batching import make_batch
 from nmt.build import build_model
+from nmt.device import computes_bf16
 from nmt.interfaces import Batch
 from nmt.seq2seq import Seq2Seq
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 ATTENTIONS = sorted(path.stem for path in (CONFIGS / "attention").glob("*.yaml"))
 VOCAB = 23
+NEEDS_BF16 = pytest.mark.skipif(
+    not computes_bf16(torch.device("cpu")), reason="this processor (no AVX-512) has no LSTM in bf16"
+)
 
 
 def section(group: str, name: str, **changes: Any) -> dict[str, Any]:

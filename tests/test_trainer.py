@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from models import NEEDS_BF16
 from training_runs import (
     assert_same,
     corpus,
@@ -67,7 +68,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=NEEDS_BF16) if name == "bf16" else name for name in VARIANTS]
+)
 def test_a_run_stopped_and_resumed_is_the_uninterrupted_run(data: Path, tmp_path: Path, name: str) -> None:
     changes = VARIANTS[name]
     assert start(data, tmp_path / "whole", **changes) == 0

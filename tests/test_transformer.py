@@ -15,11 +15,11 @@ from nmt.batching import make_batch
 from nmt.build import build_model
 from nmt.errors import ConfigError, DataError
 from nmt.interfaces import Source
+from nmt.long_lines import LONGEST
 from nmt.positions import POSITIONS, Positions, sinusoids
 from nmt.tokenizer import EOS
 from nmt.transformer import RnnSelfAttentionEncoder, TransformerEncoder
 from nmt.transformer_layers import Activation, DecoderLayer, EncoderLayer, FeedForward, Norm, Residual, Sizes
-from nmt.translator import LONGEST
 
 SHAPES: list[tuple[Norm, Activation]] = [("pre", "relu"), ("pre", "gelu"), ("post", "relu"), ("post", "gelu")]
 

@@ -1,5 +1,6 @@
 """Text in, text out: laws of translation over every attention, and what Python users see."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,11 +14,12 @@ from models import ATTENTIONS
 from small_runs import make_run, sentences
 
 import nmt
+from nmt import long_lines
 from nmt import translator as module
 from nmt.batching import make_batch
 from nmt.errors import CheckpointError, DataError
 from nmt.search import search
-from nmt.translations import Translation, joined
+from nmt.translations import Candidate, Translation, joined
 from nmt.translator import Translator
 
 ODD = ["", "  ", "a\u2028b", "a\x00b", "ein\tHund\r", "▁ </s> <pad>", "Ünï 狗 🐕", "\u3000", "."]
@@ -154,6 +156,24 @@ def test_a_stream_reads_no_further_than_its_buffer(general: Translator) -> None:
         assert read <= number + 3
 
 
+def test_a_stream_of_long_lines_reads_fewer_ahead(general: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal read
+        for number in range(10):
+            read += 1
+            yield "Hund " * 4 if number % 3 else ""
+
+    monkeypatch.setattr(module, "READ_AHEAD", 40)
+    translations = general.stream(lines(), buffer=1000, settings=replace(general.settings, beam=1))
+    seen = []
+    for number, translation in enumerate(translations):
+        seen.append(translation.source)
+        assert read <= number + 4  # two full lines and an empty one
+    assert seen == list(lines())
+
+
 def test_a_stream_is_the_list(general: Translator) -> None:
     texts = sentences(11, seed=11) + ODD
     streamed = list(general.stream(iter(texts), buffer=3))
@@ -165,31 +185,67 @@ def test_a_line_too_long_for_one_search_is_translated_in_parts(
 ) -> None:
     first, second, third = "der Hund schläft heute .", "heute schläft der Hund .", "Hund der heute schläft ."
     lengths = [len(ids) for ids in general.tokenizers.src.encode_batch([first, second, third])]
-    monkeypatch.setattr(module, "LONGEST", max(lengths) + 2)
+    monkeypatch.setattr(long_lines, "LONGEST", max(lengths) + 2)
     whole, *parts = general.translate([f"{first} {second} {third}", first, second, third], attention=True)
+    assert (whole.parts, whole.dropped, [part.parts for part in parts]) == (3, 0, [1, 1, 1])
     assert whole.text.replace(" ", "") == "".join(part.text for part in parts).replace(" ", "")
     assert whole.log_prob == pytest.approx(sum(part.log_prob for part in parts), abs=1e-3)
     assert whole.src_pieces == [piece for part in parts for piece in part.src_pieces]
-    assert whole.attention is not None
-    assert whole.attention.shape[2:] == (len(whole.tgt_pieces), sum(lengths))
+    assert whole.attention is None  # it would grow with the square of the line; the links do not
+    found = [part.word_links for part in parts]
+    assert whole.word_links.src == [word for part in found for word in part.src]
+    assert whole.word_links.tgt == [word for part in found for word in part.tgt]
+    before = [(sum(len(p.src) for p in found[:n]), sum(len(p.tgt) for p in found[:n])) for n in range(3)]
+    shifted = [(i + b[0], j + b[1]) for part, b in zip(found, before, strict=True) for i, j in part.links]
+    assert whole.alignment == shifted
     assert whole.alignment
-    cut = [len(parts[0].tgt_pieces), lengths[0]]
-    assert parts[0].attention is not None
-    np.testing.assert_allclose(whole.attention[:, :, : cut[0], : cut[1]], parts[0].attention, atol=1e-5)
-    assert not whole.attention[:, :, : cut[0], cut[1] :].any()
-    for text in ("狗" * 100, "Hund " * 100, "x" * 100, "我们去学校。" * 20):
-        spans = list(general.spans(general.tokenizers.src.encode(text)))
-        assert [end for _, end in spans[:-1]] == [start for start, _ in spans[1:]]
-        assert all(0 < end - start <= module.LONGEST for start, end in spans)
-        assert len(general.translate([text])) == 1
+
+
+def test_the_rest_of_a_line_too_long_for_one_search_is_left_out_where_that_is_wanted(
+    runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_lines, "LONGEST", 6)
+    translator = Translator.load(runs["general"], device="cpu", precision="fp32", long_lines="truncate")
+    text = "der Hund schläft heute und der Mann sieht das Haus"
+    ids = translator.tokenizers.src.encode(text)
+    answer, whole, nothing = translator.translate([text, "der Hund", ""])
+    assert (answer.source, answer.parts, answer.dropped) == (text, 1, len(ids) - 6)
+    assert answer.src_pieces == translator.tokenizers.src.pieces(ids[:6])
+    assert (whole.parts, whole.dropped, nothing.parts, nothing.dropped) == (1, 0, 0, 0)
+    assert answer.n_best == translator.batch([ids[:6]], False, translator.settings)[0].n_best
+
+
+@pytest.mark.parametrize("name", ["general", "multi_head"])
+def test_word_links_alone_are_those_of_the_attention(runs: dict[str, Path], name: str) -> None:
+    translator = Translator.load(runs[name], device="cpu", precision="fp32")
+    texts = sentences(20, seed=14) + ODD
+    drawn, kept = (list(translator.stream(texts, 7, wanted)) for wanted in ("words", True))
+    assert all(answer.attention is None for answer in drawn)
+    assert [answer.word_links for answer in drawn] == [answer.word_links for answer in kept]
+    assert any(answer.alignment for answer in drawn)
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_a_model_whose_numbers_are_none_is_named(runs: dict[str, Path], sample: bool) -> None:
+    translator = Translator.load(runs["general"], device="cpu", precision="fp32")
+    settings = replace(translator.settings, sample=sample)
+    with torch.no_grad():
+        next(iter(translator.model.parameters())).fill_(float("nan"))
+    message = rf"no numbers, {re.escape(str(runs['general']))}; its weights are damaged"
+    for attention in (False, True):
+        with pytest.raises(CheckpointError, match=message):
+            translator.translate(["der Hund"], attention, settings)
+    with pytest.raises(CheckpointError, match=message):
+        translator.forced_scores(["der Hund"], ["der Mann"])
+    assert translator.translate(["", "  "])[0].text == ""  # nothing is asked of the model
 
 
 def test_parts_in_scripts_without_spaces_are_joined_without() -> None:
     def part(text: str) -> Translation:
-        return Translation("", [module.Candidate(text, -1.0, -2.0)], ["a"], ["b"], None)
+        return Translation("", [Candidate(text, -1.0, -2.0)], ["a"], ["b"], None)
 
-    assert joined("s", [part("我。"), part("他。")]).text == "我。他。"
-    assert joined("s", [part("I."), part(""), part("He.")]).text == "I. He."
+    assert joined("s", [part("我。"), part("他。")], 0).text == "我。他。"
+    assert joined("s", [part("I."), part(""), part("He.")], 0).text == "I. He."
 
 
 def test_from_python(runs: dict[str, Path]) -> None:

@@ -53,7 +53,7 @@ def waits_of_updates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **changes:
 
 @pytest.mark.parametrize("feeding", [False, True])
 def test_updates_wait_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, feeding: bool) -> None:
-    changes = {"decoder__input_feeding": feeding, "train__accumulate": 2, "train__precision": "bf16"}
+    changes = {"decoder__input_feeding": feeding, "train__accumulate": 2, "train__precision": "auto"}
     assert waits_of_updates(tmp_path, monkeypatch, **changes) == []
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from small_runs import make_run, sentences
 
-from nmt.translator import Translator, even_batches
+from nmt.translator import ROOM, Translator, even_batches
 from nmt.workers import side_by_side
 
 CPU = torch.device("cpu")
@@ -58,7 +58,7 @@ def test_after_an_error_nothing_more_is_begun() -> None:
 
 @pytest.mark.parametrize(("rows", "most"), [(0, 4), (1, 4), (4, 4), (5, 4), (1000, 320), (17, 1)])
 def test_batches_are_few_and_even(rows: int, most: int) -> None:
-    batches = even_batches(list(range(rows)), most)
+    batches = even_batches([7] * rows, most)
     assert [row for batch in batches for row in batch] == list(range(rows))
     fewest = -(-rows // most)
     assert len(batches) == fewest if fewest < 2 else fewest <= len(batches) < fewest + 4
@@ -66,6 +66,16 @@ def test_batches_are_few_and_even(rows: int, most: int) -> None:
     sizes = [len(batch) for batch in batches] or [0]
     assert max(sizes) <= most
     assert max(sizes) - min(sizes) <= 1
+
+
+def test_of_long_rows_fewer_are_batched_and_the_longest_come_first() -> None:
+    lengths = [1000] * 50 + [30] * 100 + [0, 0]
+    batches = even_batches(lengths[::-1], 40)
+    assert sorted(row for batch in batches for row in batch) == list(range(152))
+    longest = [max(lengths[::-1][row] for row in batch) for batch in batches]
+    assert longest == sorted(longest, reverse=True)
+    assert all(len(batch) * most <= 40 * ROOM for batch, most in zip(batches, longest, strict=True))
+    assert even_batches([10**6] * 3, 2) == [[0], [1], [2]]
 
 
 def test_translations_do_not_depend_on_the_number_of_threads(tmp_path: Path, two_threads: None) -> None:
