@@ -75,7 +75,7 @@ def words(pieces: Sequence[str]) -> list[range]:
     """The pieces of each word; together they cover all pieces, in order."""
     starts: list[int] = []
     word = ""  # what the current word shows so far
-    for number, text in enumerate(_characters(pieces)):
+    for number, text in enumerate(characters(pieces)):
         visible = text.replace(SPACE, "")
         divided = bool(word and visible) and (spaceless(word[-1]) or spaceless(visible[0]))
         divided = divided and not _is_mark(visible[0])
@@ -95,7 +95,7 @@ def cover(pieces: Sequence[str], own: Sequence[str]) -> Cover:
     nothing, as a space, stands for the unit after it (the last one at the end).
     """
     spelt, owners = "", []  # visible characters of the pieces, and whose they are
-    for number, (piece, text) in enumerate(zip(pieces, _characters(pieces), strict=True)):
+    for number, (piece, text) in enumerate(zip(pieces, characters(pieces), strict=True)):
         shown = _ANY if piece == UNKNOWN else "".join(text.replace(SPACE, "").split())
         spelt += shown
         owners += [number] * len(shown)
@@ -231,7 +231,7 @@ def _byte(piece: str) -> int | None:
     return None
 
 
-def _characters(pieces: Sequence[str]) -> list[str]:
+def characters(pieces: Sequence[str]) -> list[str]:
     """Each piece's text; the first byte piece of a character has the character, its other bytes have ''."""
     texts = list(pieces)
     number = 0
@@ -252,5 +252,5 @@ def _characters(pieces: Sequence[str]) -> list[str]:
 
 
 def _word(pieces: Sequence[str], word: range) -> str:
-    text = "".join(_characters(pieces[word.start : word.stop])).replace(SPACE, "")
+    text = "".join(characters(pieces[word.start : word.stop])).replace(SPACE, "")
     return text.replace(f"{ESCAPE}1", SPACE).replace(f"{ESCAPE}0", ESCAPE)  # what the tokenizer wrote for them

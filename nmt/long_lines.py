@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from nmt.alignment import SPACE
+from nmt.alignment import SPACE, characters
 from nmt.tokenizer import Tokenizer
 from nmt.translations import Translation
 
@@ -21,7 +21,6 @@ _CLOSING = "\"'”’»›)\\]）」』】》"
 _SENTENCE = re.compile(rf"[.!?…؟۔।][{_CLOSING}]*(?={SPACE})|[。！？．｡][{_CLOSING}]*")
 _CLAUSE = re.compile(rf"[,;:،؛–][{_CLOSING}]*(?={SPACE})|[，；：、､—][{_CLOSING}]*")
 _WORD = re.compile(f"(?={SPACE})")
-_GOES_ON = re.compile("<0x[89AB].>")  # a byte inside of a character
 
 
 @dataclass(frozen=True)
@@ -70,19 +69,20 @@ def _split(ids: list[int], tokenizer: Tokenizer) -> Iterator[list[int]]:
 
 def _end_of_part(pieces: list[str]) -> int:
     """How many of LONGEST + 1 pieces make a part: to the end of a sentence, else of a clause, else of a word."""
-    count = {end: number for number, end in enumerate(accumulate(map(len, pieces[:-1])), start=1)}
-    text = "".join(pieces)
+    texts = characters(pieces)
+    count = {end: number for number, end in enumerate(accumulate(map(len, texts)), start=1)}
     for boundary in (_SENTENCE, _CLAUSE, _WORD):
-        found = [count[match.end()] for match in boundary.finditer(text) if match.end() in count]
+        ends = (match.end() for match in boundary.finditer("".join(texts)))
+        found = [count[end] for end in ends if end and count.get(end, len(pieces)) < len(pieces)]
         if found:
             return found[-1]
     return _last_whole(pieces)
 
 
 def _last_whole(pieces: list[str]) -> int:
-    """How many of LONGEST + 1 pieces are whole characters, unless they are bytes that make none."""
-    whole = (number for number in range(len(pieces) - 1, 0, -1) if not _GOES_ON.fullmatch(pieces[number]))
-    return next(whole, len(pieces) - 1)
+    """How many of LONGEST + 1 pieces are whole characters: one may be spelled in several, byte by byte."""
+    texts = characters(pieces)
+    return next(number for number in range(len(pieces) - 1, -1, -1) if texts[number]) or len(pieces) - 1
 
 
 def note(translation: Translation) -> str | None:
