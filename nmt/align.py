@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import count, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -147,13 +147,15 @@ def aligned(
 ) -> Iterator[Links]:
     """The links of every pair in order; with a second model, those of both directions made one."""
     pending = iter(pairs)
-    while chunk := list(islice(pending, CHUNK)):
+    for first in count(1, CHUNK):
+        if not (chunk := list(islice(pending, CHUNK))):
+            return
         sources, targets = ([pair[side] for pair in chunk] for side in (0, 1))
-        forward = [how.links(pair) for pair in translator.force(sources, targets)]
+        forward = [how.links(pair) for pair in translator.force(sources, targets, first)]
         if other is None or symmetrise is None:
             yield from forward
             continue
-        backward = [transposed(how.links(pair)) for pair in other.force(targets, sources)]
+        backward = [transposed(how.links(pair)) for pair in other.force(targets, sources, first)]
         yield from map(SYMMETRISE[symmetrise], forward, backward)
 
 

@@ -1,6 +1,7 @@
 """Batches of similar lengths under a token budget, in an order that depends on seed and epoch alone."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -13,6 +14,9 @@ from nmt.tokenizer import BOS, EOS, PAD
 
 POOL = 1 << 18  # pairs that are sorted by length together
 BLOCK = 64  # neighbouring pairs that come into the same pool
+ROOM = 100  # source pieces for each sentence of a batch to search: of longer ones fewer are searched together
+SHARED = 4  # several batches are a multiple of this, so that 2 or 4 cores have as many each
+FORCED_TOKENS = 2048  # of the longer side of pairs forced at once: their attention is held in memory
 
 
 @runtime_checkable
@@ -74,6 +78,32 @@ class BatchOrder:
             batches.append(order[start : start + max(1, fitting)])
             start += max(1, fitting)
         return batches
+
+
+def even_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Rows of these lengths, the longest first, in batches of at most `most` rows, all about as many.
+
+    Fewer where they are long. The same whatever the number of cores.
+    """
+    rows = sorted(range(len(lengths)), key=lambda row: lengths[row], reverse=True)
+    count = -(-len(rows) // most)
+    if count > 1:
+        count = min(len(rows), -(-count // SHARED) * SHARED)
+    bounds = [number * len(rows) // count for number in range(count + 1)] if count else [0]
+    batches = [rows[start:end] for start, end in pairwise(bounds)]
+    return [part for batch in batches for part in _divided(batch, most * ROOM // max(1, lengths[batch[0]]))]
+
+
+def _divided(rows: list[int], most: int) -> list[list[int]]:
+    step = max(1, most)
+    return [rows[start : start + step] for start in range(0, len(rows), step)]
+
+
+def forced_batches(src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Row numbers of pairs to force together, of similar lengths."""
+    src_lengths, tgt_lengths = (np.array([len(ids) + 1 for ids in side], np.int32) for side in (src, tgt))
+    order = BatchOrder(src_lengths, tgt_lengths, FORCED_TOKENS, seed=0)
+    return [rows.tolist() for rows in order.cut(np.lexsort((src_lengths, tgt_lengths)))]
 
 
 def make_batch(src_ids: Sequence[Sequence[int]], tgt_ids: Sequence[Sequence[int]]) -> Batch:

@@ -17,6 +17,7 @@ from nmt.schema import check_arguments, find_class, read_section
 from nmt.seq2seq import Embedding, Seq2Seq
 
 Config = Mapping[str, Any]
+Form = tuple[torch.dtype | None, tuple[int, ...]]  # of a stored tensor: type (None: none that nmt writes) and shape
 DECODER_SIZES = ("embedding", "attention", "d_embed", "d_memory", "d_output")  # what a decoder is given here
 
 
@@ -41,6 +42,19 @@ def check_parts(config: Config, trust: Sequence[str]) -> None:
         part(config["optimizer"], "optimizer", trust, {"parameters": [nn.Parameter(torch.zeros(1))]})
     ends = [config["train"][key] for key in ("max_updates", "max_epochs") if config["train"][key] is not None]
     build_schedule(config["schedule"], min(ends, default=None), trust)
+
+
+def optimiser_forms(section: Config, trust: Sequence[str], model: nn.Module) -> dict[str, Form]:
+    """What the optimiser keeps of the model's parameters once it has changed them: KEY/PARAMETER -> type and shape."""
+    probe = nn.Parameter(torch.zeros(2, 3))
+    probe.grad = torch.zeros_like(probe)
+    optimiser = part(section, "optimizer", trust, {"parameters": [probe]})
+    optimiser.step()
+    return {
+        f"{key}/{name}": (value.dtype, tuple(parameter.shape if value.shape == probe.shape else value.shape))
+        for key, value in optimiser.state[probe].items()
+        for name, parameter in model.named_parameters()
+    }
 
 
 def build_model(config: Config, src_vocab: int, tgt_vocab: int, trust: Sequence[str] = ()) -> Seq2Seq:

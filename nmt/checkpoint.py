@@ -21,21 +21,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 
 from nmt import seen
-from nmt.atomic import join_files, read_file, write_atomically
+from nmt.atomic import join_files, read_file, refuse_foreign_files, write_atomically
 from nmt.build import build_model
 from nmt.cache import file_digest
 from nmt.errors import CheckpointError
 from nmt.prepare import TokenizerPair
 from nmt.seq2seq import Seq2Seq
+from nmt.stored_config import CONFIG_BYTES, config_bytes, read_config
 from nmt.tokenizer import Tokenizer
-from nmt.weights import FORMAT, read_shapes, read_signed, refuse_other_shapes, set_weights
+from nmt.weights import FORMAT, read_forms, read_signed, refuse_other_forms, set_weights
 
-MODEL_SECTIONS = ("model", "encoder", "decoder", "attention", "tokenizer")  # what weights and vocabularies depend on
-SECTIONS = (*MODEL_SECTIONS, "data", "optimizer", "schedule", "search", "train")
-VALUES = 10_000  # of a configuration, at most
+TOKENIZER_BYTES = 2**28  # of a file, at most
+MOST_BYTES = {"config.yaml": CONFIG_BYTES, "src.spm": TOKENIZER_BYTES, "tgt.spm": TOKENIZER_BYTES}
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def create_run(folder: Path, config: Mapping[str, Any], tokenizers: TokenizerPai
     `known`: files with hashes of what its model is trained on (see nmt.seen).
     """
     refuse_used(folder)
-    files = {"config.yaml": _yaml(config), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
+    files = {"config.yaml": config_bytes(config), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
     for name, content in files.items():
         write_atomically(folder / name, content)
     checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
@@ -77,7 +76,7 @@ def change_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Another configuration for a run; its manifest knows both while the file is replaced."""
     checksums = _manifest(folder)["sha256"]
     checksums["config.yaml"] = hashlib.sha256(read_file(folder / "config.yaml")).hexdigest()
-    content = _yaml(config)
+    content = config_bytes(config)
     checksums["config.yaml, next"] = hashlib.sha256(content).hexdigest()
     _write_manifest(folder, checksums)
     write_atomically(folder / "config.yaml", content)
@@ -90,16 +89,17 @@ def _write_manifest(folder: Path, checksums: Mapping[str, str]) -> None:
     write_atomically(folder / "manifest.json", json.dumps(manifest, indent=1).encode())
 
 
-def _yaml(config: Mapping[str, Any]) -> bytes:
-    return yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True).encode()
-
-
 def refuse_used(folder: Path) -> None:
     """Another run's folder is never written into."""
     if (folder / "manifest.json").exists():
         raise CheckpointError(
             f"{folder} already holds a run; continue it with resume={folder}, or choose another name="
         )
+    for name in ("checkpoints", "model.safetensors", "metrics.jsonl", "tensorboard"):
+        if (folder / name).exists():
+            raise CheckpointError(
+                f"{folder} holds {name} of a run whose manifest.json is gone; restore that, or choose another name="
+            )
 
 
 def refuse_unwritable(folder: Path) -> None:
@@ -128,6 +128,7 @@ def hold_run(folder: Path) -> Iterator[None]:
         os.close(handle)
         raise CheckpointError(f"{folder} is being written by another process; wait for it or stop it first")
     try:
+        refuse_foreign_files(folder)
         yield
     finally:
         os.close(handle)
@@ -162,6 +163,7 @@ def read_run(folder: Path) -> tuple[dict[str, Any], TokenizerPair]:
         raise CheckpointError(f"{folder} is not a folder; give a run folder such as runs/NAME")
     if not (folder / "manifest.json").is_file():
         raise CheckpointError(f"{folder} holds no run: manifest.json is missing; give a folder written by nmt train")
+    refuse_foreign_files(folder)
     manifest = _manifest(folder)
     written, checksums = manifest["format"], manifest["sha256"]
     if written != FORMAT:
@@ -169,8 +171,8 @@ def read_run(folder: Path) -> tuple[dict[str, Any], TokenizerPair]:
             f"{folder} has format {written}, this nmt reads format {FORMAT}; use the nmt version that wrote it"
         )
     contents = {}
-    for name in ("config.yaml", "src.spm", "tgt.spm"):
-        contents[name] = read_file(folder / name)
+    for name, most in MOST_BYTES.items():
+        contents[name] = read_file(folder / name, most)
         known = (checksums.get(name), checksums.get(f"{name}, next"))  # two: change_config was cut short
         if hashlib.sha256(contents[name]).hexdigest() not in known:
             raise CheckpointError(f"{folder / name} is damaged: its checksum differs; restore it from a copy")
@@ -189,61 +191,25 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise CheckpointError(f"{folder / 'manifest.json'} is damaged; restore it from a copy") from None
 
 
-def read_config(path: Path, content: bytes) -> dict[str, Any]:
-    """Plain data: tags that would make Python objects are refused."""
-    try:
-        config = yaml.safe_load(content)
-    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: bad bytes, dates that are none, endless numbers
-        raise CheckpointError(f"{path} is no plain YAML, so nmt did not write it; restore it from a copy") from None
-    _refuse_foreign(path, config)
-    missing = [name for name in SECTIONS if not isinstance(config, dict) or not isinstance(config.get(name), dict)]
-    if missing:
-        raise CheckpointError(f"{path} has no section {missing[0]}, so nmt did not write it; restore it from a copy")
-    return dict(config)
-
-
-def _refuse_foreign(path: Path, config: Any) -> None:
-    """Refuses what nmt never writes: other keys than words, references to be resolved, more values than there can be.
-
-    A value that is referred to counts each time.
-    """
-    left, waiting = VALUES, [config]
-    while waiting:
-        node = waiting.pop()
-        left -= 1
-        if left < 0:
-            raise CheckpointError(f"{path} holds more than {VALUES:,} values, so nmt did not write it; do not use it")
-        if isinstance(node, Mapping):
-            waiting += node.values()
-            for key in node:
-                if not isinstance(key, str) or key.startswith("_"):
-                    raise CheckpointError(f"{path} has the key {key!r:.60}, which nmt never writes; do not use it")
-        elif isinstance(node, list):
-            waiting += node
-        elif isinstance(node, str) and "${" in node:
-            raise CheckpointError(f"{path} holds {node!r:.60}, a reference that nmt never writes; do not use it")
-        elif not isinstance(node, str | int | float | None):
-            raise CheckpointError(f"{path} holds {node!r:.60}, which nmt never writes; do not use it")
-
-
-def fitting_model(config: Mapping[str, Any], tokenizers: TokenizerPair, path: Path, trust: Sequence[str]) -> Seq2Seq:
-    """A new model for the weights of a file, refused before it takes memory if it does not fit them."""
-    shapes = read_shapes(path)
-    sizes = tokenizers.src.vocab_size, tokenizers.tgt.vocab_size
+def refuse_unfitting(config: Mapping[str, Any], tokenizers: TokenizerPair, path: Path, trust: Sequence[str]) -> None:
+    """Refuses a file whose weights do not fit, before they or the model take memory."""
+    forms = read_forms(path)
     with torch.device("meta"):
-        refuse_other_shapes(build_model(config, *sizes, trust), shapes, path)
-    return build_model(config, *sizes, trust)
+        model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size, trust)
+    refuse_other_forms(model, forms, path)
 
 
 def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:
     """The best model of a run folder, on the CPU, in evaluation mode."""
     config, tokenizers = read_run(folder)
-    if not (folder / "model.safetensors").exists():
+    path = folder / "model.safetensors"
+    if not path.exists():
         raise CheckpointError(
             f"{folder} holds no model yet: model.safetensors appears after the first validation; "
             f"continue the run with nmt train resume={folder}"
         )
-    model = fitting_model(config, tokenizers, folder / "model.safetensors", trust)
-    weights, signature = read_signed(folder / "model.safetensors")
-    set_weights(model, weights, folder / "model.safetensors")
+    refuse_unfitting(config, tokenizers, path, trust)
+    weights, signature = read_signed(path)
+    model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size, trust)
+    set_weights(model, weights, path)
     return LoadedModel(config, model.eval(), tokenizers, signature)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nmt.errors import ConfigError, NmtError, nearest
+from nmt.errors import ConfigError, NmtError, nearest, printable
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # a full disk, a full quota
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; a bug of ours ends with a traceback and 1
@@ -65,13 +65,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except NmtError as error:
         if debug:
             raise
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"error: {printable(' '.join(str(error).split()))}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         if debug:
             raise
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
+    except (MemoryError, RuntimeError) as error:
+        from nmt.memory import lacks_memory
+
+        if debug or not lacks_memory(error):
+            raise
+        said = printable(" ".join(str(error).split())[:200])
+        remedy = "free some, or lower train.batch_tokens, search.batch_sentences or the size of the model"
+        print(f"error: memory does not suffice for nmt {words[0]}{said and f' ({said})'}; {remedy}", file=sys.stderr)
+        return BAD_INPUT
     except BrokenPipeError:  # whoever reads our output has closed it, as `head` does
         _let_go_of_output()
         return BROKEN_PIPE

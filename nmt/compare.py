@@ -9,6 +9,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from nmt import cautions
 from nmt.align import load_gold
 from nmt.alignment import source_length
 from nmt.atomic import write_atomically
@@ -22,6 +23,7 @@ from nmt.evaluate import check_writable
 from nmt.figures import save_figure, svg_text
 from nmt.files import resolve
 from nmt.interrupts import SAVED
+from nmt.long_lines import caution
 from nmt.metrics import bleu_tokenizer, counted_words
 from nmt.prepare import Prepared
 
@@ -45,6 +47,8 @@ def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
         print("what is trained and evaluated is kept; the same command goes on", file=sys.stderr)
         return SAVED
     results = results_of(sweep, test, scores, histories)
+    for line in results["cautions"]:
+        caution(line)
     write(sweep.output, results)
     return 0
 
@@ -53,6 +57,7 @@ def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
     """What every run is measured on."""
     data, rows = sweep.jobs[0].config["data"], getattr(prepared, sweep.split)
     sources, references = list(rows["src"]), list(rows["tgt"])
+    cautions.refuse_unfit(sweep.split, sources, [references])
     lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
     bleu_tokenizer(counted_words(data))  # a missing package is said before the work
     gold = None

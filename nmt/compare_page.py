@@ -41,6 +41,7 @@ def page(results: Results, drawn: Sequence[tuple[Picture, str]]) -> str:
         f"<h1>{escape(title)}</h1>",
         f"<pre>{escape(results['command'])}</pre>",
         *map(paragraph, honest(results)),
+        *(paragraph(f"Caution: {line}") for line in results["cautions"]),
         f"<h2>Results on the {results['test']['split']} split</h2>",
         html_table(table(results["variants"])),
         "<dl>",

@@ -5,7 +5,6 @@ import platform
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from nmt.alignment import source_length
 from nmt.compare_runs import Job, Sweep, essence
 from nmt.compare_scores import RULE, History, Scores, TestSet
 from nmt.config import TrainConfig
-from nmt.device import choose_device, choose_dtype
+from nmt.device import choose_device, choose_dtype, versions
 from nmt.metrics import bleu_by_length
 from nmt.schema import read_section
 from nmt.significance import counts, intervals
@@ -59,6 +58,7 @@ def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories:
             "tgt_lang": first.config["data"]["tgt_lang"],
             "diagonal_aer": diagonal_aer(test),
         },
+        "cautions": cautions_of(sweep, scores),
         "search": first.config["search"],
         **configurations(sweep),
         "signatures": scores[0].signatures,
@@ -68,6 +68,15 @@ def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories:
         "variants": variants,
         "runs": runs,
     }
+
+
+def cautions_of(sweep: Sweep, scores: Sequence[Scores]) -> list[str]:
+    """What makes scores mislead, each line once; those of some runs alone name them."""
+    runs: dict[str, list[str]] = {}
+    for job, found in zip(sweep.jobs, scores, strict=True):
+        for line in found.cautions:
+            runs.setdefault(line, []).append(str(job.config["name"]))
+    return [line if len(own) == len(sweep.jobs) else f"{line} ({', '.join(own)})" for line, own in runs.items()]
 
 
 def diagonal_aer(test: TestSet) -> float | None:
@@ -168,14 +177,3 @@ def processor() -> str:
     lines = listing.read_text("utf-8", "replace").splitlines() if listing.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
-
-
-def versions() -> dict[str, str]:
-    """Of everything that numbers depend on."""
-    found = {"python": platform.python_version()}
-    for package in ("nmt", "torch", "sentencepiece", "sacrebleu", "numpy", "entmax"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # run from a checkout
-            found[package] = "not installed"
-    return found

@@ -152,7 +152,8 @@ def state(run: Path, config: Mapping[str, Any]) -> State:
     last = training_state.last_resumable(run)
     if last is None:
         return "begun"
-    progress = Progress.from_json(training_state.read_record(training_state.checkpoint_folder(run, last)))
+    folder = training_state.checkpoint_folder(run, last)
+    progress = Progress.from_json(training_state.read_record(folder), folder)
     ends = config["train"]
     for unit, done in (("updates", progress.update), ("epochs", progress.epoch)):
         if ends[f"max_{unit}"] is not None and done > ends[f"max_{unit}"]:

@@ -14,6 +14,7 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
+from nmt import cautions, checkpoint
 from nmt.aer import AlignmentScores, Gold
 from nmt.align import gold_scores
 from nmt.alignment import Unit
@@ -23,12 +24,11 @@ from nmt.compare_runs import Job, Split
 from nmt.config import TrainConfig
 from nmt.device import choose_device, choose_dtype
 from nmt.evaluate import translate_all
-from nmt.long_lines import caution
 from nmt.metrics import bleu_tokenizer
 from nmt.schema import read_section
 from nmt.translator import Translator
 
-VERSION = 1  # of what is kept; raise it whenever its content changes
+VERSION = 2  # of what is kept; raise it whenever its content changes
 
 SHARES = (0.2, 0.4, 0.6, 0.8)
 LONGEST = 20  # words
@@ -74,6 +74,7 @@ class Scores:
     signatures: list[str]
     matrices: list[Matrix]  # of the sentences shown; empty without attention
     hypotheses: list[str]
+    cautions: list[str]  # what makes these scores mislead
 
 
 @dataclass(frozen=True)
@@ -137,9 +138,13 @@ def measured(job: Job, test: TestSet) -> Scores:
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
     translator = Translator.load(job.run, None, job.config["trust"], settings.device, settings.precision, False)
+    texts = test.sources, [test.references]
+    said = [*cautions.of_training(checkpoint.seen_file(job.run), "the model", *texts)]
+    said += cautions.of_test_set(translator.tokenizers, *texts)
     start = perf_counter()
-    hypotheses = translate_all(translator, test.sources, caution)
+    hypotheses = translate_all(translator, test.sources, said.append)
     seconds = perf_counter() - start
+    said += cautions.of_translations(hypotheses, [test.references])
     bleu = BLEU(tokenize=bleu_tokenizer(test.words), force=True)
     chrf = CHRF()
     return Scores(
@@ -153,6 +158,7 @@ def measured(job: Job, test: TestSet) -> Scores:
         signatures=[f"BLEU {bleu.get_signature().format()}", f"chrF {chrf.get_signature().format()}"],
         matrices=matrices(translator, test),
         hypotheses=hypotheses,
+        cautions=said,
     )
 
 

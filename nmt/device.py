@@ -1,7 +1,8 @@
 """Where tensors live and in which precision products are taken."""
 
+import platform
 from contextlib import AbstractContextManager
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 import torch
@@ -61,11 +62,22 @@ def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager
     return torch.autocast(device.type, torch.bfloat16, enabled=dtype == torch.bfloat16)
 
 
+def versions() -> dict[str, str]:
+    """Of everything that numbers depend on."""
+    found = {"python": platform.python_version()}
+    for package in ("nmt", "torch", "sentencepiece", "sacrebleu", "numpy", "entmax"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # run from a checkout, or an extra
+            found[package] = "not installed"
+    return found
+
+
 def environment(device: torch.device, dtype: torch.dtype) -> dict[str, str | int]:
     """What the same bits need besides the same configuration and data."""
     return {
+        **versions(),
         "torch": torch.__version__,
-        "sentencepiece": version("sentencepiece"),
         "threads": torch.get_num_threads(),
         "device": device.type,
         "products in": str(dtype).removeprefix("torch."),

@@ -27,3 +27,8 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     if close:
         return f"did you mean '{close[0]}'?"
     return "choose from: " + ", ".join(known) if known else "nothing can be set here"
+
+
+def printable(text: str) -> str:
+    """The text with escapes in place of what would steer the terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

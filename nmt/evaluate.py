@@ -11,7 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from nmt import cautions, checkpoint, seen
+from nmt import cautions, checkpoint
 from nmt.aer import Gold, scores_table
 from nmt.align import diagonal_scores, gold_scores, load_gold
 from nmt.alignment import Unit, source_length, spaceless
@@ -72,7 +72,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     seconds = perf_counter() - start
     second = None if other is None else translate_all(other, benchmark.sources, said.append)
     for texts in (hypotheses, *([] if second is None else [second])):
-        said += [*cautions.of_case(texts, benchmark.references[0]), *cautions.of_pieces(texts)]
+        said += cautions.of_translations(texts, benchmark.references)
     said = list(dict.fromkeys(said))  # two models may say the same
     for line in said:
         caution(line)
@@ -97,17 +97,15 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
 
 
 def before_translating(config: Mapping[str, Any], translators: list[Translator], benchmark: Benchmark) -> Iterator[str]:
-    """Says what would make scores on this test set mislead: text that the model knows, or cannot read."""
+    """Says what would make scores on this test set mislead."""
     runs = [*model_folders(config["model"], "model")]
     if config["compare_with"] is not None:
         runs += model_folders(config["compare_with"], "compare_with")
     for run in runs:
-        known = seen.seen(checkpoint.seen_file(run), benchmark.sources, benchmark.references)
-        if known.normalised:
-            share = f"{known.normalised:,} of {known.pairs:,} test pairs ({known.normalised / known.pairs:.1%})"
-            yield f"{share} stand in the training data of {run}, {known.exact:,} of them letter for letter"
+        file = checkpoint.seen_file(run)
+        yield from cautions.of_training(file, str(run), benchmark.sources, benchmark.references)
     for translator in translators:
-        yield from cautions.of_sources(translator.tokenizers.src, benchmark.sources)
+        yield from cautions.of_test_set(translator.tokenizers, benchmark.sources, benchmark.references)
 
 
 def results_folder(config: Mapping[str, Any], name: str) -> Path:

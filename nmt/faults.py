@@ -5,6 +5,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import torch
+from torch import nn
+
 from nmt import training_state
 from nmt.errors import NmtError
 from nmt.step import NoRoom
@@ -18,16 +21,14 @@ def diverged(what: str, run: Path, sentences: Sequence[int], skipping_helps: boo
     last = training_state.last_resumable(run)
     folder = None if last is None else training_state.checkpoint_folder(run, last)
     good = "none is saved" if folder is None else f"the last good checkpoint is {folder}"
-    remedies = ["look at them", "lower optimizer.lr", "set train.precision=fp32"]
+    remedies = [*(["look at them"] if sentences else []), "lower optimizer.lr", "set train.precision=fp32"]
     if skipping_helps and folder is None:
         remedies.append("set train.on_nonfinite=skip")
     elif skipping_helps:
         words = f"nmt train resume={run} train.on_nonfinite=skip resume_with=train.on_nonfinite"
         remedies.append(f"go on without such updates: {words}")
-    return NmtError(
-        f"{what}; {good}; its batch holds training sentences {', '.join(map(str, sentences))} "
-        f"(counted from 0); {', '.join(remedies[:-1])}, or {remedies[-1]}"
-    )
+    batch = f"its batch holds training sentences {', '.join(map(str, sentences))} (counted from 0); "
+    return NmtError(f"{what}; {good}; {batch if sentences else ''}{', '.join(remedies[:-1])}, or {remedies[-1]}")
 
 
 @contextmanager
@@ -44,6 +45,12 @@ def quiet_writers() -> Iterator[None]:
         yield
     finally:
         threading.excepthook = shown
+
+
+def is_sound(model: nn.Module, optimiser: torch.optim.Optimizer) -> bool:
+    """Are all weights and the optimiser's state finite?"""
+    states = (tensor for state in optimiser.state.values() for tensor in state.values())
+    return all(bool(tensor.isfinite().all()) for tensor in (*model.parameters(), *states))
 
 
 def hopeless(skipped: Sequence[int]) -> bool:

@@ -78,6 +78,8 @@ def read_lines(path: Path) -> Iterator[str]:
 def decode_lines(lines: Iterable[bytes], name: str) -> Iterator[str]:
     """The same for an open binary stream; `name` is what errors call it."""
     for number, raw in enumerate(lines, start=1):
+        if raw == BOM and number == 1:  # an empty file of those that begin with one
+            continue
         line = raw.removesuffix(b"\n").removesuffix(b"\r")
         if number == 1:
             line = line.removeprefix(BOM)

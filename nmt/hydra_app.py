@@ -42,7 +42,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
     with loader(args.config_dir):
         known = known_keys(verb)
         if not args.shell_completion:
-            refuse_null(verb, typed)
+            refuse_no_choices(verb, typed)
     failures: list[Exception] = []
     codes = [0]
 
@@ -147,7 +147,7 @@ def choices(config: DictConfig) -> dict[str, str | None]:
 
 def composed(verb: str, words: list[str]) -> DictConfig:
     """The configuration of a command line, with Hydra's own section; `loader` is open."""
-    refuse_null(verb, words)
+    refuse_no_choices(verb, words)
     try:
         return compose(verb, words, return_hydra_config=True)
     except MISTAKES as error:
@@ -159,13 +159,20 @@ def without_hydra(config: DictConfig) -> DictConfig:
     return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
 
 
-def refuse_null(verb: str, words: list[str]) -> None:
-    """A group has no choice null, though its default may be none; Hydra has no error for it."""
-    for override in [parse(word) for word in words if "null" in word]:
-        if "null" in text_of(override).split(",") and override.key_or_group in groups(verb):
-            options = GlobalHydra.instance().config_loader().get_group_options(override.key_or_group)
-            remedy = f"leave it out, or choose from: {', '.join(options)}"
-            raise ConfigError(f"{override.key_or_group}=null chooses nothing; {remedy}")
+def refuse_no_choices(verb: str, words: list[str]) -> None:
+    """Of a group one of its files is chosen; for null, numbers and lists Hydra has no error of a user's."""
+    known = groups(verb)
+    for word, override in zip(words, map(parse, words), strict=True):
+        group = override.key_or_group
+        if not group:
+            raise ConfigError(f"'{word}' is not of the form key=value; nmt {verb} --help shows every key")
+        options = GlobalHydra.instance().config_loader().get_group_options(group) if group in known else []
+        for choice in text_of(override).split(",") if options else []:
+            if choice == "null":
+                remedy = f"leave it out, or choose from: {', '.join(options)}"
+                raise ConfigError(f"{group}=null chooses nothing; {remedy}")
+            if choice not in options and "(" not in choice:
+                raise ConfigError(f"{group}={choice} does not exist; {nearest(choice, options)}")
 
 
 def known_keys(verb: str) -> list[str]:
@@ -178,14 +185,7 @@ def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
     """The mistake on the command line behind Hydra's error, with the nearest right word."""
     overrides = [o for o in map(parse, words) if not o.key_or_group.startswith("hydra")]
     known_groups = groups(verb)
-    available = GlobalHydra.instance().config_loader()
     chosen = [o for o in overrides if o.key_or_group in known_groups]
-    for override in chosen:
-        options = available.get_group_options(override.key_or_group)
-        for choice in text_of(override).split(","):
-            if choice not in options and "(" not in choice:
-                remedy = nearest(choice, options)
-                return ConfigError(f"{override.key_or_group}={choice} does not exist; {remedy}")
     try:
         config = compose(verb, [o.input_line or "" for o in chosen if not o.is_sweep_override()])
     except MISTAKES as deeper:

@@ -139,7 +139,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     """Reads lines until :quit or the end of input."""
     session = Session(open_model(config, typed))
     if isinstance(sys.stdin, TextIOWrapper):  # bytes that are not UTF-8 reach `read_line`, which refuses them
-        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     if not sys.stdin.isatty():

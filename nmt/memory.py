@@ -1,10 +1,11 @@
-"""How the process keeps the memory that it has been given."""
+"""How the process keeps the memory that it has been given, and which errors say that there is too little."""
 
 import ctypes
 import os
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # mallopt(3)
 STEP = 256 * 1024 * 1024  # bytes by which the heap grows
+LACK = ("DefaultCPUAllocator", "_STATUS_ALLOC_FAILED", "CUDA error: out of memory")
 PRIMITIVES = "8"  # prepared kernels that oneDNN keeps: each batch shape needs its own, and shapes seldom return
 
 
@@ -21,6 +22,15 @@ def keep_freed_memory() -> None:
     mallopt(M_MMAP_MAX, 0)  # large blocks come from the heap too
     mallopt(M_TRIM_THRESHOLD, -1)  # which never shrinks
     mallopt(M_TOP_PAD, STEP)
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Does the error say so? torch has a class of its own for it on a GPU only, and not for what libraries take there.
+
+    The class is known by its name, so that nobody imports torch for it.
+    """
+    known = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return known or (isinstance(error, RuntimeError) and any(words in str(error) for words in LACK))
 
 
 def keep_few_kernels() -> None:

@@ -1,12 +1,13 @@
 """The optimiser, and learning-rate schedules as functions of the update number (and of the dev history)."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from nmt.errors import ConfigError
+from nmt.errors import CheckpointError, ConfigError
 
 
 class AdamW(torch.optim.AdamW):
@@ -15,8 +16,14 @@ class AdamW(torch.optim.AdamW):
     def __init__(
         self, parameters: Iterable[nn.Parameter], lr: float, beta1: float, beta2: float, eps: float, weight_decay: float
     ) -> None:
-        if not lr > 0:
-            raise ConfigError(f"optimizer.lr is {lr}; it must be above 0")
+        if not 0 < lr < math.inf:
+            raise ConfigError(f"optimizer.lr is {lr}; it must be above 0 and finite")
+        for key, value in (("beta1", beta1), ("beta2", beta2)):
+            if not 0 <= value < 1:
+                raise ConfigError(f"optimizer.{key} is {value}; it must lie in [0, 1)")
+        for key, value in (("eps", eps), ("weight_decay", weight_decay)):
+            if not 0 <= value < math.inf:
+                raise ConfigError(f"optimizer.{key} is {value}; it must be at least 0 and finite")
         super().__init__(parameters, lr=lr, betas=(beta1, beta2), eps=eps, weight_decay=weight_decay, fused=True)
 
 
@@ -118,3 +125,26 @@ class Plateau(Schedule):
             if waited == self.patience:
                 cuts, waited = cuts + 1, 0
         return float(self.factor**cuts)
+
+
+def state_of(optimiser: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
+    """What the optimiser remembers, by KEY/PARAMETER."""
+    names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
+    return {f"{key}/{names[p]}": value for p, own in optimiser.state.items() for key, value in own.items()}
+
+
+def set_state(optimiser: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
+    """Lets the optimiser remember what `state_of` gave, of every parameter the same or, before an update, of none."""
+    parameters = dict(model.named_parameters())
+    found: dict[str, set[str]] = {}
+    for entry, value in tensors.items():
+        key, _, name = entry.partition("/")
+        fits = name in parameters and value.dtype == torch.float32
+        if not fits or value.shape not in (torch.Size([]), parameters[name].shape):
+            raise CheckpointError(f"{where} does not fit the model ({entry!r}); both must come from one run")
+        found.setdefault(key, set()).add(name)
+        optimiser.state[parameters[name]][key] = value.to(parameters[name].device)  # fused: step too
+    for key, names in found.items():
+        if names != set(parameters):
+            missing = min(set(parameters) - names)
+            raise CheckpointError(f"{where} lacks {key}/{missing}; both must come from one run")

@@ -29,11 +29,11 @@ def readable(word: str, sweep: bool) -> str:
     key, equals, value = word.partition("=")
     if word.startswith("~") and not word.startswith("~hydra"):
         raise ConfigError(f"'{word}' removes a setting, and every setting is needed; null turns it off")
-    if not equals:
+    if not (equals and key.strip("+ ")):
         raise ConfigError(f"'{word}' sets nothing; type key=value")
     quoted = f"{key}={_quote(value)}"
     if value.strip() != value or (not sweep and re.search(r"[^\w./-]", value) and os.path.exists(value)):
-        return quoted
+        return _checked(word, quoted)
     try:
         override = parse(word)
     except HydraException as error:
@@ -74,9 +74,14 @@ def _repaired(word: str, quoted: str, error: HydraException) -> str:
         attempt = f"{key}=[{','.join(i if i[:1] in ('', chr(34), chr(39)) else _quote(i) for i in items)}]"
     elif value[:1] in ("{", "'", '"'):
         raise ConfigError(f"'{word}' cannot be read; as one text type it so: \"{quoted}\"") from error
+    return _checked(word, attempt)
+
+
+def _checked(word: str, attempt: str) -> str:
+    """The attempt at a word, if it can be parsed."""
     try:
         parse(attempt)
-    except HydraException:
+    except HydraException as error:
         raise ConfigError(f"'{word}' is not of the form key=value; nmt <verb> --help shows every key") from error
     return attempt
 

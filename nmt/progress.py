@@ -1,11 +1,17 @@
 """Where a training run stands: what, with weights and optimiser, makes it continue exactly."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, make_dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from nmt.config import TrainConfig
+from nmt.errors import CheckpointError, ConfigError
+from nmt.schema import check_values, read_section
+
+MOST = 10**15  # of anything that is counted
+SUMS = ("updates", "fine", "tokens", "loss", "nll", "grad_norm", "learning_rate")  # since the last log point
 
 
 @dataclass(frozen=True)
@@ -17,6 +23,7 @@ class Validation:
     loss: float  # label-smoothed, nats per token
     nll: float  # nats per token
     bleu: float | None
+    weights: str | None = None  # checksum of the model's
 
 
 @dataclass
@@ -64,7 +71,70 @@ class Progress:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> "Progress":
-        """The progress that `to_json` wrote; what an older version did not keep is as at the start."""
-        validations = [Validation(**v) for v in plain["validations"]]
-        return cls(**{f.name: plain[f.name] for f in fields(cls) if f.name in plain} | {"validations": validations})
+    def from_json(cls, record: Mapping[str, Any], folder: Path) -> "Progress":
+        """The progress on a checkpoint's record; what an older version did not keep is as at the start.
+
+        Refuses, naming the file, what nmt cannot have put on record in that folder.
+        """
+        path = folder / "training.json"
+        try:
+            progress = cls(**_checked(cls, record))
+        except ConfigError as error:
+            what = str(error).partition("; ")[0]
+            raise CheckpointError(f"{path} is not what nmt writes: {what}; restore it from a copy") from None
+        wrong = next(progress._impossible(), None)
+        if wrong is None and progress.update != int(folder.name):
+            wrong = f"update is {progress.update}"
+        if wrong is not None:
+            raise CheckpointError(f"{path} is not what nmt writes: {wrong}; restore it from a copy")
+        return progress
+
+    def _impossible(self) -> Iterator[str]:
+        """What no run can have come to."""
+        for name in ("update", "epoch", "batch", "tokens"):
+            if not 0 <= getattr(self, name) <= MOST:
+                yield f"{name} is {getattr(self, name)}"
+        for name, value in self.sums.items():
+            if not math.isfinite(value):
+                yield f"sums.{name} is {value}"
+        updates = [v.update for v in self.validations]
+        for name, numbers in (("validations", updates), ("skipped", self.skipped), ("halved", self.halved)):
+            if numbers != sorted(set(numbers)) or not all(0 <= number <= self.update for number in numbers):
+                yield f"{name} are of the updates {numbers!s:.60}"
+        for v in self.validations:
+            if not all(math.isfinite(value) for value in (v.loss, v.nll, v.bleu or 0.0)):
+                yield f"loss, nll and bleu of update {v.update} are {v.loss}, {v.nll} and {v.bleu}"
+
+
+def _checked(cls: type[Progress], record: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the fields of `cls` on record, each of the right type."""
+    check_values(_Record, record)
+    if not all(isinstance(value, str | int) for value in record["made_by"].values()):
+        raise ConfigError(f"made_by={record['made_by']!r:.60} is not possible")
+    if record["sums"]:
+        read_section(_Sums, record["sums"], "sums")
+    validations = []
+    for plain in record["validations"]:
+        late = {f.name: f.default for f in fields(Validation) if f.default is not MISSING}
+        validations.append(read_section(Validation, late | plain, "validations"))
+    values = {f.name: record[f.name] for f in fields(cls) if f.name in record} | {"validations": validations}
+    values["sums"] = {name: float(value) for name, value in record["sums"].items()}
+    check_values(cls, vars(cls()) | values)
+    return values
+
+
+_Sums = make_dataclass("_Sums", [(name, float) for name in SUMS])
+
+
+@dataclass(frozen=True)
+class _Record:
+    """What every record holds."""
+
+    update: int
+    epoch: int
+    batch: int
+    tokens: int
+    validations: list[dict]  # type: ignore[type-arg]  # a check of values, which looks no deeper
+    sums: dict[str, float]
+    data: str
+    made_by: dict[str, str | int]

@@ -19,7 +19,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from nmt.kept_points import keep_known_events, keep_known_lines, known_points
-from nmt.progress import Progress
+from nmt.progress import SUMS, Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 METRICS_FILE = "metrics.jsonl"
 TENSORBOARD_FOLDER = "tensorboard"
-SUMS = ("updates", "fine", "tokens", "loss", "nll", "grad_norm", "learning_rate")
 
 
 @dataclass
@@ -186,6 +185,11 @@ class Reporter:
     def sums(self) -> dict[str, float]:
         """Of the updates since the last log point: for the checkpoint, so that a resumed run logs the same."""
         return self._interval.sums()
+
+    def flush(self) -> None:
+        """What was recorded is in its files: metrics.jsonl always is."""
+        if self._writer is not None:
+            self._writer.flush()
 
     def close(self) -> None:
         """Records what is left of the last interval and lets go of the files, if anything was reported at all."""

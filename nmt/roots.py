@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from nmt.errors import ConfigError
+
 
 @dataclass(frozen=True)
 class TrainRoot:
@@ -16,6 +18,17 @@ class TrainRoot:
     resume_with: str | list[str]
     init_from: str | None
     trust: list[str]
+
+
+@dataclass(frozen=True)
+class StoredRoot:
+    """What a run folder keeps of it."""
+
+    name: str
+    runs_dir: str
+    cache_dir: str
+    seed: int
+    init_from: str | None
 
 
 @dataclass(frozen=True)
@@ -180,3 +193,9 @@ ROOTS: dict[str, type] = {
     "status": StatusRoot,
     "doctor": DoctorRoot,
 }
+
+
+def check_seed(seed: int) -> None:
+    """Random generators take whole numbers of limited size, and there is one for each update."""
+    if not 0 <= seed < 2**32:
+        raise ConfigError(f"seed is {seed}; it must lie between 0 and {2**32 - 1}")

@@ -31,7 +31,11 @@ def check_values(cls: type, values: Mapping[str, Any]) -> None:
     """Checks the values that the dataclass `cls` has a field for; the others are somebody else's."""
     hints = get_type_hints(cls)
     for field in dataclasses.fields(cls):
-        _convert(values[field.name], hints[field.name], field.name)
+        try:
+            value = values[field.name]
+        except KeyError:
+            raise ConfigError(f"{field.name} has no value; type {field.name}=<value>") from None
+        _convert(value, hints[field.name], field.name)
 
 
 def check_arguments(
@@ -54,8 +58,10 @@ def check_arguments(
     return {key: _convert(value, hints[key], f"{where}.{key}") for key, value in values.items()}
 
 
-def find_class(name: str, where: str, trust: Sequence[str]) -> type:
+def find_class(name: Any, where: str, trust: Sequence[str]) -> type:
     """The class 'module.Class' of nmt, or of a package whose first word is in `trust`; imports no other."""
+    if not isinstance(name, str):
+        raise ConfigError(f"{where}={_show(name)} is no text; write module.Class, for example rnn.RnnEncoder")
     module_name, _, class_name = name.rpartition(".")
     top = name.split(".")[0]
     if not module_name:

@@ -127,8 +127,8 @@ def check_search(cfg: SearchConfig) -> None:
         ("n_best", cfg.sample or cfg.n_best <= cfg.beam, f"give search.beam={cfg.n_best} with it, or sample"),
         ("alpha", 0 <= cfg.alpha <= 5, "give 0 (no length penalty) to 5"),
         ("coverage_penalty", 0 <= cfg.coverage_penalty < inf, "give 0 (off) or more"),
-        ("max_length_a", 0 <= cfg.max_length_a < inf, "give 0 or more tokens"),
-        ("max_length_b", 0 <= cfg.max_length_b < inf, "give 0 or more tokens per source token"),
+        ("max_length_a", 0 <= cfg.max_length_a <= 100_000, "give 0 to 100,000 tokens"),
+        ("max_length_b", 0 <= cfg.max_length_b <= 100, "give 0 to 100 tokens per source token"),
         (
             "max_length_a",
             cfg.max_length_a + cfg.max_length_b > 0,

@@ -44,7 +44,7 @@ def seen(path: Path, sources: Sequence[str], references: Sequence[Sequence[str]]
             np.memmap(path, dtype="<u8", mode="r").reshape(-1, 2) if path.stat().st_size else np.empty((0, 2), "<u8")
         )
     except (OSError, ValueError):
-        raise CheckpointError(f"{path} is damaged; restore it from a copy, or delete it") from None
+        raise CheckpointError(f"{path} is damaged; restore it from a copy") from None
     wanted = np.stack([hashes(sources, reference) for reference in references])  # [references, pairs, 2]
     there = np.zeros(wanted.shape, np.bool_)
     for start in range(0, len(known), CHUNK):

@@ -5,7 +5,7 @@ Manipulation for NMT"; L'Hostis et al. 2016). Axis letters as in interfaces.py, 
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import inf
 from pathlib import Path
@@ -15,12 +15,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from nmt.build import Form
 from nmt.checkpoint import LoadedModel
 from nmt.errors import CheckpointError, ConfigError
 from nmt.interfaces import Source, State
 from nmt.seq2seq import Seq2Seq
 from nmt.tokenizer import BOS, EOS, PAD, UNK
-from nmt.weights import read_tensors, write_tensors
+from nmt.weights import read_forms, read_tensors, write_tensors
 
 FILE = "shortlist.safetensors"  # in a run folder
 SPECIAL = (PAD, UNK, BOS, EOS)  # in every list; the first four pieces of every vocabulary
@@ -139,17 +140,36 @@ def _checked(path: Path, folder: Path, model: LoadedModel) -> tuple[Shortlist, s
     """The file's shortlist, every piece of it in the vocabulary, and the checksum of its model."""
     remedy = f"make it anew with nmt shortlist model={folder}, or type shortlist=false"
     try:
-        tensors = read_tensors(path)
+        good = _fits(read_forms(path), model)
+        tensors = read_tensors(path) if good else {}
     except CheckpointError:
         raise CheckpointError(f"{path} is damaged; {remedy}") from None
-    sizes = {name: tensor.dim() for name, tensor in tensors.items()}
-    good = sizes == {"best": 2, "frequent": 1, "candidates": 1, "weights": 1}
     if good:
         pieces = torch.cat([tensors["best"].flatten(), tensors["frequent"]])
         known = range(model.tokenizers.tgt.vocab_size)
-        good = pieces.dtype == torch.int32 and all(int(piece) in known for piece in pieces.aminmax())
-        good = good and len(tensors["best"]) == model.tokenizers.src.vocab_size and len(tensors["candidates"]) == 1
+        good = all(int(piece) in known for piece in pieces.aminmax())
     if not good:
         raise CheckpointError(f"{path} does not hold a shortlist of this model's pieces; {remedy}")
     shortlist = Shortlist(tensors["best"].long(), tensors["frequent"].long(), float(tensors["candidates"]))
     return shortlist, bytes(tensors["weights"].tolist()).hex()
+
+
+def _fits(forms: Mapping[str, Form], model: LoadedModel) -> bool:
+    """Are these the tensors of a shortlist for the model's vocabularies? Asked before they are read."""
+    shapes = {name: shape for name, (_, shape) in forms.items()}
+    if {name: len(shape) for name, shape in shapes.items()} != {
+        "best": 2,
+        "frequent": 1,
+        "candidates": 1,
+        "weights": 1,
+    }:
+        return False
+    pieces = model.tokenizers.tgt.vocab_size
+    types = {"best": torch.int32, "frequent": torch.int32, "candidates": torch.float32, "weights": torch.uint8}
+    (rows, best), (frequent,) = shapes["best"], shapes["frequent"]
+    return (
+        {name: dtype for name, (dtype, _) in forms.items()} == types
+        and (rows, shapes["candidates"], shapes["weights"]) == (model.tokenizers.src.vocab_size, (1,), (32,))
+        and 1 <= best <= pieces
+        and frequent <= pieces
+    )

@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from nmt import checkpoint, training_state
+from nmt.atomic import read_file
 from nmt.config import TrainConfig
-from nmt.errors import NmtError
+from nmt.errors import NmtError, printable
+from nmt.kept_points import METRICS_BYTES
 from nmt.progress import Progress, Validation
 from nmt.report import METRICS_FILE
 from nmt.schema import read_section
 from nmt.seen import FILE
-from nmt.weights import read_tensors
+from nmt.train import MOST, check_settings
+from nmt.weights import check_tensors
 
 TRIES = 3  # to read a checkpoint that may be replaced meanwhile
+FOREVER_S = 10**10
 SHOWN = 5  # updates named in a list of faults, the latest
 
 
@@ -29,10 +33,11 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     run = Path(config["model"]).expanduser()
     stored, _ = checkpoint.read_run(run)
     settings = read_section(TrainConfig, stored["train"], "train")
+    check_settings(settings)
     damaged = damage(run)
     last, progress = latest(run)
     rows = {
-        "run": f"{run}: {stored['name']}, seed {stored['seed']}",
+        "run": f"{run}: {printable(stored['name'])}, seed {stored['seed']}",
         "state": state(run, progress, settings),
         "saved": saved(run, last),
         **how_far(points(run), progress, settings),
@@ -54,7 +59,8 @@ def latest(run: Path) -> tuple[int | None, Progress]:
         if last is None:
             break
         with suppress(NmtError):
-            return last, Progress.from_json(training_state.read_record(training_state.checkpoint_folder(run, last)))
+            folder = training_state.checkpoint_folder(run, last)
+            return last, Progress.from_json(training_state.read_record(folder), folder)
     return last, Progress()
 
 
@@ -83,14 +89,21 @@ def points(run: Path) -> list[dict[str, Any]]:
     """The points of metrics.jsonl that were recorded while training; a line that is being written is left out."""
     found = []
     path = run / METRICS_FILE
-    for line in path.read_text("utf-8", errors="replace").splitlines() if path.exists() else []:
+    content = read_file(path, METRICS_BYTES) if path.exists() else b""
+    for line in content.decode("utf-8", errors="replace").splitlines():
         try:
             entry = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
-        if isinstance(entry, dict) and entry.get("kind") == "train":
+        if isinstance(entry, dict) and entry.get("kind") == "train" and is_point(entry):
             found.append(entry)
     return found
+
+
+def is_point(entry: Mapping[str, Any]) -> bool:
+    """Can its numbers be those of updates?"""
+    counts = entry.get("update"), entry.get("tokens"), entry.get("tokens_per_s", 0)
+    return all(isinstance(value, int | float) and 0 <= value < MOST for value in counts)
 
 
 def how_far(recorded: list[dict[str, Any]], progress: Progress, settings: TrainConfig) -> dict[str, str]:
@@ -110,8 +123,8 @@ def how_far(recorded: list[dict[str, Any]], progress: Progress, settings: TrainC
         speed, before = timed[-1]["tokens_per_s"], [p["update"] for p in recorded if p["update"] < timed[-1]["update"]]
         rows["speed"] = f"{speed:,.0f} tokens/s"
         per_update = timed[-1]["tokens"] / speed / (timed[-1]["update"] - max(before, default=0))
-        if total and update < total:
-            rows["speed"] += f", {timedelta(seconds=round((total - update) * per_update))} left at that"
+        if total and update < total and (left_s := (total - update) * per_update) < FOREVER_S:
+            rows["speed"] += f", {timedelta(seconds=round(left_s))} left at that"
     return rows
 
 
@@ -152,9 +165,9 @@ def damage(run: Path) -> list[str]:
     for path in files(run):
         try:
             if path.suffix == ".safetensors":
-                read_tensors(path)
+                check_tensors(path)
             elif path.name == "training.json":
-                training_state.read_record(path.parent)
+                Progress.from_json(training_state.read_record(path.parent), path.parent)
             elif path.name == FILE:
                 checkpoint.seen_file(run)
         except NmtError as error:

@@ -11,6 +11,7 @@ from nmt.config import TrainConfig
 from nmt.device import autocast
 from nmt.interfaces import Batch
 from nmt.loss import batch_loss
+from nmt.memory import lacks_memory
 from nmt.seq2seq import Seq2Seq
 from nmt.training_data import RowNumbers
 
@@ -82,7 +83,7 @@ class Stepper:
                     )
                 torch.autograd.backward(loss / tokens)
             except (MemoryError, RuntimeError) as error:
-                if not _is_lack_of_memory(error):
+                if not lacks_memory(error):
                     raise
                 return number
             sums += torch.stack([loss.detach(), nll]) / tokens
@@ -107,10 +108,3 @@ def _halves(part: Part) -> list[Part]:
     middle = len(rows) // 2
     every = torch.arange(len(rows))
     return [(rows[:middle], batch.select(every[:middle])), (rows[middle:], batch.select(every[middle:]))]
-
-
-def _is_lack_of_memory(error: Exception) -> bool:
-    """torch has a class of its own for it on a GPU only, and not for what cuDNN and cuBLAS take there."""
-    said = str(error)
-    known = isinstance(error, MemoryError | torch.OutOfMemoryError)
-    return known or "DefaultCPUAllocator" in said or "_STATUS_ALLOC_FAILED" in said

@@ -15,7 +15,7 @@ from hydra.core.override_parser.types import Override
 from nmt import hydra_app
 from nmt.compare_runs import Job, Sweep
 from nmt.errors import ConfigError
-from nmt.hydra_app import MISTAKES, explain, known_keys, loader, refuse_null, settled, without_hydra
+from nmt.hydra_app import MISTAKES, explain, known_keys, loader, refuse_no_choices, settled, without_hydra
 from nmt.overrides import LONGEST_NAME, NOT_IN_NAME, parse, readable, text_of
 
 TRAIN = "nmt.compare_runs:train_job"
@@ -37,7 +37,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
 def composed(verb: str, words: list[str], typed: list[str], config_dir: str | None) -> Sweep:
     """The jobs, in the order in which Hydra's multirun trains them."""
     with loader(config_dir) as available:
-        refuse_null(verb, typed)
+        refuse_no_choices(verb, typed)
         try:
             parser = OverridesParser.create(config_loader=available)
             overrides = {o.get_key_element(): o for o in parser.parse_overrides(typed)}

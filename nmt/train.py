@@ -10,23 +10,25 @@ from typing import Any
 import torch
 
 from nmt import checkpoint, training_state
-from nmt.build import build_model, check_parts
-from nmt.checkpoint import MODEL_SECTIONS
+from nmt.build import build_model, check_parts, optimiser_forms
 from nmt.config import DataConfig, SearchConfig, TokenizerConfig, TrainConfig
 from nmt.device import environment
-from nmt.errors import CheckpointError, ConfigError, nearest
+from nmt.errors import CheckpointError, ConfigError, nearest, printable
 from nmt.interrupts import SAVED, Interrupted
 from nmt.metrics import bleu_tokenizer, counted_words
 from nmt.prepare import Prepared, TokenizerPair, prepare
 from nmt.progress import Progress
+from nmt.roots import check_seed
 from nmt.schema import leaves, overlay, read_section
 from nmt.search import check_search
 from nmt.seq2seq import Seq2Seq
+from nmt.stored_config import MODEL_SECTIONS
 from nmt.trainer import Trainer, Watch
 from nmt.weights import read_tensors, set_weights
 
 # What a run may go on with differently without being asked: where it runs, and what it shows.
 ANYWHERE = ("train.device", "train.threads", "train.log_every", "train.examples", "cache_dir", "data.root")
+MOST = 10**12  # of anything that is counted
 NOT_STORED = ("resume", "resume_with", "trust")  # of a run: they are of one command
 
 
@@ -86,7 +88,7 @@ def resume(run: Path, typed: Mapping[str, Any], watch: Watch | None = None) -> i
     with checkpoint.hold_run(run):
         checkpoint.refuse_unwritable(run)
         checkpoint.seen_file(run)  # damaged, it would go on unnoticed
-        last = training_state.last_resumable(run)
+        last = training_state.to_resume(run)
         if last is None and config["init_from"] is not None:
             raise CheckpointError(f"{run} lacks the weights it started from; delete it and start again")
         folder = training_state.checkpoint_folder(run, last or 0)
@@ -96,10 +98,15 @@ def resume(run: Path, typed: Mapping[str, Any], watch: Watch | None = None) -> i
             model = given_model(folder / "weights.safetensors", stored, config, tokenizers)
         prepared = read_data(config, tokenizers)
         record = None if last is None else read_record(folder, prepared)
-        progress = Progress() if record is None else Progress.from_json(record)
+        progress = Progress() if record is None else Progress.from_json(record, folder)
+        if last is not None:
+            begun = len(progress.skipped) < progress.update
+            forms = optimiser_forms(config["optimizer"], config["trust"], model) if begun else {}
+            training_state.refuse_other_tensors(run, model, last, forms)
         trainer = Trainer(run, config, settings, search, prepared, model, progress, watch)
         if record is not None:
-            trainer.restore(folder)
+            trainer.restore(folder, record)
+            print(f"goes on from update {progress.update:,}", file=sys.stderr)
             note_differences(record["made_by"], environment(trainer.device, trainer.dtype))
         if lasting != stored:
             checkpoint.change_config(run, lasting)
@@ -141,9 +148,8 @@ def refuse_other_tokenizer(stored: Mapping[str, Any], config: Mapping[str, Any],
 
 def given_model(path: Path, stored: Mapping[str, Any], config: Mapping[str, Any], tokenizers: TokenizerPair) -> Seq2Seq:
     """A model with weights of a run, whose configuration may have been changed since."""
-    tensors = read_tensors(path)
     try:
-        model = checkpoint.fitting_model(config, tokenizers, path, config["trust"])
+        checkpoint.refuse_unfitting(config, tokenizers, path, config["trust"])
     except CheckpointError:
         changes = [
             f"{section}.{key}={value}"
@@ -157,6 +163,8 @@ def given_model(path: Path, stored: Mapping[str, Any], config: Mapping[str, Any]
             f"{path} has weights of other names or sizes than a model with {', '.join(changes)}; "
             "leave that out, or train a new model"
         ) from None
+    tensors = read_tensors(path)
+    model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size, config["trust"])
     set_weights(model, tensors, path)
     say_size(model)
     return model
@@ -169,6 +177,7 @@ def say_size(model: Seq2Seq) -> None:
 
 def read_settings(config: Mapping[str, Any]) -> tuple[TrainConfig, SearchConfig]:
     """Settings, with every section of the configuration checked; sets the number of threads."""
+    check_seed(config["seed"])
     settings = read_section(TrainConfig, config["train"], "train")
     check_settings(settings)
     search = read_section(SearchConfig, config["search"], "search")
@@ -212,6 +221,7 @@ def draw_weights(model: Seq2Seq, bound: float) -> None:
 def read_record(folder: Path, prepared: Prepared) -> dict[str, Any]:
     """What the checkpoint has on record; refuses a corpus that is not the one it was made on."""
     record = training_state.read_record(folder)
+    Progress.from_json(record, folder)  # refuses what nmt did not write
     if record["data"] != prepared.fingerprint:
         raise CheckpointError(
             f"{folder} was trained on other data: the corpus or its settings have changed; "
@@ -225,7 +235,8 @@ def note_differences(then: Mapping[str, str | int], now: Mapping[str, str | int]
     for name in {**then, **now}:
         was, is_now = then.get(name, "unknown"), now.get(name, "unknown")
         if was != is_now:
-            print(f"note: resumed with {name} {is_now}, was {was}: results may differ in rounding", file=sys.stderr)
+            what = printable(f"{name} {is_now}, was {was}")
+            print(f"note: resumed with {what}: results may differ in rounding", file=sys.stderr)
 
 
 def train(trainer: Trainer, run: Path) -> int:
@@ -254,6 +265,9 @@ def check_settings(settings: TrainConfig) -> None:
         value = getattr(settings, key)
         if value is not None and value < least:
             raise ConfigError(f"train.{key} is {value}; it must be at least {least}")
+        most = 10_000 if key == "threads" else MOST
+        if value is not None and value > most:
+            raise ConfigError(f"train.{key} is {value}; it must be at most {most:,}")
     if settings.clip_norm is not None and not settings.clip_norm > 0:
         raise ConfigError(f"train.clip_norm is {settings.clip_norm}; it must be above 0, or null (off)")
     if settings.init_range is not None and not settings.init_range > 0:

@@ -1,7 +1,9 @@
 """The training loop: updates, validation, early stopping, checkpoints, resuming."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from nmt.errors import CheckpointError, ConfigError, NmtError
 from nmt.interrupts import Interrupted, StopRequest
 from nmt.memory import keep_few_kernels, keep_freed_memory
 from nmt.metrics import counted_words
-from nmt.optim import Plateau
+from nmt.optim import Plateau, set_state, state_of
 from nmt.prepare import Prepared
 from nmt.progress import Progress, Validation
 from nmt.report import Reporter
@@ -24,7 +26,7 @@ from nmt.seq2seq import Seq2Seq
 from nmt.step import NoRoom, Step, Stepper
 from nmt.training_data import RowNumbers, TrainingData
 from nmt.validation import DevScores, Validator, forced_attention
-from nmt.weights import read_tensors, set_weights, weights_of, write_tensors
+from nmt.weights import set_weights, signature, weights_of, write_tensors
 
 Watch = Callable[[Progress], None]  # after every validation, and where a run goes on; what it raises ends the run
 
@@ -70,6 +72,7 @@ class Trainer:
         else:
             self.refuse_needing_dev()
         self.step = Stepper(self.model, self.optimiser, settings, self.device, self.dtype)
+        self.rows: list[RowNumbers] = []  # of the last update
         self.unread: list[tuple[int, list[RowNumbers], Step]] = []  # not looked at yet
         self.reporter = Reporter(run, self.total, progress, settings.log_every)
 
@@ -148,26 +151,27 @@ class Trainer:
             step = self.step(parts, rate, self.seed * 1_000_003 + number)
         except NoRoom as error:
             raise faults.no_room(error, number, self.data) from None
-        self.progress.update, self.progress.finished = number, False
+        self.progress.update, self.progress.finished, self.rows = number, False, rows
         self.progress.tokens += step.tokens
         self.unread.append((number, rows, step))
         means = step.loss, step.nll, step.tokens
         self.reporter.update(number, self.progress.epoch, *means, rate, step.norm, self.data.waited_s, step.fine)
-        if number % self.settings.log_every == 0:
+        if number % self.settings.log_every == 0 or self.device.type == "cpu":  # where looking waits for nothing
             self.look_back()
+        if number % self.settings.log_every == 0:
+            self.refuse_spoiled(number, rows)
 
     def look_back(self) -> None:
         """Looks at the updates since the last look: stops the run at the first fault, or counts what was skipped."""
         unread, self.unread = self.unread, []
-        if not unread:
-            return
-        fine = torch.stack([step.fine for _, _, step in unread]).tolist()
+        fine = torch.stack([step.fine for _, _, step in unread]).tolist() if unread else []
         for (update, rows, step), is_fine in zip(unread, fine, strict=True):
             if step.halved:
                 self.progress.halved.append(update)
                 self.reporter.event(update, "halved", faults.halved(update, step.halved))
             if is_fine:
                 continue
+            self.refuse_spoiled(update, rows)  # whose losses are no numbers either
             what = f"loss is {step.loss.item():.4g} and gradient norm {step.norm.item():.4g} at update {update}"
             if self.settings.on_nonfinite == "stop":
                 raise self.diverged(what, rows, skipping_helps=True)
@@ -175,9 +179,11 @@ class Trainer:
             self.reporter.event(update, "skipped", f"{what}: skipped, {len(self.progress.skipped)} so far")
             if faults.hopeless(self.progress.skipped):
                 raise self.diverged(f"{faults.HOPELESS} updates in a row skipped; {what}", rows, False)
-        if not all(bool(parameter.isfinite().all()) for parameter in self.model.parameters()):
-            update, rows, _ = unread[-1]
-            raise self.diverged(f"weights are not finite after update {update}", rows, False)
+
+    def refuse_spoiled(self, update: int, rows: list[RowNumbers]) -> None:
+        """Ends a run whose weights are no numbers, or are changed no more because what Adam keeps is none."""
+        if not faults.is_sound(self.model, self.optimiser):
+            raise self.diverged(f"weights or the optimiser's state are not finite at update {update}", rows, False)
 
     def diverged(self, what: str, rows: list[RowNumbers], skipping_helps: bool) -> NmtError:
         """What ends a run that cannot go on."""
@@ -198,9 +204,8 @@ class Trainer:
                 f"dev loss is {scores.loss:.4g} after update {p.update}; {training_state.last_good(self.run)}; "
                 "lower optimizer.lr, or set train.precision=fp32"
             )
-        p.validations.append(self.validation(scores))
-        ranked = p.ranked(s.metric)
-        best = ranked[0].update == p.update
+        p.validations.append(replace(self.validation(scores), weights=signature(weights_of(self.model))))
+        best = (ranked := p.ranked(s.metric))[0].update == p.update
         self.reporter.validation(p.update, p.epoch, scores.values(), best)
         self.show_examples(translations)
         self.save()
@@ -234,53 +239,62 @@ class Trainer:
                 self.reporter.attention(self.progress.update, i, figure)
 
     def save(self) -> None:
-        """A checkpoint of this update, from which the run can be resumed."""
+        """A checkpoint of this update, from which the run can be resumed; what was recorded is on disk before it."""
         self.look_back()
+        self.refuse_spoiled(self.progress.update, self.rows)
+        self.reporter.flush()
         self.progress.sums = self.reporter.sums()
-        names = {parameter: name for name, parameter in self.model.named_parameters()}
-        state = self.optimiser.state
-        tensors = {f"{key}/{names[p]}": value for p, values in state.items() for key, value in values.items()}
         made_by = environment(self.device, self.dtype)
         record = self.progress.to_json() | {"data": self.prepared.fingerprint, "made_by": made_by}
-        weights = weights_of(self.model)
-        training_state.save_checkpoint(self.run, self.progress.update, weights, tensors, record)
+        tensors = weights_of(self.model), state_of(self.optimiser, self.model)
+        training_state.save_checkpoint(self.run, self.progress.update, *tensors, record)
 
-    def restore(self, folder: Path) -> None:
-        """Weights and optimiser of a checkpoint (its progress was given to the constructor)."""
-        set_weights(self.model, read_tensors(folder / "weights.safetensors"), folder)
+    def restore(self, folder: Path, record: Mapping[str, Any]) -> None:
+        """Weights and optimiser of a checkpoint and what is on its record (its progress has the constructor)."""
+        weights = training_state.read_part(folder / "weights.safetensors", record.get("weights"))
+        set_weights(self.model, weights, folder)
         path = folder / "training.safetensors"
-        tensors = read_tensors(path)
-        parameters = dict(self.model.named_parameters())
-        for entry, value in tensors.items():
-            key, _, name = entry.partition("/")
-            if name not in parameters:
-                raise CheckpointError(f"{path} does not fit the model ({entry!r}); both must come from one run")
-            parameter = parameters[name]
-            self.optimiser.state[parameter][key] = value.to(parameter.device)  # fused: step too
-        ranked = self.progress.ranked(self.settings.metric)
-        if ranked and not self.progress.finished and ranked[0].update in training_state.checkpoints(self.run):
-            self.publish(training_state.average(self.run, [ranked[0].update]))  # its writing may have been cut short
+        set_state(self.optimiser, self.model, training_state.read_part(path, record.get("optimiser")), path)
+        best = self.progress.ranked(self.settings.metric)[:1]
+        if best and best == self.kept()[:1] and not self.progress.finished:
+            self.publish(self.average(best))  # its writing may have been cut short
+
+    def kept(self) -> list[Validation]:
+        """The best validations, the best first, whose checkpoints are there."""
+        there = training_state.checkpoints(self.run)
+        return [v for v in self.progress.ranked(self.settings.metric)[: self.settings.keep_best] if v.update in there]
+
+    def average(self, validations: Sequence[Validation]) -> dict[str, Tensor]:
+        """Mean of the weights that these validations were of."""
+        return training_state.average(self.run, {v.update: v.weights for v in validations})
 
     def finish(self) -> None:
-        """The average of the kept checkpoints becomes the run's model if it is better on dev."""
-        s, ranked = self.settings, self.progress.ranked(self.settings.metric)
-        training_state.prune(self.run, [v.update for v in ranked[: s.keep_best]])  # the last may have been cut short
-        there = training_state.checkpoints(self.run)
-        kept = [v.update for v in ranked[: s.keep_best] if v.update in there]
-        if not s.average_best or len(kept) < 2 or self.validator is None:
-            return
-        average = training_state.average(self.run, kept)
+        """The run's model is that of the best validation, or the average of the kept ones if it is better on dev."""
+        s, kept = self.settings, self.kept()
+        training_state.prune(self.run, [v.update for v in kept])  # the last may have been cut short
+        wanted = min(s.keep_best, len(self.progress.validations))
+        if len(kept) < wanted:
+            self.reporter.note(f"{wanted - len(kept)} of the {wanted} best checkpoints are gone")
+        if self.validator is None:
+            self.publish(weights_of(self.model))
+        elif s.average_best and len(kept) > 1 and self.is_better(average := self.average(kept), self.validator, kept):
+            self.publish(average)
+        elif kept:
+            self.publish(self.average(kept[:1]))
+
+    def is_better(self, average: Mapping[str, Tensor], validator: Validator, kept: Sequence[Validation]) -> bool:
+        """Is the average of the kept checkpoints better on dev than the best of them?"""
         own = {name: tensor.clone() for name, tensor in weights_of(self.model).items()}
         set_weights(self.model, average, self.run)
         try:
-            scores, _ = self.validator.scores(self.model, self.device, self.dtype)
+            scores, _ = validator.scores(self.model, self.device, self.dtype)
         finally:
             set_weights(self.model, own, self.run)
-        better = self.progress.goodness(s.metric, self.validation(scores)) > self.progress.goodness(s.metric, ranked[0])
+        goodness = partial(self.progress.goodness, self.settings.metric)
+        better = goodness(self.validation(scores)) > goodness(kept[0])
         shown = f"BLEU {scores.bleu:.2f}, " if scores.bleu is not None else ""
         self.reporter.note(
             f"average of the {len(kept)} best checkpoints: {shown}loss {scores.loss:.4f} on dev: "
-            + ("it is the model" if better else f"not better than update {ranked[0].update}, which stays the model")
+            + ("it is the model" if better else f"not better than update {kept[0].update}, which stays the model")
         )
-        if better:
-            self.publish(average)
+        return better

@@ -7,16 +7,21 @@ runs/NAME/checkpoints/00000100/     weights of a good update; the last one also 
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from nmt.atomic import read_file, replace_file, sync_folder
+from nmt.build import Form
 from nmt.errors import CheckpointError
-from nmt.weights import packed, read_tensors
+from nmt.weights import packed, read_forms, read_signed, refuse_other_forms, signature
+
+NUMBERED = re.compile(r"[0-9]{8}|[1-9][0-9]{8,11}")
+LEFTOVERS = (".*.writing", "tensorboard/.*.writing", "checkpoints/*/.*.writing")  # of killed writes: files
 
 
 def checkpoint_folder(run: Path, update: int) -> Path:
@@ -26,7 +31,7 @@ def checkpoint_folder(run: Path, update: int) -> Path:
 
 def checkpoints(run: Path) -> list[int]:
     """Updates whose weights are on disk, in order."""
-    return sorted(int(p.name) for p in (run / "checkpoints").glob("*") if p.name.isdigit())
+    return sorted(int(p.name) for p in (run / "checkpoints").glob("*") if NUMBERED.fullmatch(p.name))
 
 
 def last_resumable(run: Path) -> int | None:
@@ -44,7 +49,8 @@ def save_checkpoint(
     """
     target = checkpoint_folder(run, update)
     beside = target.with_name(f".{target.name}.writing")
-    sealed = json.dumps({**record, "sha256": seal(record)}, indent=1).encode()
+    whole = {**record, "weights": signature(weights), "optimiser": signature(optimiser)}
+    sealed = json.dumps({**whole, "sha256": seal(whole)}, indent=1).encode()
     try:
         if (target / "training.json").exists():
             replace_file(target / "training.json", sealed)
@@ -77,8 +83,43 @@ def read_record(folder: Path) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         whole = False
     if not whole:
-        raise CheckpointError(f"{path} is damaged; delete {folder} to resume before it")
+        raise CheckpointError(f"{path} is damaged; restore it from a copy, or start a new run")
     return dict(record)
+
+
+def read_part(path: Path, known: str | None) -> dict[str, Tensor]:
+    """Tensors of a checkpoint, which must have the checksum that is on record (None: an older version kept none)."""
+    tensors, found = read_signed(path)
+    if known not in (None, found):
+        raise CheckpointError(f"{path} is that of another checkpoint or run; restore it from a copy")
+    return tensors
+
+
+def to_resume(run: Path) -> int | None:
+    """The update that a run goes on from, None at its beginning; refuses one whose checkpoints are gone."""
+    saved = checkpoints(run)
+    if not saved and (run / "model.safetensors").exists():
+        raise CheckpointError(
+            f"{run / 'checkpoints'} holds no checkpoint any more; restore it from a copy, or start a new run with "
+            f"init_from={run}"
+        )
+    if saved and last_resumable(run) != saved[-1]:
+        path = checkpoint_folder(run, saved[-1]) / "training.json"
+        raise CheckpointError(f"{path} is missing; restore it from a copy, or start a new run")
+    return saved[-1] if saved else None
+
+
+def refuse_other_tensors(run: Path, model: nn.Module, last: int, optimiser: Mapping[str, Form]) -> None:
+    """Refuses checkpoints, before they are read, whose weights or (of the `last`) optimiser's state are not these."""
+    for update in checkpoints(run):
+        path = checkpoint_folder(run, update) / "weights.safetensors"
+        if path.exists():
+            refuse_other_forms(model, read_forms(path), path)
+    path = checkpoint_folder(run, last) / "training.safetensors"
+    forms = read_forms(path)
+    different = sorted(name for name in forms.keys() | optimiser.keys() if forms.get(name) != optimiser.get(name))
+    if different:
+        raise CheckpointError(f"{path} does not fit the model ({different[0]!r}); both must come from one run")
 
 
 def last_good(run: Path) -> str:
@@ -99,6 +140,8 @@ def prune(run: Path, keep: Sequence[int]) -> None:
     """Deletes what neither resuming (the last) nor averaging (`keep`) needs, and leftovers of killed writes."""
     for leftover in (run / "checkpoints").glob(".*.writing"):
         shutil.rmtree(leftover, ignore_errors=True)
+    for leftover in (path for pattern in LEFTOVERS for path in run.glob(pattern) if path.is_file()):
+        leftover.unlink(missing_ok=True)
     last = last_resumable(run)
     for update in checkpoints(run):
         folder = checkpoint_folder(run, update)
@@ -111,10 +154,11 @@ def prune(run: Path, keep: Sequence[int]) -> None:
             (folder / "training.safetensors").unlink(missing_ok=True)
 
 
-def average(run: Path, updates: Sequence[int]) -> dict[str, Tensor]:
-    """Mean of the weights of these checkpoints."""
+def average(run: Path, known: Mapping[int, str | None]) -> dict[str, Tensor]:
+    """Mean of the weights of these checkpoints; `known` has their updates and checksums."""
     mean: dict[str, Tensor] = {}
-    for update in updates:
-        for name, tensor in read_tensors(checkpoint_folder(run, update) / "weights.safetensors").items():
-            mean[name] = mean.get(name, 0) + tensor / len(updates)
+    for update, own in known.items():
+        for name, tensor in read_part(checkpoint_folder(run, update) / "weights.safetensors", own).items():
+            part = tensor / len(known)
+            mean[name] = mean[name] + part if name in mean else part
     return mean

@@ -12,6 +12,7 @@ from typing import IO, Any
 import torch
 
 from nmt.alignment import pharaoh
+from nmt.atomic import draft
 from nmt.checkpoint import read_run
 from nmt.config import SearchConfig
 from nmt.errors import ConfigError, DataError
@@ -161,9 +162,10 @@ def output_file(name: str | None) -> Iterator[IO[str]]:
     path = None if name is None else Path(name).expanduser().resolve()
     beside = path
     if path is not None and (path.is_file() or not path.exists()):  # not a pipe or a device
-        beside = path.with_name(f".{path.name}.writing")
+        beside = draft(path)
+    mode = "w" if beside == path else "x"
     try:
-        with standard_output() if beside is None else open(beside, "w", encoding="utf-8", newline="\n") as file:
+        with standard_output() if beside is None else open(beside, mode, encoding="utf-8", newline="\n") as file:
             yield file
         if path is not None and beside is not None and beside != path:
             beside.replace(path)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nmt.batching import BatchOrder, make_batch
+from nmt.batching import even_batches, forced_batches, make_batch
 from nmt.checkpoint import LoadedModel, load_model
 from nmt.config import SearchConfig
 from nmt.corpus import clean
@@ -30,10 +29,8 @@ from nmt.workers import side_by_side
 
 Attention = bool | Literal["words"]  # "words": word links alone, which take little memory
 
-ROOM = 100  # source pieces for each sentence of a batch: of longer ones fewer are searched together
 READ_AHEAD = 1 << 22  # characters of lines read ahead, at most, and one line
-SHARED = 4  # several batches are a multiple of this, so that 2 or 4 cores have as many each
-FORCED_TOKENS = 2048  # of the longer side of pairs forced at once: their attention is held in memory
+LONGEST_FORCED = 5000  # pieces of either side of a given pair
 
 
 class Translator:
@@ -188,9 +185,12 @@ class Translator:
             "restore it from a copy, try precision=fp32, or train again"
         )
 
-    def force(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
-        """Each given target as if it were the translation, with its forced score and its attention."""
-        src, tgt = self.encode_pairs(sources, targets)
+    def force(self, sources: Sequence[str], targets: Sequence[str], first: int = 1) -> list[Translation]:
+        """Each given target as if it were the translation, with its forced score and its attention.
+
+        `first` is what errors call the number of the first pair.
+        """
+        src, tgt = self.encode_pairs(sources, targets, first)
         done: dict[int, Translation] = {}
         for rows in forced_batches(src, tgt):
             ids = [src[row] for row in rows], [tgt[row] for row in rows]
@@ -202,7 +202,7 @@ class Translator:
 
     def forced_scores(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
         """Log-probability (nats, end of sentence included) of each given target under the model."""
-        src, tgt = self.encode_pairs(sources, targets)
+        src, tgt = self.encode_pairs(sources, targets, first=1)
         scores = [0.0] * len(src)
         for rows in forced_batches(src, tgt):
             log_probs, _ = self.forced([src[row] for row in rows], [tgt[row] for row in rows])
@@ -210,12 +210,20 @@ class Translator:
                 scores[row] = log_prob
         return scores
 
-    def encode_pairs(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[list[list[int]], list[list[int]]]:
+    def encode_pairs(
+        self, sources: Sequence[str], targets: Sequence[str], first: int
+    ) -> tuple[list[list[int]], list[list[int]]]:
         """The pieces of sources and targets that belong together."""
         if len(sources) != len(targets):
             raise DataError(f"{len(sources):,} sources but {len(targets):,} targets to score; give one for each")
         src = self.tokenizers.src.encode_batch([clean(text, self.nfc) for text in sources])
         tgt = self.tokenizers.tgt.encode_batch([clean(text, self.nfc) for text in targets])
+        for number, pieces in enumerate(map(max, map(len, src), map(len, tgt)), first):
+            if pieces > LONGEST_FORCED:  # their attention is held in memory
+                raise DataError(
+                    f"pair {number:,} has a side of {pieces:,} pieces; attention and scores of given pairs reach to "
+                    f"{LONGEST_FORCED:,}: shorten it, or take it out"
+                )
         return src, tgt
 
     @torch.inference_mode()
@@ -258,32 +266,6 @@ def load_together(folders: Sequence[Path], trust: Sequence[str]) -> list[LoadedM
 def as_one(models: Sequence[Seq2Seq]) -> Seq2Seq | Ensemble:
     """The model itself, or an ensemble of several."""
     return models[0] if len(models) == 1 else Ensemble(models)
-
-
-def even_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Rows of these lengths, the longest first, in batches of at most `most` rows, all about as many.
-
-    Fewer where they are long. The same whatever the number of cores.
-    """
-    rows = sorted(range(len(lengths)), key=lambda row: lengths[row], reverse=True)
-    count = -(-len(rows) // most)
-    if count > 1:
-        count = min(len(rows), -(-count // SHARED) * SHARED)
-    bounds = [number * len(rows) // count for number in range(count + 1)] if count else [0]
-    batches = [rows[start:end] for start, end in pairwise(bounds)]
-    return [part for batch in batches for part in _divided(batch, most * ROOM // max(1, lengths[batch[0]]))]
-
-
-def _divided(rows: list[int], most: int) -> list[list[int]]:
-    step = max(1, most)
-    return [rows[start : start + step] for start in range(0, len(rows), step)]
-
-
-def forced_batches(src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Row numbers of pairs to force together, of similar lengths."""
-    src_lengths, tgt_lengths = (np.array([len(ids) + 1 for ids in side], np.int32) for side in (src, tgt))
-    order = BatchOrder(src_lengths, tgt_lengths, FORCED_TOKENS, seed=0)
-    return [rows.tolist() for rows in order.cut(np.lexsort((src_lengths, tgt_lengths)))]
 
 
 def load(folder: str | Path | Sequence[str | Path]) -> Translator:

@@ -1,25 +1,33 @@
 """How good a model is on the dev split while it trains."""
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
 from datasets import Dataset
 from jaxtyping import Bool, Float
 from torch import Tensor
+from tqdm import tqdm
 
 from nmt.batching import BatchOrder, make_batch
 from nmt.config import SearchConfig
 from nmt.device import autocast
+from nmt.errors import DataError
+from nmt.interfaces import Batch
 from nmt.loss import batch_loss
+from nmt.memory import lacks_memory
 from nmt.metrics import bleu
 from nmt.prepare import TokenizerPair
 from nmt.search import search
 from nmt.seq2seq import Seq2Seq
 
+Found = TypeVar("Found")
+
+LONGEST = 5000  # pieces of a dev sentence: its attention is held in memory
 ENTROPY_SENTENCES = 250  # dev sentences over whose reference translations the attention's entropy is taken
 
 
@@ -61,10 +69,23 @@ class Validator:
         self.smoothing = smoothing
         self.words = words
         self.check_stop = check_stop
+        self.halved = False  # has memory ever lacked?
         self.src_lengths = np.array([len(ids) + 1 for ids in dev["src_ids"]], dtype=np.int32)
         self.tgt_lengths = np.array([len(ids) + 1 for ids in dev["tgt_ids"]], dtype=np.int32)
+        self.refuse_endless()
         order = BatchOrder(self.src_lengths, self.tgt_lengths, budget, seed=0)
         self.batches = order.cut(np.lexsort((self.src_lengths, self.tgt_lengths)))
+
+    def refuse_endless(self) -> None:
+        """Dev pairs are never filtered: one that no memory holds is named before any work."""
+        pieces = np.maximum(self.src_lengths, self.tgt_lengths) - 1
+        row = int(pieces.argmax())
+        if pieces[row] > LONGEST:
+            raise DataError(
+                f"pair {self.dev[row]['index'] + 1:,} (as read) of the dev split has {pieces[row]:,} pieces; at most "
+                f"{LONGEST:,} can be validated on: shorten it, or take it out of data.dev (data.train, if dev is cut "
+                "off it)"
+            )
 
     @torch.no_grad()
     def scores(self, model: Seq2Seq, device: torch.device, dtype: torch.dtype) -> tuple[DevScores, list[str]]:
@@ -74,8 +95,9 @@ class Validator:
         try:
             with autocast(device, dtype):
                 sums = torch.zeros(2, device=device)
-                for batch in self.forced_batches(device):
-                    sums += torch.stack(batch_loss(model, batch, self.smoothing))
+                for rows in self.batches:
+                    for found in self.in_parts(rows.tolist(), lambda rows: self.loss(model, self.pairs(rows, device))):
+                        sums += found
                 loss, nll = (sums / int(self.tgt_lengths.sum())).tolist()
                 if not math.isfinite(loss):  # a model that no search can follow
                     return DevScores(loss, nll, None, None), []
@@ -86,36 +108,70 @@ class Validator:
         score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.words) if translations else None
         return DevScores(loss, nll, score, entropy), translations
 
-    def forced_batches(self, device: torch.device) -> Iterator[Any]:
-        """The whole dev split, batched by length."""
-        for rows in self.batches:
-            self.check_stop()
-            pairs = self.dev[rows.tolist()]
-            yield make_batch(pairs["src_ids"], pairs["tgt_ids"]).to(device)
+    def in_parts(self, rows: list[int], work: Callable[[list[int]], Found]) -> Iterator[Found]:
+        """What `work` makes of dev pairs: of all, or of halves of them where memory does not hold what all need."""
+        self.check_stop()
+        try:
+            found = work(rows)
+        except (MemoryError, RuntimeError) as error:
+            if not lacks_memory(error):
+                raise
+        else:
+            yield found
+            return
+        if len(rows) == 1:
+            raise DataError(
+                f"memory does not hold pair {self.dev[rows[0]]['index'] + 1:,} (as read) of the dev split; shorten it, "
+                "or take it out of data.dev (data.train, if dev is cut off it)"
+            )
+        if not self.halved:
+            self.halved = True
+            said = f"note: memory did not hold {len(rows):,} dev pairs at once, so that fewer are validated together"
+            tqdm.write(f"{said}; dev scores may differ in rounding", file=sys.stderr)
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        middle = len(rows) // 2
+        for half in (rows[:middle], rows[middle:]):
+            yield from self.in_parts(half, work)
+
+    def pairs(self, rows: list[int], device: torch.device) -> Batch:
+        """Dev pairs as a batch."""
+        pairs = self.dev[rows]
+        return make_batch(pairs["src_ids"], pairs["tgt_ids"]).to(device)
+
+    def loss(self, model: Seq2Seq, batch: Batch) -> Float[Tensor, "2"]:
+        """Sums of loss and negative log-likelihood."""
+        return torch.stack(batch_loss(model, batch, self.smoothing))
 
     def entropy(self, model: Seq2Seq, device: torch.device) -> float | None:
         """Mean entropy of the attention over the reference translations of the first sentences."""
-        entropies = []
-        for start in range(0, min(len(self.dev), ENTROPY_SENTENCES), self.greedy.batch_sentences):
-            self.check_stop()
-            pairs = self.dev[start : min(start + self.greedy.batch_sentences, ENTROPY_SENTENCES)]
-            batch = make_batch(pairs["src_ids"], pairs["tgt_ids"]).to(device)
+
+        def of_rows(rows: list[int]) -> Tensor:
+            batch = self.pairs(rows, device)
             _, weights = model.forced(batch)
-            entropies.append(attention_entropy(weights, batch.tgt_mask))
-        means = torch.cat(entropies)
+            return attention_entropy(weights, batch.tgt_mask)
+
+        first = list(range(min(len(self.dev), ENTROPY_SENTENCES)))
+        size = self.greedy.batch_sentences
+        batches = [first[start : start + size] for start in range(0, len(first), size)]
+        means = torch.cat([found for rows in batches for found in self.in_parts(rows, of_rows)])
         return float(means.mean()) if len(means) else None
 
     def translate(self, model: Seq2Seq, device: torch.device) -> list[str]:
         """Greedy translations of the first `sentences` dev sentences."""
         translations = [""] * self.sentences
-        order = np.argsort(self.src_lengths[: self.sentences], kind="stable")
-        for start in range(0, self.sentences, 4 * self.greedy.batch_sentences):
-            self.check_stop()
-            rows = order[start : start + 4 * self.greedy.batch_sentences].tolist()
+        order = np.argsort(self.src_lengths[: self.sentences], kind="stable").tolist()
+
+        def of_rows(rows: list[int]) -> list[tuple[int, str]]:
             batch = make_batch(self.dev[rows]["src_ids"], [[] for _ in rows]).to(device)
             found = search(model, batch.src, batch.src_mask, self.greedy, None)
-            for row, hypotheses in zip(rows, found, strict=True):
-                translations[row] = self.tokenizers.tgt.decode(hypotheses[0].tokens)
+            texts = [self.tokenizers.tgt.decode(hypotheses[0].tokens) for hypotheses in found]
+            return list(zip(rows, texts, strict=True))
+
+        for start in range(0, self.sentences, 4 * self.greedy.batch_sentences):
+            for found in self.in_parts(order[start : start + 4 * self.greedy.batch_sentences], of_rows):
+                for row, text in found:
+                    translations[row] = text
         return translations
 
 

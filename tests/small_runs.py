@@ -39,7 +39,8 @@ def make_run(
     """A run folder whose model is random and whose corpus is `data`, changes to the section data."""
     with loader():
         stored = plain(compose("train", ["data=text", f"name={folder.name}"]))
-    stored |= model_config(attention)
+    parts = model_config(attention)
+    stored |= parts | {"tokenizer": stored["tokenizer"] | parts["tokenizer"]}
     stored["data"] |= {"src_lang": "en", "tgt_lang": "de"} | (data or {})
     stored["search"] |= {"max_length_a": 4.0, "max_length_b": 1.0} | search
     tokenizer = small_tokenizer()

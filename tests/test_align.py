@@ -154,6 +154,19 @@ def test_pipes_are_read_once(runs: dict[str, Path], aligner: Aligner) -> None:
     writer.join()
 
 
+def test_a_pair_too_long_to_be_held_in_memory_is_named(
+    runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("nmt.align.CHUNK", 2)
+    monkeypatch.setattr("nmt.translator.LONGEST_FORCED", 30)
+    (tmp_path / "long").write_text("a\n" * 4 + "x" * 31 + "\n")
+    (tmp_path / "short").write_text("a\n" * 5)
+    for src, tgt in (("long", "short"), ("short", "long")):
+        assert cli.main(["align", f"model={runs['there']}", f"src={tmp_path / src}", f"tgt={tmp_path / tgt}"]) == 2
+        error = capsys.readouterr().err
+        assert "error: pair 5 has a side of 32 pieces; attention and scores of given pairs reach to 30: " in error
+
+
 def test_mistakes_get_one_line(runs: dict[str, Path], aligner: Aligner) -> None:
     Path("long").write_text("der Hund\n" * (len(SOURCES) + 2))
     files = ["src=src", "tgt=tgt"]

@@ -1,7 +1,9 @@
 """Every score against its formula written as plain NumPy loops, and attend against torch's own attention."""
 
 import math
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, get_args
 
 import numpy as np
@@ -220,3 +222,18 @@ def test_dot_has_no_parameters() -> None:
 def test_a_section_without_normaliser_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"attention\.normaliser has no value"):
         attention_factory(section("attention", "dot"), ())
+
+
+def test_a_class_that_is_no_score_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Mine:
+        def __init__(self, d_query: int, d_memory: int) -> None:
+            pass
+
+    Mine.__module__ = "my_parts"
+    module = ModuleType("my_parts")
+    module.__dict__["Mine"] = Mine
+    monkeypatch.setitem(sys.modules, "my_parts", module)
+    build = score_factory({"class": "my_parts.Mine"}, "attention", ["my_parts"])
+    message = r"^attention\.class=my_parts\.Mine is not a score; choose one, such as attention\.ScaledDot$"
+    with pytest.raises(ConfigError, match=message):
+        build(4, 4)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from small_runs import CHINESE, make_run, sentences, small_tokenizer
 from training_runs import corpus, start
 
-from nmt import cautions, cli, seen
+from nmt import cautions, cli, evaluate, seen
 from nmt.errors import CheckpointError
+from nmt.prepare import TokenizerPair
 
 FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
 
@@ -81,6 +82,8 @@ def test_test_pairs_of_the_training_data_are_counted(tmp_path: Path, capsys: pyt
     )
     said = evaluated(tuned, [*sources, lines[0]], [*references, lines[0]])
     assert any(line.startswith("13 of 21 test pairs (61.9%)") for line in said)
+    unknowing = make_run(tmp_path / "runs" / "unknowing")
+    assert line in evaluated(unknowing, sources, references, f"compare_with={run}")
     (run / seen.FILE).write_bytes((run / seen.FILE).read_bytes()[:-1] + b"x")
     assert f"{run / seen.FILE} is damaged: its checksum differs" in refused(capsys, run, sources, references)
     (run / seen.FILE).unlink()
@@ -108,7 +111,7 @@ def test_several_references_and_long_files_are_searched_whole(tmp_path: Path, mo
     sources = ["s0", "s19", "s7", "s8"]
     assert seen.seen(path, sources, [["x", "x", "t7", "T8."], ["t0", "t19", "x", "x"]]) == seen.Seen(4, 3, 4)
     path.write_bytes(b"1234567")
-    with pytest.raises(CheckpointError, match="damaged"):
+    with pytest.raises(CheckpointError, match=r"seen\.bin is damaged; restore it from a copy$"):
         seen.seen(path, sources, [sources])
 
 
@@ -118,14 +121,28 @@ def test_an_empty_reference_is_refused(run: Path, line: str, capsys: pytest.Capt
     assert message.startswith("error: the reference of src is empty in line 2; take the line out of all files")
 
 
-@pytest.mark.parametrize(("line", "mark"), [("▁der ▁Hu nd", "▁"), ("der Hu@@ nd", "@@"), ("der Hu@@", "@@")])
+PIECES = [
+    ("▁der ▁Hu nd", "▁"), ("der Hu@@ nd", "@@"), ("der Hu@@", "@@"), ("der Hu ##nd", "##"), ("der Hu￭ nd", "￭"),
+    ("der Hu ￭nd", "￭"), ("der</w> Hu nd</w>", "</w>"), ("Ġder ĠHu nd", "Ġ"), ("der ĠHu n d ĠHaus", "Ġ"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "mark"), PIECES)
 def test_text_in_pieces_is_refused(run: Path, line: str, mark: str, capsys: pytest.CaptureFixture[str]) -> None:
     plain = ["der Hund"] * 4
     message = refused(capsys, run, plain, [*plain[:3], line])
     assert f"the reference of src is cut into pieces: {mark} stands in 1 of 4 lines, the first is line 4" in message
     assert "the source of src is cut into pieces" in refused(capsys, run, [line] * 4, plain)
-    mail = ["to a@@b.c or ▁"] + plain * 10
-    assert not any("pieces: " in line for line in evaluated(run, mail, mail))
+    few = [*plain, line] + plain * 10
+    share = f"{mark} stands in 1 of 45 lines of"
+    said = [line for line in evaluated(run, few, few) if "cut into pieces" in line]
+    rest = "the first is line 5: are they cut into pieces?"
+    assert said == [f"{share} the source, {rest}", f"{share} the reference, {rest}"]
+
+
+def test_what_only_looks_like_a_mark_is_text() -> None:
+    for line in ("to a@@b.c", "## A heading", "##A heading", "C ## minor", "a ￭ b", "<w>a</w>", "Il-Ġurnal ta' Ġunju"):
+        assert not any(pattern.search(line) for pattern in cautions.MARKS.values()), line
 
 
 def test_another_language_than_the_models_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,23 +156,69 @@ def test_another_language_than_the_models_is_refused(run: Path, capsys: pytest.C
     evaluated(run, ["a"], ["b"], "data.tgt_lang=de")
 
 
+def test_the_second_model_is_held_to_the_same(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    silent = make_run(tmp_path / "silent", data={"src_lang": None, "tgt_lang": None})
+    french = make_run(tmp_path / "french", data={"tgt_lang": "fr"})
+    for one, other in ((silent, run), (run, silent)):  # nobody typed a language, and nothing contradicts
+        evaluated(one, ["a"], ["b"], f"compare_with={other}")
+    message = refused(capsys, run, ["a"], ["b"], f"compare_with={french}")
+    assert "data.tgt_lang=de, but the model was trained with fr" in message
+    assert "data.src_lang=de, but" in refused(capsys, silent, ["a"], ["b"], f"compare_with={run}", "data.src_lang=de")
+
+
 def test_a_script_that_the_model_does_not_know_is_said(run: Path) -> None:
     russian = ["собака бежит домой", "красный дом"]
     said = evaluated(run, russian, ["der Hund", "das Haus"])
     assert any(line.endswith("single bytes: is it in the model's language?") for line in said)
     assert "the source is in cyrillic letters, which the model's vocabulary hardly knows" in said
     for known in (sentences(20), sentences(20, words=CHINESE, joint="")):
-        assert not list(cautions.of_sources(small_tokenizer(), known))
-    assert not list(cautions.of_sources(small_tokenizer(), ["", "12", "12 , ."]))
+        assert not list(cautions.of_language(small_tokenizer(), "it", known))
+    assert not list(cautions.of_language(small_tokenizer(), "it", ["", "12", "12 , ."]))
+
+
+def test_every_reference_is_looked_at_as_the_source_is(run: Path) -> None:
+    german, greek = ["der Hund", "das Haus"], ["ο σκύλος", "το σπίτι"]
+    said = evaluated(run, german, greek)
+    assert "the reference is in greek letters, which the model's vocabulary hardly knows" in said
+    assert [line.partition("% ")[2] for line in said if "single bytes" in line] == [
+        "of the pieces of the reference are unknown to the model, or single bytes: is it in the model's language?"
+    ]
+    pair = TokenizerPair(small_tokenizer(), small_tokenizer())
+    assert {
+        line.split(" is in")[0] for line in cautions.of_test_set(pair, german, [german, greek]) if "in g" in line
+    } == {"reference 2"}
 
 
 def test_lower_case_against_capitals_is_said(run: Path) -> None:
     cased = ["Der Hund", "Ein Mann sieht", "12 , .", "我们"]
     lower = [line.lower() for line in cased]
-    assert "the references have capitals, the translations none" in " ".join(cautions.of_case(lower, cased))
-    assert "the translations have capitals, the references none" in " ".join(cautions.of_case(cased, lower))
-    for texts in ((cased, cased), (lower, lower), (["我们", "12"], cased), (cased, ["我们", "12"])):
-        assert not list(cautions.of_case(*texts))
+    assert "it has capitals, the translations none" in " ".join(cautions.of_case(lower, "it", cased))
+    assert "the translations have capitals, it none" in " ".join(cautions.of_case(cased, "it", lower))
+    for ours, theirs in ((cased, cased), (lower, lower), (["我们", "12"], cased), (cased, ["我们", "12"])):
+        assert not list(cautions.of_case(ours, "it", theirs))
+    [said] = cautions.of_translations(cased, [cased, lower])
+    assert said.startswith("the translations have capitals, reference 2 none")
+
+
+@pytest.mark.parametrize("compared", [False, True])
+def test_an_evaluation_looks_at_the_translations_of_each_model(
+    run: Path, compared: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources = ["der Hund", "das Haus"]
+    written = [["Der hund", "Das haus"], ["der Hu@@ nd", "das Hau@@ s"]]
+    if not compared:
+        written = [["Der Hu@@ nd", "Das Hau@@ s"]]
+    given = iter(written)
+    monkeypatch.setattr(evaluate, "translate_all", lambda *_: next(given))
+    lower = [text.lower() for text in sources]
+    said = evaluated(run, sources, lower, *[f"compare_with={run}"] * compared)
+    expected = [
+        "the translations have capitals, the reference none: BLEU counts that; use a cased reference",
+        "2 translations hold @@: the model was trained on text in pieces, which BLEU is not for",
+    ]
+    assert [line for line in said if "translations" in line] == expected
+    err = capsys.readouterr().err
+    assert all(err.count(f"caution: {line}\n") == 1 for line in expected)
 
 
 def test_translations_in_pieces_are_said() -> None:

@@ -19,11 +19,12 @@ from safetensors.torch import load
 from torch import Tensor
 from training_runs import assert_same, corpus, resume, run_config, same, signals_after, start, tensors
 
-from nmt import atomic, checkpoint, training_state
+from nmt import atomic, checkpoint, stored_config, training_state
 from nmt import weights as weights_files
 from nmt.errors import CheckpointError, NmtError
 from nmt.interrupts import SAVED
 from nmt.report import Reporter
+from nmt.stored_config import read_config
 from nmt.training_state import checkpoint_folder, checkpoints, last_resumable, prune, read_record, save_checkpoint
 
 MODEL_FILES = ["manifest.json", "config.yaml", "src.spm", "tgt.spm", "model.safetensors"]
@@ -49,6 +50,14 @@ def stopped(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(stopped: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(stopped, tmp_path / "run"))
+
+
+@pytest.fixture(params=[0o022, 0o077])
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    """How files are made while the test runs."""
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
 
 
 @pytest.fixture(scope="module")
@@ -128,9 +137,8 @@ def test_a_damaged_training_state_is_named_and_not_gone_on_with(run: Path, name:
             assert name in found if isinstance(found, str) else same(found, load(content))
     path.write_bytes(content[:-9])
     assert name in refusal(lambda: resume(run))
-    if not name.endswith(".json"):  # without it the checkpoint is none
-        path.unlink()
-        assert name in refusal(lambda: resume(run))
+    path.unlink()
+    assert name in refusal(lambda: resume(run))
 
 
 def test_a_training_state_of_another_model_is_refused(run: Path) -> None:
@@ -182,7 +190,8 @@ def test_a_checkpoint_comes_back_bit_for_bit(tmp_path: Path) -> None:
         assert found[name].dtype == value.dtype
         assert found[name].shape == value.shape
         torch.testing.assert_close(found[name], value, rtol=0, atol=0, equal_nan=True)
-    assert read_record(folder) == {"update": 12, "loss": 0.1 + 0.2}
+    record = read_record(folder)
+    assert (record["update"], record["loss"]) == (12, 0.1 + 0.2)
 
 
 def test_pruning_keeps_the_named_and_the_last_and_nothing_half_written(tmp_path: Path) -> None:
@@ -258,11 +267,28 @@ def test_a_write_that_fails_keeps_the_old_content(tmp_path: Path, monkeypatch: p
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_writing_follows_no_link_and_keeps_the_usual_permissions(tmp_path: Path, umask: int) -> None:
+    precious, part = tmp_path / "precious", tmp_path / "part"
+    precious.write_text("mine")
+    part.write_bytes(b"new")
+    for write in (lambda path: atomic.write_atomically(path, b"new"), lambda path: atomic.join_files(path, [part])):
+        folder = tmp_path / write.__code__.co_names[-1]
+        folder.mkdir()
+        (folder / "file").symlink_to(precious)
+        (folder / ".file.writing").symlink_to(precious)  # the name that drafts once had
+        write(folder / "file")
+        assert precious.read_text() == "mine"
+        assert (folder / "file").read_bytes() == b"new"
+        assert (folder / "file").lstat().st_mode == 0o100666 & ~umask
+        assert sorted(path.name for path in folder.iterdir()) == [".file.writing", "file"]
+
+
 def test_what_a_killed_write_left_is_no_checkpoint_and_goes_away(run: Path, whole: Path) -> None:
     leftover = run / "checkpoints" / ".00000100.writing"
     leftover.mkdir()
     (leftover / "weights.safetensors").write_bytes(b"half")
-    (run / ".model.safetensors.writing").write_bytes(b"half")
+    for place in (run, run / "tensorboard", checkpoint_folder(run, 6)):
+        atomic.draft(place / "file").write_bytes(b"half")
     (run / "model.safetensors").unlink()  # killed between the checkpoint and the model that it makes best
     assert last_resumable(run) == 6
     assert resume(run) == 0
@@ -334,3 +360,76 @@ def test_a_run_that_was_cut_short_while_it_pruned_for_the_last_time_ends_like_a_
             start(data, tmp_path, tokenizer__joint=False)
     assert resume(tmp_path / "run") == 0
     assert_same(whole, tmp_path / "run")
+
+
+def test_checkpoints_that_are_gone_are_not_begun_anew(run: Path) -> None:
+    kept = (run / "model.safetensors").read_bytes()
+    shutil.rmtree(run / "checkpoints")
+    message = refusal(lambda: resume(run))
+    assert message == (
+        f"{run / 'checkpoints'} holds no checkpoint any more; restore it from a copy, or start a new run with "
+        f"init_from={run}"
+    )
+    assert (run / "model.safetensors").read_bytes() == kept
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "training.safetensors"])
+def test_a_file_of_another_checkpoint_is_not_gone_on_with(run: Path, tmp_path: Path, name: str) -> None:
+    here = checkpoint_folder(run, 6) / name
+    shutil.copytree(run, tmp_path / "other")
+    assert resume(tmp_path / "other") == 0
+    (other,) = (tmp_path / "other" / "checkpoints").glob(f"*/{'training.json'}")
+    here.write_bytes((other.parent / name).read_bytes())
+    assert refusal(lambda: resume(run)).startswith(f"{here} is that of another checkpoint or run")
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "model.safetensors", "metrics.jsonl", "tensorboard"])
+def test_what_is_left_of_a_run_is_never_mixed_with_a_new_one(data: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "run" / name).mkdir(parents=True)
+    message = refusal(lambda: start(data, tmp_path))
+    assert message == (
+        f"{tmp_path / 'run'} holds {name} of a run whose manifest.json is gone; restore that, or choose another name="
+    )
+
+
+def test_a_file_that_may_not_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbid(*_: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    (tmp_path / "a").write_text("")
+    monkeypatch.setattr(os, "open", forbid)
+    message = refusal(lambda: atomic.read_file(tmp_path / "a"))
+    assert message == f"cannot read {tmp_path}/a (Permission denied); check its permissions"
+
+
+def test_files_that_cannot_be_joined_leave_the_old_one(tmp_path: Path) -> None:
+    (tmp_path / "all").write_text("old")
+    (tmp_path / "a").write_text("a")
+    message = refusal(lambda: atomic.join_files(tmp_path / "all", [tmp_path / "a", tmp_path / "none"]))
+    assert message == f"cannot write {tmp_path}/all (No such file or directory); make room or choose another place"
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"all": "old", "a": "a"}
+
+
+def test_a_run_that_cannot_be_held_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    def hold() -> None:
+        with checkpoint.hold_run(tmp_path / "file" / "run"):
+            raise AssertionError
+
+    assert refusal(hold) == f"cannot write {tmp_path}/file/run (Not a directory); choose another runs_dir or name"
+
+
+@pytest.mark.parametrize("content", [b"", b"seed: 1", b"model: 3", b"[1]"])
+def test_a_configuration_without_its_sections_is_refused(content: bytes) -> None:
+    message = refusal(lambda: read_config(Path("run/config.yaml"), content))
+    section = message.removeprefix("run/config.yaml has no section ").partition(",")[0]
+    assert section in stored_config.SECTIONS
+    assert message.endswith(f" {section}, so nmt did not write it; restore it from a copy")
+
+
+def test_what_is_left_after_a_failure_is_said(tmp_path: Path) -> None:
+    assert training_state.last_good(tmp_path) == "no checkpoint is saved yet: make room and start again"
+    (tmp_path / "checkpoints").write_text("")  # no folder: it cannot be listed
+    message = f"what is saved lies in {tmp_path}/checkpoints: mend the disk, then nmt train resume={tmp_path}"
+    assert training_state.last_good(tmp_path) == message

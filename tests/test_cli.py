@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,6 +131,13 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["train", "batch_tokens=1"], "did you mean 'train.batch_tokens'?"),
         (["train", "seed.x=1"], "'seed' is a single value"),
         (["train", "+sead=1"], "unknown key 'sead'; did you mean 'seed'?"),
+        (["train", "attention=1"], "attention=1 does not exist; choose from: additive, cosine"),
+        (["train", "attention=[dot]"], "attention=[dot] does not exist; did you mean 'dot'?"),
+        (["train", "experiment=true"], "experiment=true does not exist; choose from: demo_en_de"),
+        (["train", "a b= x"], "'a b= x' is not of the form key=value; nmt <verb> --help shows every key"),
+        (["train", "=x"], "'=x' sets nothing; type key=value"),
+        (["train", "+=1"], "'+=1' sets nothing; type key=value"),
+        (["train", "@x=1"], "'@x=1' is not of the form key=value; nmt train --help shows every key"),
         (["train", "data=null"], "data=null chooses nothing; leave it out, or choose from: csv, demo_en_de"),
         (["compare", "attention=dot,null"], "attention=null chooses nothing; leave it out, or choose from: additive"),
         (["train", "--help", "experiment=null"], "experiment=null chooses nothing; leave it out, or choose from: demo"),
@@ -332,3 +340,26 @@ def test_the_configuration_can_be_shown_without_running() -> None:
     result = shell("train", "--cfg", "job", "attention=dot")
     assert result.returncode == 0
     assert "class: attention.Dot" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), ""),
+        (MemoryError("Unable to allocate\n8 TiB"), " (Unable to allocate 8 TiB)"),
+        (torch.OutOfMemoryError("CUDA out of memory. " + "x" * 1000), f" (CUDA out of memory. {'x' * 180})"),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: no"), " ([enforce fail] DefaultCPUAllocator: no)"),
+    ],
+)
+def test_lack_of_memory_is_one_line(
+    calls: Calls, error: BaseException, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls.result = error
+    remedy = "free some, or lower train.batch_tokens, search.batch_sentences or the size of the model"
+    assert fails(capsys, "train", "name=x") == f"error: memory does not suffice for nmt train{said}; {remedy}\n"
+
+
+def test_other_errors_of_the_runtime_keep_their_traceback(calls: Calls) -> None:
+    calls.result = RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+    with pytest.raises(RuntimeError, match="mat1 and mat2"):
+        cli.main(["train", "name=x"])

@@ -7,6 +7,7 @@ import statistics
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from comparisons import AXES, compare, models, no_figures, results, write_splits
@@ -16,6 +17,7 @@ from nmt import compare_scores, metrics
 from nmt.compare_results import MEANS
 from nmt.compare_scores import kept_scores
 from nmt.compare_table import COLUMNS, RUN_COLUMNS, number, run_table, table
+from nmt.evaluate import translate_all
 from nmt.interrupts import SAVED
 from nmt.translator import Translator
 
@@ -228,3 +230,35 @@ def test_cells_without_value_are_dashes(runs: Path) -> None:
     assert run_table([row])[1] == ["x", *["—"] * len(RUN_COLUMNS)]
     assert number(1234.5678, 2) == "1,234.57"
     assert table([row | {"low": 0.0, "high": 1.0, "p": None}]) == [["variant", "95 % interval"], ["x", "0.00 to 1.00"]]
+
+
+def test_what_makes_scores_mislead_is_said_once_and_stands_on_the_page(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the test set, of the training data, and of the translations of one run alone."""
+    own = Path(shutil.copytree(data, tmp_path / "data", ignore=shutil.ignore_patterns("cache")))
+    trained = [(own / f"train.{side}").read_text().splitlines()[:30] for side in ("src", "tgt")]
+    for side, lines in zip(("src", "tgt"), trained, strict=True):
+        lines[3] = "собака@@ " * (side == "src") + lines[3]
+        (own / f"test.{side}").write_text("".join(f"{line}\n" for line in lines))
+
+    def in_pieces(translator: Translator, *given: Any) -> list[str]:
+        texts = translate_all(translator, *given)
+        return texts if translator.has_attention else [f"{text}@@" for text in texts]
+
+    monkeypatch.setattr(compare_scores, "translate_all", in_pieces)
+    seen = "29 of 30 test pairs (96.7%) stand in the training data of the model, 29 of them letter for letter"
+    marked = "@@ stands in 1 of 30 lines of the source, the first is line 4: are they cut into pieces?"
+    words = ("attention=none,dot", "data.gold=null", f"output={tmp_path / 'page'}", "train.max_updates=2")
+    for _ in range(2):  # the second time from what is kept
+        with no_figures():
+            assert compare(own, tmp_path / "runs", *words) == 0
+        err = capsys.readouterr().err
+        found = results(tmp_path / "page")
+        alone = found["runs"][0]["run"]
+        pieces = "30 translations hold @@: the model was trained on text in pieces, which BLEU is not for"
+        assert found["cautions"] == [seen, marked, f"{pieces} ({alone})"]
+        page = unescape((tmp_path / "page" / "index.html").read_text("utf-8"))
+        for line in found["cautions"]:
+            assert err.count(f"caution: {line}\n") == 1
+            assert page.count(f"<p>Caution: {line}</p>") == 1

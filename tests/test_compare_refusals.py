@@ -73,6 +73,18 @@ def test_a_corpus_without_test_split_is_refused(data: Path, tmp_path: Path, caps
     assert "no dev split to compare on; give data.dev.src" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("line", "expected"), [("", "is empty in line 2"), ("der Hu@@ nd", "is cut into pieces: @@")])
+def test_a_test_split_that_misleads_is_refused(
+    data: Path, tmp_path: Path, line: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, lines in {"bad.src": ["a b", "a c"], "bad.tgt": ["a b", line]}.items():
+        (data / name).write_text("".join(f"{line}\n" for line in lines))
+    more = ("attention=none,dot", "data.test.src=bad.src", "data.test.tgt=bad.tgt", "data.gold=null")
+    assert compare(data, tmp_path / "runs", *more) == 2
+    assert capsys.readouterr().err.startswith(f"error: the reference of test {expected}")
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_split_that_is_cut_off_is_decided_by_the_whole_corpus(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

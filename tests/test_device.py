@@ -1,10 +1,13 @@
 """Which numbers a device computes in: bfloat16 only where every layer can."""
 
+import platform
+from importlib.metadata import version
+
 import pytest
 import torch
 from models import NEEDS_BF16
 
-from nmt.device import choose_dtype, computes_bf16
+from nmt.device import choose_device, choose_dtype, computes_bf16, environment
 from nmt.errors import ConfigError
 
 CPU = torch.device("cpu")
@@ -16,9 +19,7 @@ def test_bf16_is_refused_where_a_layer_has_none(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(torch.nn.LSTM, "forward", unable)
     assert not computes_bf16(CPU)
-    with pytest.raises(
-        ConfigError, match=r"^precision is bf16, but this processor \(.+\) has no LSTM in it; set"
-    ):
+    with pytest.raises(ConfigError, match=r"^precision is bf16, but this processor \(.+\) has no LSTM in it; set"):
         choose_dtype("bf16", CPU)
     assert choose_dtype("fp32", CPU) == torch.float32
 
@@ -38,3 +39,26 @@ def test_trying_a_layer_draws_no_random_numbers() -> None:
     before = torch.random.get_rng_state()
     computes_bf16(CPU)
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_all_that_the_bits_depend_on_is_on_record() -> None:
+    packages = {name: version(name) for name in ("nmt", "sentencepiece", "sacrebleu", "numpy")}
+    found = environment(CPU, torch.bfloat16)
+    assert isinstance(found.pop("entmax"), str)  # which need not be installed
+    assert found == packages | {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "device": "cpu",
+        "products in": "bfloat16",
+        "processor": torch.backends.cpu.get_cpu_capability(),
+    }
+
+
+def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(
+        ConfigError, match=r"^device is cuda, but torch finds no GPU here; set device=cpu or device=auto$"
+    ):
+        choose_device("cuda")
+    assert choose_device("auto") == CPU

@@ -256,3 +256,10 @@ def test_a_test_set_that_cannot_be_fetched(
     monkeypatch.setattr(evaluate, "named_test_set", lambda name, src, tgt: ([f"{name} {src}", "b c"], [[tgt, "b c"]]))
     scored(f"model={run}", "test_set=wmt14", "intervals=false")
     assert Path("out/sources.txt").read_text() == "wmt14 en\nb c\n"
+
+
+def test_a_split_without_pairs_is_said(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    none = {"test": {"src": None, "tgt": None, "files": None}, "test_size": 0, "root": str(corpus)}
+    own = make_run(tmp_path / "own", data=SPLITS | none)
+    message = "error: the corpus has no pairs in its test split, split=test; give src=FILE ref=FILE\n"
+    assert fails(capsys, f"model={own}") == message

@@ -53,7 +53,7 @@ LAYERS = {
     "the model: transformers": ["positions", "transformer_layers", "transformer"],
     "search and scores": ["hypotheses", "search", "alignment", "aer", "metrics", "testsets", "cautions", "fonts"],
     "pictures": ["attention_text", "figures", "attention_figures", "curves"],
-    "run folders": ["weights", "checkpoint", "training_state"],
+    "run folders": ["weights", "stored_config", "checkpoint", "training_state"],
     "training": ["progress", "kept_points", "report", "training_data", "step", "faults"],
     "the training loop": ["validation", "trainer", "train"],
     "use of a trained model": [

@@ -1,4 +1,4 @@
-"""Freed memory stays with the process."""
+"""Freed memory stays with the process, and lack of memory is told from other errors."""
 
 import os
 import platform
@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
-from nmt.memory import PRIMITIVES, keep_few_kernels
+from nmt.memory import PRIMITIVES, keep_few_kernels, lacks_memory
 
 VARIABLE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 
@@ -42,3 +43,17 @@ def test_what_the_user_set_for_onednn_stays(monkeypatch: pytest.MonkeyPatch) -> 
             monkeypatch.setenv(VARIABLE, given)
         keep_few_kernels()
         assert os.environ[VARIABLE] == kept
+
+
+def test_lack_of_memory_is_told_from_other_errors() -> None:
+    with pytest.raises((MemoryError, RuntimeError)) as raised:
+        torch.empty(2**61, dtype=torch.uint8)
+    lack = [torch.OutOfMemoryError("x"), MemoryError(), RuntimeError("CUDNN_STATUS_ALLOC_FAILED"), raised.value]
+    assert all(map(lacks_memory, lack))
+    others = [RuntimeError("shapes"), ValueError("DefaultCPUAllocator"), OSError(12, "Cannot allocate memory")]
+    assert not any(map(lacks_memory, others))
+
+
+def test_nothing_heavy_is_imported_to_tell() -> None:
+    program = "import sys, nmt.memory; nmt.memory.lacks_memory(MemoryError()); sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)

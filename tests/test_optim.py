@@ -63,6 +63,11 @@ def test_plateau_is_torchs(losses: list[float], patience: int) -> None:
         (lambda: Constant(None, -1), r"schedule\.warmup is -1"),
         (lambda: Plateau(None, 0, 1.0, 3), r"schedule\.factor is 1\.0"),
         (lambda: AdamW([], 0.0, 0.9, 0.98, 1e-8, 0.0), r"optimizer\.lr is 0\.0"),
+        (lambda: AdamW([], math.inf, 0.9, 0.98, 1e-8, 0.0), r"optimizer\.lr is inf"),
+        (lambda: AdamW([], 1e-3, 1.0, 0.98, 1e-8, 0.0), r"optimizer\.beta1 is 1\.0; it must lie in \[0, 1\)"),
+        (lambda: AdamW([], 1e-3, 0.9, -0.1, 1e-8, 0.0), r"optimizer\.beta2 is -0\.1"),
+        (lambda: AdamW([], 1e-3, 0.9, 0.98, -1.0, 0.0), r"optimizer\.eps is -1\.0; it must be at least 0"),
+        (lambda: AdamW([], 1e-3, 0.9, 0.98, 1e-8, math.nan), r"optimizer\.weight_decay is nan"),
     ],
 )
 def test_impossible_values_are_refused(make: object, message: str) -> None:

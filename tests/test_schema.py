@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from nmt.errors import ConfigError
-from nmt.schema import check_arguments, find_class, overlay, plain, read_section
+from nmt.schema import check_arguments, check_values, find_class, overlay, plain, read_section
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,12 @@ def test_arguments_of_a_part() -> None:
         assert expected in str(caught.value)
 
 
+def test_a_value_that_is_not_there_is_named() -> None:
+    check_values(Inner, {"rate": None, "other": 1})
+    with pytest.raises(ConfigError, match=r"^rate has no value; type rate=<value>$"):
+        check_values(Inner, {"other": 1})
+
+
 def test_classes_are_found_inside_nmt_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nmt.rnn import RnnEncoder
 
@@ -124,6 +130,9 @@ def test_classes_are_found_inside_nmt_only(tmp_path: Path, monkeypatch: pytest.M
             find_class(name, "encoder.class", [])
         assert f"encoder.class='{name}'" in str(caught.value)
         assert expected in str(caught.value)
+    for no_text in (1, None, ["rnn.RnnEncoder"], {}):
+        with pytest.raises(ConfigError, match=r"^encoder\.class=.* is no text; write module\.Class"):
+            find_class(no_text, "encoder.class", [])
     assert "my_parts" not in sys.modules  # a refused package is not even imported
     assert find_class("my_parts.Mine", "encoder.class", ["my_parts"]).__name__ == "Mine"
     with pytest.raises(ConfigError, match="cannot be imported"):

@@ -2,20 +2,24 @@
 
 import copy
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from models import NEEDS_BF16
-from training_runs import assert_same, corpus, metrics, resume, same, signals_after, start, tensors
+from models import NEEDS_BF16, random_batch, small_model
+from training_runs import assert_same, corpus, metrics, resume, run_config, same, signals_after, start, tensors
 
 from nmt import faults, step
+from nmt.config import TrainConfig
 from nmt.errors import NmtError
 from nmt.interfaces import Batch
 from nmt.interrupts import SAVED
 from nmt.loss import batch_loss
+from nmt.schema import read_section
 from nmt.seq2seq import Seq2Seq
 from nmt.trainer import Trainer
 from nmt.training_state import checkpoint_folder, last_resumable, read_record
@@ -123,7 +127,7 @@ def test_skipping_without_end_ends(data: Path, tmp_path: Path, monkeypatch: pyte
 
 def test_a_rate_that_spoils_the_weights_is_not_skipped_over(data: Path, tmp_path: Path) -> None:
     assert start(data, tmp_path, train__max_updates=4) == 0
-    with pytest.raises(NmtError, match=r"weights are not finite after update|updates in a row skipped|dev loss is"):
+    with pytest.raises(NmtError, match=r"state are not finite at update|updates in a row skipped|dev loss is"):
         resume(tmp_path / "run", train__on_nonfinite="skip", optimizer__lr=1e38, train__max_updates=40)
     files = list((tmp_path / "run").rglob("*.safetensors"))
     assert len(files) >= 3
@@ -228,3 +232,61 @@ def test_events_stand_in_metrics_as_plain_data(data: Path, tmp_path: Path, monke
     for line in (tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines():
         assert "NaN" not in line
         json.loads(line)
+
+
+def test_a_step_that_failed_is_bit_for_bit_that_of_the_same_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory lacks in the middle: dropout has been drawn and half of a gradient is there, and neither may matter."""
+    settings = read_section(TrainConfig, run_config(Path(), Path())["train"], "train")
+    few, many = (np.arange(3), random_batch(1, 3)), (np.arange(3, 11), random_batch(2, 8))
+    halves = [(many[0][i : i + 4], many[1].select(torch.arange(i, i + 4))) for i in (0, 4)]
+
+    def taken(parts: list[step.Part], seed: int) -> tuple[step.Step, list[torch.Tensor]]:
+        model = small_model(dropout=0.3).train()
+        optimiser = torch.optim.AdamW(model.parameters())
+        found = step.Stepper(model, optimiser, settings, torch.device("cpu"), torch.float32)(parts, 0.01, seed)
+        return found, [found.loss, found.nll, found.norm, *model.parameters()]
+
+    plain, whole = taken([few, *halves], 5)
+    _, other = taken([few, *halves], 6)
+    small_memory(monkeypatch, 4, MemoryError(), backward=True)
+    retried, again = taken([few, many], 5)
+    assert (plain.halved, retried.halved) == (0, 1)
+    assert all(map(torch.equal, whole, again))
+    assert not torch.equal(whole[0], other[0])  # dropout does draw
+
+
+def test_writers_that_fail_are_quiet_while_a_run_trains_and_other_threads_are_not(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[type[BaseException]] = []
+
+    def hook(failure: threading.ExceptHookArgs) -> None:
+        shown.append(failure.exc_type)
+
+    def fail_in_a_thread(error: Exception) -> None:
+        def fail() -> None:
+            raise error
+
+        thread = threading.Thread(target=fail)
+        thread.start()
+        thread.join()
+
+    update = Trainer.update
+
+    def failing(trainer: Trainer) -> None:
+        update(trainer)
+        fail_in_a_thread(OSError("disk full"))
+        fail_in_a_thread(ValueError("ours"))
+
+    monkeypatch.setattr(threading, "excepthook", hook)
+    monkeypatch.setattr(Trainer, "update", failing)
+    assert start(data, tmp_path, train__max_updates=2) == 0
+    assert shown == [ValueError, ValueError]
+    assert threading.excepthook is hook
+
+
+def test_a_run_that_fails_before_its_first_checkpoint_says_so(tmp_path: Path) -> None:
+    message = str(faults.diverged("loss is nan at update 1", tmp_path, [3, 5], skipping_helps=True))
+    expected = "loss is nan at update 1; none is saved; its batch holds training sentences 3, 5 (counted from 0); "
+    assert message.startswith(expected)
+    assert message.endswith("or set train.on_nonfinite=skip")

@@ -82,6 +82,9 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ("label_smoothing", 1.0, "train.label_smoothing is 1.0; it must lie in [0, 1)"),
         ("label_smoothing", -0.1, "train.label_smoothing is -0.1; it must lie in [0, 1)"),
         ("consistency", -1.0, "train.consistency is -1.0; it must be at least 0"),
+        ("max_updates", 10**20, "train.max_updates is 100000000000000000000; it must be at most 1,000,000,000,000"),
+        ("batch_tokens", 10**20, "train.batch_tokens is 100000000000000000000; it must be at most"),
+        ("threads", 10**5, "train.threads is 100000; it must be at most 10,000"),
         ("max_updates", None, "train.max_updates, train.max_epochs and train.patience are all null; set one"),
     ],
 )
@@ -91,6 +94,13 @@ def test_values_that_no_run_can_have_are_refused_before_any_work(
     no_work(monkeypatch)
     assert expected in refusal(ConfigError, lambda: start(data, tmp_path, **{f"train__{key}": value}))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 10**20])
+def test_seeds_are_of_limited_size(data: Path, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_work(monkeypatch)
+    message = refusal(ConfigError, lambda: start(data, tmp_path, seed=seed))
+    assert message == f"seed is {seed}; it must lie between 0 and 4294967295"
 
 
 def test_matrices_are_drawn_from_the_range_that_is_asked_for(data: Path, tmp_path: Path) -> None:

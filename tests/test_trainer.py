@@ -293,6 +293,41 @@ def test_resuming_a_finished_run_leaves_its_model_at_every_instant(
     assert (tmp_path / "run" / "model.safetensors").read_bytes() == model
 
 
+def test_the_model_of_a_longer_run_is_chosen_anew(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its average was the model at the first end; at the second the best single checkpoint is."""
+    settings = {"train__validate_every": 1, "train__keep_best": 3, "optimizer__lr": 0.1}
+    with monkeypatch.context() as patch:
+        script(patch, [1.0, 5.0, 2.0, 4.0, 3.0, 5.5], [])
+        start(data, tmp_path, train__max_updates=5, **settings)
+    run = tmp_path / "run"
+    (run / "model.safetensors").write_bytes(b"damaged")
+    with monkeypatch.context() as patch:
+        script(patch, [0.5, 0.5], [])
+        assert resume(run, train__max_updates=6) == 0
+    best = tensors(checkpoint_folder(run, 2) / "weights.safetensors")
+    assert same(tensors(run / "model.safetensors"), best)
+
+
+def test_resuming_a_finished_run_mends_its_model(data: Path, tmp_path: Path) -> None:
+    start(data, tmp_path)
+    model = tmp_path / "run" / "model.safetensors"
+    content = model.read_bytes()
+    model.unlink()
+    assert resume(tmp_path / "run") == 0
+    assert model.read_bytes() == content
+
+
+def test_the_average_misses_a_checkpoint_that_is_gone_aloud(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start(data, tmp_path, train__keep_best=3, train__validate_every=3)
+    run = tmp_path / "run"
+    shutil.rmtree(checkpoint_folder(run, min(checkpoints(run))))
+    capsys.readouterr()
+    assert resume(run) == 0
+    assert "1 of the 3 best checkpoints are gone" in capsys.readouterr().err
+
+
 def test_a_model_learns_to_reverse(tmp_path: Path) -> None:
     """A mis-wired model does not: the sentences are new, and every word must be found and put in its place."""
     rng = random.Random(0)

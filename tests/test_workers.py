@@ -8,7 +8,8 @@ import pytest
 import torch
 from small_runs import make_run, sentences
 
-from nmt.translator import ROOM, Translator, even_batches
+from nmt.batching import ROOM, even_batches
+from nmt.translator import Translator
 from nmt.workers import side_by_side
 
 CPU = torch.device("cpu")
