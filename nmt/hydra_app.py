@@ -26,6 +26,11 @@ from nmt.overrides import parse, readable, run_name, text_of
 from nmt.roots import ROOTS
 from nmt.schema import check_values, plain
 
+NOT_OURS = {  # options of Hydra
+    "config_path": "name a folder of your own configurations, --config-dir",
+    "config_name": "the verb is the name of the configuration",
+    "experimental_rerun": "nmt train resume=RUN goes on with a run",
+}
 MISTAKES = (HydraException, OmegaConfBaseException)  # what Hydra raises where words are wrong
 CONFIGS = next(p for p in (Path(__file__).parent / "configs", Path(__file__).parents[1] / "configs") if p.is_dir())
 
@@ -78,6 +83,11 @@ def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
     if unknown:
         flags = [flag for action in parser._actions for flag in action.option_strings]
         raise ConfigError(f"unknown option '{unknown[0]}'; {nearest(unknown[0], flags)}")
+    for option, remedy in NOT_OURS.items():
+        if getattr(args, option) is not None:
+            raise ConfigError(f"--{option.replace('_', '-')} is no option of nmt; {remedy}")
+    if args.cfg is None and (args.resolve or args.package is not None):
+        raise ConfigError("--resolve and --package are about a configuration that is shown; add --cfg job")
     return args, parser
 
 
