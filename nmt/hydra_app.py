@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -88,6 +89,10 @@ def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
             raise ConfigError(f"--{option.replace('_', '-')} is no option of nmt; {remedy}")
     if args.cfg is None and (args.resolve or args.package is not None):
         raise ConfigError("--resolve and --package are about a configuration that is shown; add --cfg job")
+    if args.shell_completion and not re.fullmatch(
+        "(install|uninstall|query)=(bash|fish|zsh)", " ".join(args.overrides)
+    ):
+        raise ConfigError("--shell-completion stands alone with install=bash, uninstall=bash, fish or zsh")
     return args, parser
 
 
@@ -176,8 +181,10 @@ def refuse_no_choices(verb: str, words: list[str]) -> None:
         group = override.key_or_group
         if not group:
             raise ConfigError(f"'{word}' is not of the form key=value; nmt {verb} --help shows every key")
-        options = GlobalHydra.instance().config_loader().get_group_options(group) if group in known else []
-        for choice in text_of(override).split(",") if options else []:
+        options = GlobalHydra.instance().config_loader().get_group_options(group)
+        if options and group not in known and (unknown := unknown_key(group, compose(verb))) is not None:
+            raise ConfigError(unknown)
+        for choice in text_of(override).split(",") if options and group in known else []:
             if choice == "null":
                 remedy = f"leave it out, or choose from: {', '.join(options)}"
                 raise ConfigError(f"{group}=null chooses nothing; {remedy}")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from models import ATTENTIONS, random_batch, small_model
+from models import ATTENTIONS, NEEDS_BF16, random_batch, small_model
 from torch import Tensor
 
 from nmt.batching import make_batch
@@ -131,6 +131,7 @@ def test_every_parameter_is_trained(attention: str) -> None:
     assert still == []
 
 
+@NEEDS_BF16
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @torch.no_grad()
 def test_bf16_stays_near_fp32(attention: str) -> None:
