@@ -22,7 +22,7 @@ class CheckpointError(NmtError):
 
 def nearest(word: str, choices: Iterable[str]) -> str:
     """A remedy for a mistyped word: "did you mean 'x'?" where one is close, else the list of choices."""
-    known = sorted(choices)
+    known = sorted(set(choices))
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{close[0]}'?"

@@ -30,6 +30,7 @@ from nmt.schema import check_values, plain
 NOT_OURS = {  # options of Hydra
     "config_path": "name a folder of your own configurations, --config-dir",
     "config_name": "the verb is the name of the configuration",
+    "package": "--cfg job shows all of the configuration",
     "experimental_rerun": "nmt train resume=RUN goes on with a run",
 }
 MISTAKES = (HydraException, OmegaConfBaseException)  # what Hydra raises where words are wrong
@@ -87,11 +88,10 @@ def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
     for option, remedy in NOT_OURS.items():
         if getattr(args, option) is not None:
             raise ConfigError(f"--{option.replace('_', '-')} is no option of nmt; {remedy}")
-    if args.cfg is None and (args.resolve or args.package is not None):
-        raise ConfigError("--resolve and --package are about a configuration that is shown; add --cfg job")
-    if args.shell_completion and not re.fullmatch(
-        "(install|uninstall|query)=(bash|fish|zsh)", " ".join(args.overrides)
-    ):
+    if args.cfg is None and args.resolve:
+        raise ConfigError("--resolve is about a configuration that is shown; add --cfg job")
+    task = " ".join(args.overrides)
+    if args.shell_completion and not re.fullmatch("(install|uninstall|query)=(bash|fish|zsh)", task):
         raise ConfigError("--shell-completion stands alone with install=bash, uninstall=bash, fish or zsh")
     return args, parser
 
@@ -182,13 +182,14 @@ def refuse_no_choices(verb: str, words: list[str]) -> None:
         if not group:
             raise ConfigError(f"'{word}' is not of the form key=value; nmt {verb} --help shows every key")
         options = GlobalHydra.instance().config_loader().get_group_options(group)
-        if options and group not in known and (unknown := unknown_key(group, compose(verb))) is not None:
-            raise ConfigError(unknown)
-        for choice in text_of(override).split(",") if options and group in known else []:
+        if options and group not in known and not group.startswith("hydra/"):
+            raise ConfigError(unknown_key(group, compose(verb)) or f"{group} is no group of nmt {verb}; leave it out")
+        text = text_of(override)
+        for choice in text.split(",") if options and "(" not in text else []:  # choice(a,b), glob(*): Hydra's words
             if choice == "null":
                 remedy = f"leave it out, or choose from: {', '.join(options)}"
                 raise ConfigError(f"{group}=null chooses nothing; {remedy}")
-            if choice not in options and "(" not in choice:
+            if choice not in options:
                 raise ConfigError(f"{group}={choice} does not exist; {nearest(choice, options)}")
 
 
