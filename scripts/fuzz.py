@@ -4,8 +4,8 @@ make fuzz                                (a million cases on two cores, about ha
 make fuzz ARGS="--cases 20000"           (fewer)
 make fuzz ARGS="--seed 2"                (others)
 
-The properties stand in tests/fuzz_properties.py. Prints how many cases each was tried with, and the smallest
-input found where one does not hold; the exit code is then 1.
+The properties stand in tests/fuzz_properties.py and tests/fuzz_commands.py. Prints how many cases each was tried
+with, and the smallest input found where one does not hold; the exit code is then 1.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 from time import perf_counter
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULT = re.compile(r"fuzzed (\w+): (\d+) cases in ([\d.]+) s")
+RESULT = re.compile(r"fuzzed ([\w ]+): (\d+) cases in ([\d.]+) s")
 
 
 def main() -> int:
@@ -31,7 +31,10 @@ def main() -> int:
         parser.error(f"--cases {arguments.cases} tries nothing; give 1 or more")
     start = perf_counter()
     sys.path.insert(0, str(ROOT / "tests"))
+    from fuzz_commands import COMMANDS  # type: ignore[import-not-found]
     from fuzz_properties import PROPERTIES  # type: ignore[import-not-found]
+
+    names = [*PROPERTIES, *COMMANDS]
 
     environment = os.environ | {
         "NMT_FUZZ_CASES": str(arguments.cases), "NMT_FUZZ_SEED": str(arguments.seed), "OMP_NUM_THREADS": "1",
@@ -52,7 +55,7 @@ def main() -> int:
 
     print("| property | cases | s |\n|---|---:|---:|", flush=True)
     with ThreadPoolExecutor(os.cpu_count()) as side_by_side:
-        for name, done in zip(PROPERTIES, side_by_side.map(run, PROPERTIES), strict=True):
+        for name, done in zip(names, side_by_side.map(run, names), strict=True):
             if found := RESULT.search(done.stdout):
                 total += int(found[2])
                 print(f"| {name} | {int(found[2]):,} | {float(found[3]):,.0f} |", flush=True)

@@ -6,18 +6,22 @@ tests/test_fuzz.py tries each a few times, `make fuzz` a million times in all.
 import csv
 import io
 import json
+import re
 import string
 import tempfile
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import strategies as st
 from small_corpora import data_config, make_pairs, tokenizer_config
 from small_runs import make_run
 
+from nmt import long_lines, unicode
 from nmt.config import DataConfig, SearchConfig, SplitConfig, TokenizerConfig, TrainConfig
 from nmt.corpus import clean
 from nmt.errors import NmtError
@@ -53,6 +57,7 @@ BYTES = [
     b"PAR1", *(text.encode() for text in TEXTS),
 ]  # fmt: skip
 LINES = 12
+SHORT_RUN = re.compile("[^\x00-\u02ff]{2,}")
 
 
 def spelled(code: bytes) -> str:
@@ -213,6 +218,13 @@ def clean_text_is_one_line_of_utf8(text: str) -> None:
         found.encode("utf-8")
 
 
+def the_normal_form_is_unicodedatas(text: str) -> None:
+    """However long its runs of marks."""
+    with patch.object(unicode, "_RUN", SHORT_RUN):
+        for form in ("NFC", "NFKC"):
+            assert unicode.normalize(form, text) == unicodedata.normalize(form, text)
+
+
 @cache
 def tokenizers() -> list[Tokenizer]:
     """One of each kind that has a piece for every character."""
@@ -230,6 +242,21 @@ def pieces_give_the_text_back(given: tuple[str, int]) -> None:
             assert all(0 <= i < tokenizer.vocab_size for i in ids)
             assert not {PAD, BOS, EOS} & set(ids)
             assert tokenizer.decode(ids).split() == text.split()
+
+
+def no_piece_of_a_long_line_is_lost(given: tuple[str, int, int]) -> None:
+    """In parts of at most so many pieces; truncated it is the beginning, and the rest is counted."""
+    text, longest = clean(given[0] * (given[1] % 50 + 1), nfc=True), given[2] % 30 + 5
+    tokenizer = tokenizers()[given[2] % 2]
+    with patch.object(long_lines, "LONGEST", longest), patch.object(long_lines, "CHUNK", longest + given[1] % 100):
+        [split], [cut] = (long_lines.read_lines_in_parts([text], tokenizer, mode) for mode in ("split", "truncate"))
+    assert all(0 < len(part) <= longest for part in [*split.parts, *cut.parts])
+    pieces = [piece for part in split.parts for piece in part]
+    kept = [piece for part in cut.parts for piece in part]
+    assert (split.dropped, len(cut.parts)) == (0, min(len(split.parts), 1))
+    assert kept == pieces[: len(kept)]
+    assert len(kept) + cut.dropped == len(pieces)
+    assert "".join(tokenizer.decode(pieces).split()) == "".join(text.split())
 
 
 def any_ids_are_text(ids: list[int]) -> None:
@@ -305,7 +332,7 @@ words = st.lists(
 )
 
 PROPERTIES = {
-    "lines": Property(streams, lines_are_those_of_the_file, 0.2),
+    "lines": Property(streams, lines_are_those_of_the_file, 0.15),
     "text": Property(st.tuples(streams, streams), text_pairs_are_those_of_the_files, 0.1),
     "tsv": Property(streams, tsv_pairs_are_those_of_the_file, 0.1),
     "tables": Property(
@@ -313,7 +340,11 @@ PROPERTIES = {
     ),
     "csv": Property(pairs, csv_gives_back_what_was_written, 0.05),
     "jsonl": Property(pairs, jsonl_gives_back_what_was_written, 0.05),
-    "clean": Property(texts, clean_text_is_one_line_of_utf8, 0.1),
+    "clean": Property(texts, clean_text_is_one_line_of_utf8, 0.044),
+    "normal form": Property(st.tuples(texts, texts).map("".join), the_normal_form_is_unicodedatas, 0.05),
+    "long lines": Property(
+        st.tuples(texts, st.integers(0, 999), st.integers(0, 999)), no_piece_of_a_long_line_is_lost, 0.05
+    ),
     "tokenizer": Property(st.tuples(texts, st.integers(0, 2**64)), pieces_give_the_text_back, 0.08),
     "decode": Property(st.lists(st.integers(0, 10**6), max_size=30), any_ids_are_text, 0.05),
     "overrides": Property(words.map("".join), a_word_is_an_override_or_refused, 0.05),

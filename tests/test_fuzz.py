@@ -11,6 +11,7 @@ from time import perf_counter
 from types import FrameType
 
 import pytest
+from fuzz_commands import COMMANDS
 from fuzz_properties import PROPERTIES, Property
 from hypothesis import HealthCheck, given, seed, settings
 
@@ -59,9 +60,9 @@ def tried(what: Property, cases: int, start: int) -> int:
     return done
 
 
-@pytest.mark.parametrize("name", PROPERTIES)
+@pytest.mark.parametrize("name", [*PROPERTIES, *COMMANDS])
 def test_it_holds_for_any_input(name: str) -> None:
-    what, start = PROPERTIES[name], perf_counter()
+    what, start = (PROPERTIES | COMMANDS)[name], perf_counter()
     done = tried(what, max(10, round(CASES * what.share)), SEED)
     print(f"fuzzed {name}: {done} cases in {perf_counter() - start:.1f} s")
     assert done >= 10

@@ -13,7 +13,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 from odd_text import INVALID, ODD
+from safetensors.torch import load_file
 from small_corpora import make_pairs, text_data, tokenizer_config
 from small_runs import make_run
 from training_runs import run_config, start, write_corpus
@@ -25,6 +27,7 @@ from nmt.errors import DataError
 from nmt.prepare import Prepared, prepare
 from nmt.schema import read_section
 from nmt.translator import Translator
+from nmt.weights import write_tensors
 
 ROOT = Path(__file__).parents[1]
 MAX_TOKENS = 200  # of a pair to train on
@@ -276,6 +279,31 @@ def test_python_users_may_give_anything(run: Path) -> None:
     assert [answer.source for answer in answers] == texts
     assert all(len(answer.text.splitlines()) <= 1 for answer in answers)
     assert all(answer.text.encode() is not None for answer in answers)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["translate"],
+        ["translate", "search=sample"],
+        ["translate", "format=jsonl", "alignments=true"],
+        ["evaluate", "src=in", "ref=in"],
+        ["align", "src=in", "tgt=in"],
+    ],
+)
+def test_a_model_that_computes_no_numbers_is_named(tmp_path: Path, terminal: Terminal, words: list[str]) -> None:
+    run = make_run(tmp_path / "run")
+    weights = {
+        name: torch.full_like(tensor, torch.nan) for name, tensor in load_file(run / "model.safetensors").items()
+    }
+    write_tensors(run / "model.safetensors", weights)
+    Path("in").write_text("der Hund\nein Haus\n")
+    fast = FAST[-2:] if "search=sample" in words or words[0] == "align" else FAST
+    more = ["input=in", "output=out"] if words[0] == "translate" else []
+    code, out, said = terminal(*words, f"model={run}", *fast, *more)
+    assert (code, out) == (2, [])
+    assert said[-1].startswith(f"error: the model's probabilities are no numbers, {run}; its weights are damaged")
+    assert not Path("out").exists()
 
 
 # Size
