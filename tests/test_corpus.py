@@ -137,6 +137,13 @@ def test_lines_are_split_on_newlines_alone(tmp_path_factory, lines):
     assert list(read_lines(path)) == expected
 
 
+def test_a_file_of_a_byte_order_mark_alone_is_empty(tmp_path):
+    for content, lines in ((b"", []), (b"\xef\xbb\xbf", []), (b"\xef\xbb\xbf\n", [""]), (b"\xef\xbb\xbf\r\n", [""]),
+                           (b"\n\xef\xbb\xbf", ["", "\ufeff"]), (b"\xef\xbb\xbf\xef\xbb\xbf", ["\ufeff"])):  # fmt: skip
+        (tmp_path / "f").write_bytes(content)
+        assert list(read_lines(tmp_path / "f")) == lines
+
+
 @given(st.text(st.characters()))
 def test_cleaning_is_idempotent_and_leaves_one_line(text):
     for nfc in (False, True):
