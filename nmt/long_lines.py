@@ -106,7 +106,7 @@ def noted(translations: Iterable[Translation], say: Callable[[str], None]) -> It
         if said is not None and found <= SHOWN:
             say(f"line {number:,} has {said}")
     if found > SHOWN:
-        say(f"{found - SHOWN:,} more lines have more than {LONGEST:,} pieces")
+        say(f"lines with more than {LONGEST:,} pieces besides these: {found - SHOWN:,}")
 
 
 def caution(line: str) -> None:

@@ -4,17 +4,23 @@ NMT_FUZZ_CASES=N tries N cases in all, NMT_FUZZ_SEED=S others.
 """
 
 import os
+import re
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import perf_counter
+from pathlib import Path
+from time import perf_counter, sleep
 from types import FrameType
 
 import pytest
 from fuzz_commands import COMMANDS
 from fuzz_properties import PROPERTIES, Property
 from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
 
+ROOT = Path(__file__).parents[1]
 CASES = int(os.environ.get("NMT_FUZZ_CASES", "1000"))
 SEED = int(os.environ.get("NMT_FUZZ_SEED", "0"))
 PART = 2000  # cases of one search: what it remembers of them grows
@@ -58,6 +64,49 @@ def tried(what: Property, cases: int, start: int) -> int:
 
         check()
     return done
+
+
+def test_the_smallest_input_for_which_a_property_does_not_hold_is_told() -> None:
+    def small(number: int) -> None:
+        assert number < 100
+
+    with pytest.raises(AssertionError) as failed:
+        tried(Property(st.integers(), small, 0.1), 200, 0)
+    assert "value=100" in "".join(failed.value.__notes__)
+
+
+def test_a_case_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("test_fuzz.HANGS_S", 1)
+    with pytest.raises(TimeoutError, match="more than 1 s"):
+        tried(Property(st.just(0), lambda _: sleep(30), 0.1), 1, 0)
+
+
+def script(name: str, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(ROOT / "scripts" / name), *words], capture_output=True, text=True)
+
+
+def test_no_cases_are_refused() -> None:
+    done = script("fuzz.py", "--cases", "0")
+    assert done.returncode == 2
+    assert "--cases 0 tries nothing; give 1 or more" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_script_counts_every_case() -> None:
+    done = script("fuzz.py", "--cases", "500")
+    assert done.returncode == 0, done.stdout
+    counts = [
+        int(count.replace(",", "")) for count in re.findall(r"^\| [a-z ]+ \| ([\d,]+) \|", done.stdout, re.MULTILINE)
+    ]
+    assert len(counts) == len(PROPERTIES | COMMANDS)
+    assert f"\n{sum(counts):,} cases, 0 properties that do not hold" in done.stdout
+
+
+def test_inputs_that_reach_other_code_are_looked_for() -> None:
+    pytest.importorskip("atheris")
+    done = script("fuzz_guided.py", "lines", "--runs", "300")
+    assert done.returncode == 0, done.stderr
+    assert "Done 300 in" in done.stderr
 
 
 @pytest.mark.parametrize("name", [*PROPERTIES, *COMMANDS])

@@ -18,7 +18,7 @@ from nmt.long_lines import SHOWN, LongLines, noted, read_lines_in_parts
 from nmt.tokenizer import UNK, Tokenizer, train_tokenizer
 from nmt.translations import Candidate, Translation
 
-FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
+FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0", "precision=fp32", "device=cpu"]
 TEXTS = sentences(200) + sentences(200, words=CHINESE, joint="")
 TOKENIZERS = {"bytes": small_tokenizer()} | {
     name: train_tokenizer(iter(TEXTS), tokenizer_config(name, vocab_size=46, byte_fallback=False), 1, [])
@@ -133,7 +133,7 @@ def test_the_first_long_lines_are_named_and_the_others_counted() -> None:
     assert list(noted(given, said.append)) == given
     assert said[0] == "line 2 has 1,200 pieces; translated in 2 parts (long_lines=split)"
     assert said[1] == "line 3 has 1,230 pieces; only the first 1,200 are translated (long_lines=truncate)"
-    assert said[SHOWN:] == ["3 more lines have more than 1,000 pieces"]
+    assert said[SHOWN:] == ["lines with more than 1,000 pieces besides these: 3"]
     said.clear()
     assert list(noted([cut(1), cut(0)], said.append))
     assert said == []

@@ -253,9 +253,14 @@ def test_translation_stops_where_bytes_are_no_text(run: Path, terminal: Terminal
     assert {path.name: path.read_text("latin-1") for path in Path().iterdir()} == {
         "in": text.decode("latin-1"), "old": "as it was\n"
     }  # fmt: skip
-    code, out, said = terminal(*words, stdin=text)
-    assert (code, out, len(said)) == (2, [], 1)
-    assert f"standard input, line 3: byte {byte:#04x} is not valid UTF-8" in said[0]
+
+
+def test_standard_input_stops_where_bytes_are_no_text(run: Path, terminal: Terminal) -> None:
+    for byte, line in [INVALID["Latin-1"], INVALID["half a surrogate pair"]]:
+        text = b"der Hund\nein Haus\n" + line + b"\nMann\n"
+        code, out, said = terminal("translate", f"model={run}", *FAST, stdin=text)
+        assert (code, out, len(said)) == (2, [], 1)
+        assert f"standard input, line 3: byte {byte:#04x} is not valid UTF-8" in said[0]
 
 
 def test_interactive_answers_every_odd_line(run: Path, terminal: Terminal) -> None:
