@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from nmt.errors import CheckpointError
+from nmt.errors import CheckpointError, remedy
 
 RECORD_BYTES = 2**26  # of a file that `read_file` reads, unless told otherwise
 
@@ -18,7 +18,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     try:
         replace_file(path, content)
     except OSError as error:
-        raise CheckpointError(f"cannot write {path} ({error.strerror}); make room or choose another place") from None
+        raise CheckpointError(f"cannot write {path} ({error.strerror}); {remedy(error)}, or write elsewhere") from None
 
 
 def join_files(path: Path, parts: Sequence[Path]) -> None:
@@ -29,7 +29,7 @@ def join_files(path: Path, parts: Sequence[Path]) -> None:
                 with open(part, "rb") as file:
                     shutil.copyfileobj(file, together)
     except OSError as error:
-        raise CheckpointError(f"cannot write {path} ({error.strerror}); make room or choose another place") from None
+        raise CheckpointError(f"cannot write {path} ({error.strerror}); {remedy(error)}, or write elsewhere") from None
 
 
 def replace_file(path: Path, content: bytes) -> None:

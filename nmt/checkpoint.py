@@ -26,13 +26,14 @@ from nmt import seen
 from nmt.atomic import join_files, read_file, refuse_foreign_files, write_atomically
 from nmt.build import build_model
 from nmt.cache import file_digest
-from nmt.errors import CheckpointError
+from nmt.errors import FORBIDDEN, CheckpointError
 from nmt.prepare import TokenizerPair
 from nmt.seq2seq import Seq2Seq
 from nmt.stored_config import CONFIG_BYTES, config_bytes, read_config
 from nmt.tokenizer import Tokenizer
-from nmt.weights import FORMAT, read_forms, read_signed, refuse_other_forms, set_weights
+from nmt.weights import read_forms, read_signed, refuse_other_forms, set_weights
 
+FORMAT = 4  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
 TOKENIZER_BYTES = 2**28  # of a file, at most
 MOST_BYTES = {"config.yaml": CONFIG_BYTES, "src.spm": TOKENIZER_BYTES, "tgt.spm": TOKENIZER_BYTES}
 
@@ -109,11 +110,17 @@ def refuse_unwritable(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise CheckpointError(f"cannot write {folder} ({error.strerror}); choose another runs_dir or name") from None
+        raise unwritable(folder, error) from None
     finally:
         for path in made:
             with suppress(OSError):
                 path.rmdir()
+
+
+def unwritable(folder: Path, error: OSError) -> CheckpointError:
+    """For a run's folder, of a new run or one to go on with."""
+    allow = "make it writable, or " if error.errno in FORBIDDEN else ""
+    return CheckpointError(f"cannot write {folder} ({error.strerror}); {allow}choose another runs_dir or name")
 
 
 @contextmanager
@@ -123,7 +130,7 @@ def hold_run(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
-        raise CheckpointError(f"cannot write {folder} ({error.strerror}); choose another runs_dir or name") from None
+        raise unwritable(folder, error) from None
     if not _locked(handle):
         os.close(handle)
         raise CheckpointError(f"{folder} is being written by another process; wait for it or stop it first")

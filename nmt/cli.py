@@ -3,16 +3,14 @@
 Nothing heavy is imported before a verb runs, so that help is immediate.
 """
 
-import errno
 import os
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nmt.errors import ConfigError, NmtError, nearest, printable
+from nmt.errors import NO_ROOM, ConfigError, NmtError, nearest, printable
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # a full disk, a full quota
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; a bug of ours ends with a traceback and 1
 
 

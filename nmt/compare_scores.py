@@ -24,7 +24,9 @@ from nmt.compare_runs import Job, Split
 from nmt.config import TrainConfig
 from nmt.device import choose_device, choose_dtype
 from nmt.evaluate import translate_all
+from nmt.kept_points import read_points
 from nmt.metrics import bleu_tokenizer
+from nmt.report import METRICS_FILE
 from nmt.schema import read_section
 from nmt.translator import Translator
 
@@ -187,8 +189,7 @@ def matrices(translator: Translator, test: TestSet) -> list[Matrix]:
 
 def history(run: Path) -> History:
     """From the records that the training left."""
-    lines = (run / "metrics.jsonl").read_text("utf-8").splitlines() if (run / "metrics.jsonl").exists() else []
-    records = [json.loads(line) for line in lines]
+    records = [point for _, point in read_points(run / METRICS_FILE) if point]
     dev = [record for record in records if record["kind"] == "dev"]
     train = [record for record in records if record["kind"] == "train"]
     speeds = [record["tokens_per_s"] for record in train if record.get("tokens_per_s")]

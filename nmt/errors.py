@@ -1,7 +1,11 @@
 """Errors that a user can cause: one clear line each, shown without a traceback, exit code 2."""
 
 import difflib
+import errno
 from collections.abc import Iterable
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # a full disk, a full quota
+FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 class NmtError(Exception):
@@ -32,3 +36,10 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 def printable(text: str) -> str:
     """The text with escapes in place of what would steer the terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def remedy(error: OSError) -> str:
+    """What helps where something cannot be written."""
+    if error.errno in NO_ROOM:
+        return "make room"
+    return "make it writable" if error.errno in FORBIDDEN else "mend the disk"

@@ -210,13 +210,15 @@ class Reporter:
 
             self.run_dir.mkdir(parents=True, exist_ok=True)
             metrics = self.run_dir / METRICS_FILE
-            keep_known_lines(metrics, self._known)
-            keep_known_events(self.run_dir / TENSORBOARD_FOLDER, self._known)
+            damaged = keep_known_lines(metrics, self._known)
+            damaged += keep_known_events(self.run_dir / TENSORBOARD_FOLDER, self._known)
             self._metrics = metrics.open("a", encoding="utf-8")
             later = self._resume_update + 1  # a tensorboard that runs meanwhile withdraws these points too
             self._writer = SummaryWriter(str(self.run_dir / TENSORBOARD_FOLDER), purge_step=later)
             if _can_redraw(self.stream):
                 self._bar = _progress_bar(self.stream, self.total_updates, self._resume_update)
+            for text in damaged:
+                self.event(self._resume_update, "damaged", text)
         return self._writer
 
     def _record(self, entry: Mapping[str, float | str | None]) -> None:

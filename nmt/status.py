@@ -1,6 +1,5 @@
 """`nmt status`: a page about a run: how far, how fast, how good, what is saved, what went wrong, what to type next."""
 
-import json
 import os
 import shutil
 import sys
@@ -12,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from nmt import checkpoint, training_state
-from nmt.atomic import read_file
 from nmt.config import TrainConfig
 from nmt.errors import NmtError, printable
-from nmt.kept_points import METRICS_BYTES
+from nmt.kept_points import Point, damaged_lines, read_points
 from nmt.progress import Progress, Validation
 from nmt.report import METRICS_FILE
 from nmt.schema import read_section
 from nmt.seen import FILE
-from nmt.train import MOST, check_settings
+from nmt.train import check_settings
 from nmt.weights import check_tensors
 
 TRIES = 3  # to read a checkpoint that may be replaced meanwhile
@@ -34,16 +32,17 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     stored, _ = checkpoint.read_run(run)
     settings = read_section(TrainConfig, stored["train"], "train")
     check_settings(settings)
+    recorded = read_points(run / METRICS_FILE)
     damaged = damage(run)
     last, progress = latest(run)
     rows = {
         "run": f"{run}: {printable(stored['name'])}, seed {stored['seed']}",
         "state": state(run, progress, settings),
         "saved": saved(run, last),
-        **how_far(points(run), progress, settings),
+        **how_far([point for _, point in recorded if point and point["kind"] == "train"], progress, settings),
         **how_good(progress, settings),
         "disk": f"{size(run) / 1e6:,.0f} MB, {shutil.disk_usage(run).free / 1e9:,.1f} GB free",
-        "faults": "; ".join(faults(progress)) or "none",
+        "faults": "; ".join(faults(progress, recorded)) or "none",
     }
     for label, text in rows.items():
         print(f"{label:<10}{text}")
@@ -85,27 +84,6 @@ def saved(run: Path, last: int | None) -> str:
     return f"update {last:,}, {timedelta(seconds=max(0, int(time.time() - written)))} ago; {kept}"
 
 
-def points(run: Path) -> list[dict[str, Any]]:
-    """The points of metrics.jsonl that were recorded while training; a line that is being written is left out."""
-    found = []
-    path = run / METRICS_FILE
-    content = read_file(path, METRICS_BYTES) if path.exists() else b""
-    for line in content.decode("utf-8", errors="replace").splitlines():
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(entry, dict) and entry.get("kind") == "train" and is_point(entry):
-            found.append(entry)
-    return found
-
-
-def is_point(entry: Mapping[str, Any]) -> bool:
-    """Can its numbers be those of updates?"""
-    counts = entry.get("update"), entry.get("tokens"), entry.get("tokens_per_s", 0)
-    return all(isinstance(value, int | float) and 0 <= value < MOST for value in counts)
-
-
 def how_far(recorded: list[dict[str, Any]], progress: Progress, settings: TrainConfig) -> dict[str, str]:
     """Updates, epochs and tokens; speed and the time left at that speed."""
     update = max([progress.update, *(int(point["update"]) for point in recorded[-1:])])
@@ -144,8 +122,8 @@ def scores(validation: Validation) -> str:
     return f"{bleu}loss {validation.loss:.4f} on dev at update {validation.update:,}"
 
 
-def faults(progress: Progress) -> Iterator[str]:
-    """What training met and survived."""
+def faults(progress: Progress, recorded: list[Point]) -> Iterator[str]:
+    """What training met and survived, and what is damaged of its record."""
     for updates, what in (
         (progress.skipped, "skipped: loss or gradient was no number"),
         (progress.halved, "with a halved batch: memory was too small, no longer the same bit for bit"),
@@ -154,6 +132,9 @@ def faults(progress: Progress) -> Iterator[str]:
             shown = ", ".join(map(str, updates[-SHOWN:]))
             before = f"{len(updates)} updates, the latest " if len(updates) > SHOWN else "update "
             yield f"{before}{shown} {what}"
+    yield from (printable(str(point.get("text"))) for _, point in recorded if point and point.get("event") == "damaged")
+    if damaged := damaged_lines(recorded):
+        yield f"{METRICS_FILE}: {damaged}"
 
 
 def damage(run: Path) -> list[str]:

@@ -14,7 +14,7 @@ from nmt import faults, training_state
 from nmt.build import build_schedule, part
 from nmt.config import SearchConfig, TrainConfig
 from nmt.device import choose_device, choose_dtype, environment
-from nmt.errors import CheckpointError, ConfigError, NmtError
+from nmt.errors import CheckpointError, ConfigError, NmtError, remedy
 from nmt.interrupts import Interrupted, StopRequest
 from nmt.memory import keep_few_kernels, keep_freed_memory
 from nmt.metrics import counted_words
@@ -109,7 +109,7 @@ class Trainer:
             raise
         except OSError as error:
             where = error.filename or self.run
-            good = training_state.last_good(self.run)
+            good = training_state.last_good(self.run, remedy(error))
             raise CheckpointError(f"cannot write {where} ({error.strerror or error}); {good}") from None
 
     def loop(self) -> None:
@@ -201,8 +201,8 @@ class Trainer:
         scores, translations = self.validator.scores(self.model, self.device, self.dtype)
         if not math.isfinite(scores.loss):
             raise NmtError(
-                f"dev loss is {scores.loss:.4g} after update {p.update}; {training_state.last_good(self.run)}; "
-                "lower optimizer.lr, or set train.precision=fp32"
+                f"dev loss is {scores.loss:.4g} after update {p.update}; "
+                + training_state.last_good(self.run, "lower optimizer.lr or set train.precision=fp32")
             )
         p.validations.append(replace(self.validation(scores), weights=signature(weights_of(self.model))))
         best = (ranked := p.ranked(s.metric))[0].update == p.update

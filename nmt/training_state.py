@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from nmt.atomic import read_file, replace_file, sync_folder
 from nmt.build import Form
-from nmt.errors import CheckpointError
+from nmt.errors import CheckpointError, remedy
 from nmt.weights import packed, read_forms, read_signed, refuse_other_forms, signature
 
 NUMBERED = re.compile(r"[0-9]{8}|[1-9][0-9]{8,11}")
@@ -65,7 +65,7 @@ def save_checkpoint(
         sync_folder(target.parent)
     except OSError as error:
         shutil.rmtree(beside, ignore_errors=True)
-        raise CheckpointError(f"cannot write {target} ({error.strerror}); {last_good(run)}") from None
+        raise CheckpointError(f"cannot write {target} ({error.strerror}); {last_good(run, remedy(error))}") from None
 
 
 def seal(record: Mapping[str, Any]) -> str:
@@ -122,18 +122,19 @@ def refuse_other_tensors(run: Path, model: nn.Module, last: int, optimiser: Mapp
         raise CheckpointError(f"{path} does not fit the model ({different[0]!r}); both must come from one run")
 
 
-def last_good(run: Path) -> str:
-    """What is left after a failure, and what to do, for the end of its message."""
+def last_good(run: Path, remedy: str) -> str:
+    """What is left after a failure, and what to do once the remedy is applied, for the end of its message."""
+    again = f"{remedy}, then nmt train resume={run}"
     try:
         list((run / "checkpoints").iterdir())  # glob takes a folder that cannot be read for an empty one
         last = last_resumable(run)
     except FileNotFoundError:
         last = None
     except OSError:
-        return f"what is saved lies in {run / 'checkpoints'}: mend the disk, then nmt train resume={run}"
+        return f"what is saved lies in {run / 'checkpoints'}: {again}"
     if last is None:
-        return "no checkpoint is saved yet: make room and start again"
-    return f"the last good checkpoint is {checkpoint_folder(run, last)}: make room, then nmt train resume={run}"
+        return f"no checkpoint is saved yet: {remedy} and start again"
+    return f"the last good checkpoint is {checkpoint_folder(run, last)}: {again}"
 
 
 def prune(run: Path, keep: Sequence[int]) -> None:

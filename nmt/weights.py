@@ -16,7 +16,6 @@ from nmt.atomic import write_atomically
 from nmt.build import Form
 from nmt.errors import CheckpointError
 
-FORMAT = 4  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
 TYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "U8": torch.uint8}
 TYPES |= {"I64": torch.int64, "I32": torch.int32, "BOOL": torch.bool}  # by safetensors' names
 CHUNK = 2**20  # bytes
@@ -69,9 +68,9 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def packed(tensors: Mapping[str, Tensor]) -> bytes:
-    """Content of such a file."""
+    """Content of such a file: the same bytes in every process (several entries would be written in any order)."""
     plain = _plain(tensors)
-    return safetensors.torch.save(plain, {"format": str(FORMAT), "sha256": checksum(plain)})
+    return safetensors.torch.save(plain, {"sha256": checksum(plain)})
 
 
 def signature(tensors: Mapping[str, Tensor]) -> str:

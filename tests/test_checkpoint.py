@@ -162,7 +162,7 @@ def test_weights_of_another_model_are_refused(run: Path) -> None:
 def test_another_format_version_is_refused(run: Path) -> None:
     manifest = json.loads((run / "manifest.json").read_text())
     (run / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
-    message = f"{run} has format 99, this nmt reads format {weights_files.FORMAT}"
+    message = f"{run} has format 99, this nmt reads format {checkpoint.FORMAT}"
     assert message in refusal(lambda: checkpoint.load_model(run))
     assert message in refusal(lambda: resume(run))
 
@@ -192,6 +192,10 @@ def test_a_checkpoint_comes_back_bit_for_bit(tmp_path: Path) -> None:
         torch.testing.assert_close(found[name], value, rtol=0, atol=0, equal_nan=True)
     record = read_record(folder)
     assert (record["update"], record["loss"]) == (12, 0.1 + 0.2)
+
+
+def test_the_same_tensors_are_the_same_bytes_every_time() -> None:
+    assert len({weights_files.packed({"b": torch.arange(3), "a": torch.ones(2, 2)}) for _ in range(20)}) == 1
 
 
 def test_pruning_keeps_the_named_and_the_last_and_nothing_half_written(tmp_path: Path) -> None:
@@ -406,7 +410,7 @@ def test_files_that_cannot_be_joined_leave_the_old_one(tmp_path: Path) -> None:
     (tmp_path / "all").write_text("old")
     (tmp_path / "a").write_text("a")
     message = refusal(lambda: atomic.join_files(tmp_path / "all", [tmp_path / "a", tmp_path / "none"]))
-    assert message == f"cannot write {tmp_path}/all (No such file or directory); make room or choose another place"
+    assert message == f"cannot write {tmp_path}/all (No such file or directory); mend the disk, or write elsewhere"
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"all": "old", "a": "a"}
 
 
@@ -429,7 +433,7 @@ def test_a_configuration_without_its_sections_is_refused(content: bytes) -> None
 
 
 def test_what_is_left_after_a_failure_is_said(tmp_path: Path) -> None:
-    assert training_state.last_good(tmp_path) == "no checkpoint is saved yet: make room and start again"
+    assert training_state.last_good(tmp_path, "make room") == "no checkpoint is saved yet: make room and start again"
     (tmp_path / "checkpoints").write_text("")  # no folder: it cannot be listed
-    message = f"what is saved lies in {tmp_path}/checkpoints: mend the disk, then nmt train resume={tmp_path}"
-    assert training_state.last_good(tmp_path) == message
+    message = f"what is saved lies in {tmp_path}/checkpoints: make room, then nmt train resume={tmp_path}"
+    assert training_state.last_good(tmp_path, "make room") == message

@@ -226,10 +226,48 @@ def test_cutting_keeps_whole_lines_up_to_the_update(tmp_path: Path, update: int)
     keep_known_lines(metrics, known)
     assert not metrics.exists()
     lines = [json.dumps({"kind": "train", "update": n, "text": "a\u2028b"}, ensure_ascii=False) for n in range(8)]
-    metrics.write_text("\n".join([*lines[:4], "damaged", "[1]", "null", '{"update": "x"}', *lines[4:], lines[0][:-5]]))
-    keep_known_lines(metrics, known)
+    metrics.write_text("\n".join([*lines, lines[0][:-5]]))
+    assert keep_known_lines(metrics, known) == []
     assert metrics.read_text().split("\n")[:-1] == lines[: update + 1]
     assert list(tmp_path.iterdir()) == [metrics]
+
+
+DAMAGED = ["x", "[1]", "null", '{"update": 1}', '{"kind": "x", "update": 1}', '{"kind": "dev", "update": "1"}']
+DAMAGED += ['{"kind": "train", "update": 1e300}', '{"kind": "train", "update": 1, "tokens": "1"}', "[" * 10_000]
+
+
+@pytest.mark.parametrize("damage", [DAMAGED[:1], DAMAGED[1:4], DAMAGED])
+def test_damaged_lines_are_named_and_kept_aside_on_resuming(tmp_path: Path, damage: list[str]) -> None:
+    metrics, stream = tmp_path / METRICS_FILE, io.StringIO()
+    lines = [json.dumps({"kind": "train", "update": n}) for n in (2, 4)]
+    before = "\n".join([lines[0], *damage, lines[1], ""])
+    metrics.write_text(before)
+    Reporter(tmp_path, 100, Progress(update=4), 2, stream).note("begun")
+    aside = tmp_path / f"damaged.{METRICS_FILE}"
+    named = {1: "line 2 is", 3: "line 2, 3, 4 are", 9: "line 2, 3, 4, 5, 6 and 4 more are"}[len(damage)]
+    said = f"{metrics}: {named} damaged, and left out; as it was, it is {aside}"
+    assert stream.getvalue() == f"note: {said}\nbegun\n"
+    assert aside.read_text() == before
+    *kept, last = metrics.read_text().splitlines()
+    assert kept == lines
+    assert json.loads(last) == {"kind": "event", "update": 4, "event": "damaged", "text": said}
+
+
+def test_damaged_points_of_tensorboard_are_named_and_kept_aside_on_resuming(tmp_path: Path) -> None:
+    run(tmp_path, 0, 30, io.StringIO())
+    [file] = (tmp_path / "tensorboard").iterdir()
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    reporter = Reporter(tmp_path, 100, Progress(update=30), 5, stream := io.StringIO())
+    reporter.note("begun")
+    reporter.close()
+    aside = file.with_name(f"damaged.{file.name.replace('tfevents', 'events')}")
+    line, begun = stream.getvalue().splitlines()
+    assert re.fullmatch(rf"note: {re.escape(str(file))}: damaged after \d+ of \d+ points; as it was, it is (.*)", line)
+    assert line.endswith(str(aside))
+    assert aside.read_bytes() == content
+    assert begun == "begun"
 
 
 def test_importing_the_module_imports_neither_tensorboard_nor_matplotlib() -> None:

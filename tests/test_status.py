@@ -113,6 +113,17 @@ def test_faults_are_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     )
 
 
+def test_a_damaged_record_of_points_is_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with signals_after({6}):
+        start(data, tmp_path)
+    run = tmp_path / "run"
+    lines = (run / "metrics.jsonl").read_text().splitlines()
+    (run / "metrics.jsonl").write_text("\n".join([lines[0], lines[1][1:], *lines[2:], ""]))
+    assert page(run, capsys)["faults"] == "metrics.jsonl: line 2 is damaged"
+    assert resume(run) == 0
+    assert page(run, capsys)["faults"].startswith(f"{run / 'metrics.jsonl'}: line 2 is damaged, and left out;")
+
+
 @pytest.mark.parametrize(
     "name", ["model.safetensors", "checkpoints/00000011/training.json", "checkpoints/00000011/training.safetensors"]
 )

@@ -212,7 +212,9 @@ def test_the_rest_of_a_line_too_long_for_one_search_is_left_out_where_that_is_wa
     assert (answer.source, answer.parts, answer.dropped) == (text, 1, len(ids) - 6)
     assert answer.src_pieces == translator.tokenizers.src.pieces(ids[:6])
     assert (whole.parts, whole.dropped, nothing.parts, nothing.dropped) == (1, 0, 0, 0)
-    assert answer.n_best == translator.batch([ids[:6]], False, translator.settings)[0].n_best
+    alone = translator.batch([ids[:6]], False, translator.settings)[0]  # other sums than beside another sentence
+    assert [each.text for each in answer.n_best] == [each.text for each in alone.n_best]
+    assert [each.score for each in answer.n_best] == pytest.approx([each.score for each in alone.n_best], rel=1e-4)
 
 
 @pytest.mark.parametrize("name", ["general", "multi_head"])

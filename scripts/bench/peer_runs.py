@@ -12,11 +12,11 @@ from pathlib import Path
 from bench.peer_meter import MARK
 from bench.peer_text import SPLITS, Text
 from bench.peers import HERE, PEERS, REPEAT, Workplace
+from nmt.checkpoint import FORMAT
 from nmt.errors import NmtError
 from nmt.files import read_lines
 from nmt.hydra_app import CONFIGS
 from nmt.metrics import score_corpus
-from nmt.weights import FORMAT
 
 WARM_UP = 20  # updates before the clock starts
 UPDATES, RATE, BATCH_TOKENS = 900, 0.001, 1536  # how the models that translate are trained
