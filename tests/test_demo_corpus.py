@@ -37,6 +37,7 @@ def read(name: str) -> list[str]:
     return (ROOT / "data" / name).read_text(encoding="utf-8").split("\n")[:-1]
 
 
+@pytest.mark.slow
 def test_more_training_pairs_leave_dev_and_test_as_they_are(splits: dict[str, list[corpus.Pair]]) -> None:
     larger = corpus.generate(SEED, 500)
     assert (larger["dev"], larger["test"]) == (splits["dev"], splits["test"])
@@ -60,8 +61,13 @@ def test_files_are_what_the_seed_gives(splits: dict[str, list[corpus.Pair]]) -> 
 
 
 def test_check_names_the_files_that_differ(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    splits: dict[str, list[corpus.Pair]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(make_demo_corpus, "generate", lambda seed, more: splits)
+
     def run(*arguments: str) -> int:
         monkeypatch.setattr(sys, "argv", ["make_demo_corpus.py", "--out", str(tmp_path), *arguments])
         return make_demo_corpus.main()

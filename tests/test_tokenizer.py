@@ -148,11 +148,11 @@ def test_the_choice_of_sentences_is_bounded_and_skips_long_ones():
     assert "1 longer than" in report[0]
 
 
-def test_ten_megabytes_in_a_line_are_encoded(tokenizer):
-    line = "abcdefgh ij " * 900_000
+def test_two_megabytes_in_a_line_are_encoded(tokenizer):
+    line = "abcdefgh ij " * 180_000
     ids = tokenizer.encode(line)
     assert tokenizer.decode(ids[:1000]).startswith(line[:200])
-    assert len(ids) > 900_000
+    assert len(ids) > 180_000
 
 
 def test_without_bytes_unknown_characters_are_unknown():
