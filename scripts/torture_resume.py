@@ -5,9 +5,10 @@
 
 For each of several settings a small model is trained to its end once. Then runs of the same settings die again and
 again, by SIGKILL at an instant of the clock or at the n-th touch of one of the run's files, or in the middle of a
-write of a file that is larger than so many bytes; each time `nmt train resume=` goes on. Weights, optimiser, what is
+write of a file that is larger than so many bytes; some are asked to stop, by SIGTERM, which counts as no kill. Each
+time `nmt train resume=` goes on. Weights, optimiser, what is
 on record, the choice of the best checkpoints, metrics.jsonl and tensorboard must be the same bits in the end, but for
-times and speeds. Exit code 1 if anything differs.
+times and speeds. Exit code 1 if anything differs, or if of many kills none met a validation or a checkpoint.
 """
 
 import argparse
@@ -27,6 +28,10 @@ from torture.same_run import differences
 from torture.small import LOW, Setting, keep, trained, words_of, write_corpus
 from torture.victims import WAYS, End, Fate, Victims
 
+from nmt.interrupts import SAVED
+
+MANY = 60  # kills, of which some must meet what is rare
+RARE = ("validation", "checkpoint")
 ATTEMPTS = 200  # of one run; one that needs more does not get on
 JUMP_S = 30 * 24 * 3600  # by which a jumping clock is wrong at most
 SETTINGS = (
@@ -64,16 +69,25 @@ def main() -> int:
         for number, setting in enumerate(SETTINGS):
             wanted = arguments.kills * (number + 1) // len(SETTINGS)
             whole, limits = left_alone(place, setting, chance)
-            while sum(deaths.values()) < wanted:
-                run = killed(place, setting, limits, wanted - sum(deaths.values()), deaths, chance)
+            while kills(deaths) < wanted:
+                run = killed(place, setting, limits, wanted - kills(deaths), deaths, chance)
                 runs += 1
                 if found := list(differences(run, whole)):
                     lost += 1
                     keep(place, setting.name, found)
-            print(f"{setting.name}: {sum(deaths.values())} kills so far", file=sys.stderr, flush=True)
+            print(f"{setting.name}: {kills(deaths)} kills so far", file=sys.stderr, flush=True)
     print(table(deaths))
-    print(f"\n{runs} runs, {sum(deaths.values())} kills, {lost} runs that differ; {perf_counter() - start:.0f} s")
+    print(f"\n{runs} runs, {kills(deaths)} kills, {lost} runs that differ; {perf_counter() - start:.0f} s")
+    missed = [phase for phase in RARE if kills(deaths, phase) == 0]
+    if missed and arguments.kills >= MANY:
+        print(f"no kill met a {missed[0]}: take another --seed", file=sys.stderr)
+        return 1
     return 1 if lost else 0
+
+
+def kills(deaths: Counter[tuple[str, str]], phase: str | None = None) -> int:
+    """Deaths by SIGKILL, in all or in one phase."""
+    return sum(n for (way, met), n in deaths.items() if way != "asked" and phase in (None, met))
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -99,18 +113,18 @@ def left_alone(place: Path, setting: Setting, chance: random.Random) -> tuple[Pa
 
 
 def killed(
-    place: Path, setting: Setting, limits: Limits, kills: int, deaths: Counter[tuple[str, str]], chance: random.Random
+    place: Path, setting: Setting, limits: Limits, most: int, deaths: Counter[tuple[str, str]], chance: random.Random
 ) -> Path:
-    """A run that dies at most `kills` times and then comes to its end."""
+    """A run that is killed at most so many times and then comes to its end."""
     run, log = place / "runs" / "killed", place / "killed.log"
     shutil.rmtree(run, ignore_errors=True)
     died = 0
     for _ in range(ATTEMPTS):
         words = [f"resume={run}"] if (run / "manifest.json").exists() else words_of(place, setting, "killed")
-        fate = draw(setting, limits, chance) if died < kills else Fate(jump_s=jump(setting, chance))
+        fate = draw(setting, limits, chance) if died < most else Fate(jump_s=jump(setting, chance))
         end = Victims(run, log).train(words, fate)
-        if end.code is None and fate.way is not None:
-            died += 1
+        if fate.way is not None and end.code in ((None, SAVED) if fate.way == "asked" else (None,)):
+            died += fate.way != "asked"
             deaths[fate.way, end.phase] += 1
         elif end.code == 0:
             return run
@@ -124,6 +138,7 @@ def draw(setting: Setting, limits: Limits, chance: random.Random) -> Fate:
     way = chance.choice(WAYS)
     limit = {
         "clock": chance.uniform(0, limits.seconds / 2),
+        "asked": chance.uniform(0, limits.seconds / 2),
         "file": chance.randint(1, max(1, limits.touches // 2)),
         "write": chance.randrange(limits.bytes),
     }[way]
@@ -144,8 +159,9 @@ def complaint(setting: Setting, words: list[str], end: End, log: Path) -> str:
 def table(deaths: Counter[tuple[str, str]]) -> str:
     """Kills by their way and by what the run was doing."""
     phases = list(dict.fromkeys(phase for _, phase in sorted(deaths)))
-    lines = [f"| killed | {' | '.join(phases)} |", "|---" + "|---:" * len(phases) + "|"]
-    for way, meaning in zip(WAYS, ("at an instant", "at a touch of a file", "in a write"), strict=True):
+    lines = [f"| ended | {' | '.join(phases)} |", "|---" + "|---:" * len(phases) + "|"]
+    meanings = ("killed at an instant", "killed at a touch of a file", "killed in a write", "asked to stop")
+    for way, meaning in zip(WAYS, meanings, strict=True):
         lines.append(f"| {meaning} | {' | '.join(str(deaths[way, phase]) for phase in phases)} |")
     return "\n".join(lines)
 

@@ -4,8 +4,9 @@
     python scripts/torture_storage.py --faults 2000 --seed 2
 
 While a run trains, the disk is full, gone, read-only or forbidden from a random touch of its files on, or from so many
-bytes of one file on: the process must end with exit code 2 and one line that names the file, and the run, resumed on a
-sound disk, must come to the same bits as one that nothing happened to. Of a run that was stopped each file is deleted,
+bytes of one file on, and in every second run again when it is resumed: the process must end with exit code 2 and one
+line that names the file, and the run, resumed on a sound disk, must come to the same bits as one that nothing happened
+to. Of a run that was stopped each file is deleted,
 cut, filled with zeros or has a bit changed, at a random place: translating and resuming must refuse it with one line,
 or come to the same bits. Exit code 1 if anything is lost.
 """
@@ -19,7 +20,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -37,6 +38,7 @@ WHOLE = Setting("a whole run", (*PLAIN, "train.max_updates=28"))
 HALF = Setting("half a run", (*PLAIN, "train.max_updates=14"))
 LONGER = ("train.max_updates=28", "resume_with=train.max_updates")
 ERRORS = {"full": errno.ENOSPC, "read-only": errno.EROFS, "forbidden": errno.EACCES, "failing": errno.EIO}
+INSIDE = "full inside of a file"
 SENTENCES = ["a dog runs .", "the man is here"]
 Damage = Callable[[Path, random.Random], None]
 
@@ -51,13 +53,10 @@ def main() -> int:
         write_corpus(place)
         whole, end = trained(place, WHOLE, "whole", Fate())
         largest = max(path.stat().st_size for path in whole.rglob("*") if path.is_file())
-        for _ in range(arguments.faults // 2):
-            kind = chance.choice([*ERRORS, "full inside of a file"])
-            if kind in ERRORS:
-                fate = Fate("file", chance.randint(1, end.touches), ERRORS[kind])
-            else:
-                fate = Fate("write", chance.randrange(largest), errno.EFBIG)
-            counts[f"disk {kind}", while_it_trains(place, whole, fate)] += 1
+        for number in range(arguments.faults // 2):
+            kind = chance.choice([*ERRORS, INSIDE])
+            fates = [fate_of(kind, end.touches, largest, chance) for _ in range(1 + number % 2)]
+            counts[f"disk {kind}", while_it_trains(place, whole, fates)] += 1
         stopped, _ = trained(place, HALF, "stopped", Fate())
         right = translated(place, stopped)
         files = [path for path in sorted(stopped.rglob("*")) if path.is_file()]
@@ -85,25 +84,34 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def while_it_trains(place: Path, whole: Path, fate: Fate) -> str:
-    """What comes of a run whose disk fails, and that goes on on a sound one."""
+def fate_of(kind: str, touches: int, largest: int, chance: random.Random) -> Fate:
+    """From which touch of a file, or from how many of its bytes on, the disk fails."""
+    if kind == INSIDE:
+        return Fate("write", chance.randrange(largest), errno.EFBIG)
+    return Fate("file", chance.randint(1, touches), ERRORS[kind])
+
+
+def while_it_trains(place: Path, whole: Path, fates: Sequence[Fate]) -> str:
+    """What comes of a run whose disk fails, the next process's too if there is a second fate, and that goes on then."""
     run, log = place / "runs" / "faulty", place / "faulty.log"
     shutil.rmtree(run, ignore_errors=True)
-    end = Victims(run, log).train(words_of(place, WHOLE, "faulty"), fate)
-    if end.code == 0:
-        return "came too late" if not list(differences(run, whole)) else lost(place, "ended well, and differs")
-    if end.code != 2 or not last_line(log).startswith("error: ") or "Traceback" in log.read_text():
-        return lost(place, f"exit code {end.code}: {last_line(log)}")
-    if not (run / "manifest.json").exists():
-        shutil.rmtree(run, ignore_errors=True)
-        words = words_of(place, WHOLE, "faulty")
-    else:
-        words = [f"resume={run}"]
-    again = Victims(run, log).train(words, Fate())
-    if again.code != 0:
-        return lost(place, f"cannot go on: {last_line(log)}")
+    said = 0
+    for fate in [*fates, Fate()]:
+        words = [f"resume={run}"] if (run / "manifest.json").exists() else words_of(place, WHOLE, "faulty")
+        if not (run / "manifest.json").exists():
+            shutil.rmtree(run, ignore_errors=True)
+        end = Victims(run, log).train(words, fate)
+        if end.code == 0:
+            break
+        if fate.way is None:
+            return lost(place, f"cannot go on: {last_line(log)}")
+        if end.code != 2 or not last_line(log).startswith("error: ") or "Traceback" in log.read_text():
+            return lost(place, f"exit code {end.code}: {last_line(log)}")
+        said += 1
     found = list(differences(run, whole))
-    return lost(place, found[0]) if found else "said, resumed, same bits"
+    if found:
+        return lost(place, found[0])
+    return "said, resumed, same bits" if said else "came too late"
 
 
 def translated(place: Path, run: Path) -> list[str] | str:
@@ -148,7 +156,7 @@ def at_rest(
 
 
 def known(line: str) -> bool:
-    """The record of training is not restored where somebody deleted parts of it; nothing is decided by it."""
+    """The record of training is not restored where parts of it are damaged; nothing is decided by it."""
     return line.startswith(("metrics.jsonl", "tensorboard"))
 
 

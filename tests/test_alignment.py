@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from time import process_time
 
+import jaxtyping
 import numpy as np
 import pytest
 from small_corpora import tokenizer_config
@@ -34,6 +35,13 @@ from demo_corpus.tokens import tokenise  # noqa: E402
 
 LATIN = "abcdefghäöüßéñ'.,"
 CJK = "我们喜欢音乐你好日本語のカナ。，"
+
+
+def test_a_word_without_end_is_cut_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # a call for every character
+    assert units("x" * 1_000_000, "tokens") == ["x" * 1_000_000]
+    assert units("!" * 1_000_000, "tokens") == ["!"] * 1_000_000
+    assert len(units("a" + "\u0301" * 500_000 + "我" * 100_000, "words")) == 100_001
 
 
 def spaced_pieces(rng: random.Random, n_words: int) -> tuple[list[str], list[str]]:
