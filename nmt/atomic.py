@@ -69,6 +69,14 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def make_folder(folder: Path) -> None:
+    """With the folders that it lies in, so that they survive a power cut."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in reversed(missing):
+        sync_folder(path.parent)
+
+
 def refuse_foreign_files(folder: Path) -> None:
     """A run folder holds folders and regular files: links, pipes and devices in it would lead elsewhere, or hang."""
     for place, folders, names in os.walk(folder):  # which follows no link

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from nmt import seen
-from nmt.atomic import join_files, read_file, refuse_foreign_files, write_atomically
+from nmt.atomic import join_files, make_folder, read_file, refuse_foreign_files, write_atomically
 from nmt.build import build_model
 from nmt.cache import file_digest
 from nmt.errors import FORBIDDEN, CheckpointError
@@ -127,7 +127,7 @@ def unwritable(folder: Path, error: OSError) -> CheckpointError:
 def hold_run(folder: Path) -> Iterator[None]:
     """While this lasts no other process can write the run (made if missing); a killed process lets go of it."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise unwritable(folder, error) from None

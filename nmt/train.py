@@ -77,7 +77,12 @@ def start_from(
 def resume(run: Path, typed: Mapping[str, Any], watch: Watch | None = None) -> int:
     """Goes on with a run from its last checkpoint, with its stored configuration and the changes that are allowed."""
     stored, tokenizers = checkpoint.read_run(run)
-    changes = {key: value for key, value in typed.items() if key not in (*NOT_STORED, "name", "runs_dir")}
+    for key in ("name", "runs_dir"):
+        if key in typed:
+            raise ConfigError(
+                f"{key}={typed[key]} is for a new run, resume={run} goes on with that folder; leave {key} out"
+            )
+    changes = {key: value for key, value in typed.items() if key not in NOT_STORED}
     config = overlay(stored, changes, sorted({key.split(".")[0] for key in changes}))
     refuse_other_tokenizer(stored, config, f"resume={run}")
     allowed = typed.get("resume_with", [])

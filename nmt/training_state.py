@@ -15,7 +15,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from nmt.atomic import read_file, replace_file, sync_folder
+from nmt.atomic import make_folder, read_file, replace_file, sync_folder
 from nmt.build import Form
 from nmt.errors import CheckpointError, remedy
 from nmt.weights import packed, read_forms, read_signed, refuse_other_forms, signature
@@ -56,7 +56,7 @@ def save_checkpoint(
             replace_file(target / "training.json", sealed)
             return
         shutil.rmtree(beside, ignore_errors=True)
-        beside.mkdir(parents=True)
+        make_folder(beside)
         replace_file(beside / "weights.safetensors", packed(weights))
         replace_file(beside / "training.safetensors", packed(optimiser))
         replace_file(beside / "training.json", sealed)

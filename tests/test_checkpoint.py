@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -269,6 +270,35 @@ def test_a_write_that_fails_keeps_the_old_content(tmp_path: Path, monkeypatch: p
         )
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_is_on_the_disk_before_it_takes_the_name_and_the_name_before_it_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, str]] = []
+    fsync, replace = os.fsync, os.replace
+
+    def noting_fsync(handle: int) -> None:
+        done.append(("fsync", os.path.relpath(os.readlink(f"/proc/self/fd/{handle}"), tmp_path)))
+        fsync(handle)
+
+    def noting_replace(source: Path, target: Path) -> None:
+        done.append(("rename", os.path.relpath(target, tmp_path)))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", noting_fsync)
+    monkeypatch.setattr(os, "replace", noting_replace)
+    atomic.write_atomically(tmp_path / "file", b"new")
+    assert [what for what, _ in done] == ["fsync", "rename", "fsync"]
+    assert done[0][1].startswith(".file.")
+    assert done[1:] == [("rename", "file"), ("fsync", ".")]
+    done.clear()
+    save_checkpoint(tmp_path, 1, {}, {}, {"update": 1})
+    files = [re.sub(r"(?<=[a-z])\.[0-9a-f]{8}\.writing$", "", name) for what, name in done if what == "fsync"]
+    beside = "checkpoints/.00000001.writing"
+    written = [name for each in STATE_FILES for name in (f"{beside}/.{each}", beside)]
+    assert files == [".", "checkpoints", *written, "checkpoints"]
+    assert done[-2] == ("rename", "checkpoints/00000001")
 
 
 def test_writing_follows_no_link_and_keeps_the_usual_permissions(tmp_path: Path, umask: int) -> None:

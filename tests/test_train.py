@@ -236,6 +236,12 @@ def test_resuming_changes_what_is_typed_and_keeps_the_change(data: Path, tmp_pat
     assert "resume_with" not in stored
 
 
+@pytest.mark.parametrize("key", ["name", "runs_dir"])
+def test_a_name_for_a_run_that_goes_on_is_refused(trained: Path, key: str) -> None:
+    message = typed_on_resume(trained, **{key: "x"})
+    assert message == f"{key}=x is for a new run, resume={trained} goes on with that folder; leave {key} out"
+
+
 def typed_on_resume(run: Path, **typed: Any) -> str:
     """The refusal of `nmt train resume=RUN` with these words."""
     words = {"resume": str(run)} | {key.replace("__", "."): value for key, value in typed.items()}
