@@ -1,7 +1,6 @@
 """`nmt compare`: trains what is not trained yet, evaluates every run, writes a page, a table and figures."""
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -74,9 +73,7 @@ def write(folder: Path, results: dict[str, Any]) -> None:
     for picture in pictures(results):
         text = svg_text(picture.figure)
         write_atomically(folder / f"{picture.name}.svg", text.encode())
-        beside = folder / f".{picture.name}.writing.png"
-        save_figure(picture.figure, beside)
-        os.replace(beside, folder / f"{picture.name}.png")
+        save_figure(picture.figure, folder / f"{picture.name}.png")
         drawn.append((picture, text))
     rows = table(results["variants"])
     write_atomically(folder / "results.json", as_json(results).encode())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt.atomic import replace_file
 from nmt.errors import ConfigError, DataError
 from nmt.fonts import drawable, families
 
@@ -49,13 +50,13 @@ def dress(text: Text) -> None:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write the picture as .png, .svg or .pdf, by the name's ending."""
+    """The picture as .png, .svg or .pdf, by the name's ending: all of it, or what was there before."""
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise ConfigError(f"unknown kind of picture '{path.suffix}', {path}; end the name in .png, .svg or .pdf")
     drawn = _drawn(figure, kind)
     try:
-        path.write_bytes(drawn)
+        replace_file(path, drawn)
     except OSError as error:
         raise DataError(f"cannot write the picture ({error.strerror}), {path}; choose another folder") from error
 

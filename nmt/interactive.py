@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from nmt.config import SearchConfig
-from nmt.errors import ConfigError, DataError, NmtError, nearest
+from nmt.errors import ConfigError, DataError, NmtError, nearest, printable
 from nmt.long_lines import caution, note
 from nmt.search import check_search
 from nmt.translate import as_typed, open_model
@@ -165,7 +165,7 @@ def converse(session: Session, prompt: str) -> None:
             if shown := session.answer(line):
                 print(shown, flush=True)
         except NmtError as error:
-            print(f"error: {error}", file=sys.stderr, flush=True)
+            print(f"error: {printable(str(error))}", file=sys.stderr, flush=True)
         except KeyboardInterrupt:
             if not prompt:
                 raise

@@ -123,7 +123,7 @@ def test_a_pipe_is_answered_line_by_line(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    typed = b"der Hund\n:atention\n\xff\nein Haus\n:save nowhere/a.png\n:attention\n:nbest 2\n\nHund"
+    typed = b"der Hund\n:atention\n\xff\nein Haus\n:save \x1b[2J\n:save nowhere/a.png\n:attention\n:nbest 2\n\nHund"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(typed)))
     assert cli.main(["interactive", f"model={run}", *FAST, "history=history"]) == 0
     out, err = capsys.readouterr()
@@ -132,6 +132,7 @@ def test_a_pipe_is_answered_line_by_line(
     assert err.splitlines() == [
         "error: unknown command ':atention'; did you mean ':attention'?",
         "error: the line is not valid UTF-8; set the terminal, or convert the file, to UTF-8",
+        r"error: unknown kind of picture '', \x1b[2J; end the name in .png, .svg or .pdf",
         "error: cannot write the picture (No such file or directory), nowhere/a.png; choose another folder",
     ]
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"der Hund\n:quit\nein Haus\n")))
