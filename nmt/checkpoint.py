@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import json
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -131,7 +132,10 @@ def hold_run(folder: Path) -> Iterator[None]:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise unwritable(folder, error) from None
-    if not _locked(handle):
+    locked = _locked(handle)
+    if locked is None:
+        print(f"note: {folder} lies where nothing can be locked: start no second process for it", file=sys.stderr)
+    if locked is False:
         os.close(handle)
         raise CheckpointError(f"{folder} is being written by another process; wait for it or stop it first")
     try:
@@ -141,16 +145,16 @@ def hold_run(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _locked(handle: int) -> bool:
-    """Takes the lock, unless a process holds it for longer than `is_held` does."""
+def _locked(handle: int) -> bool | None:
+    """Takes the lock, unless a process holds it for longer than `is_held` does; None: a file system without locks."""
     for wait_s in (0.0, 0.05, 0.2):
         time.sleep(wait_s)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             continue
-        except OSError:  # a file system without locks
-            pass
+        except OSError:
+            return None
         return True
     return False
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nmt.errors import NO_ROOM, ConfigError, NmtError, nearest, printable
+from nmt.errors import FAILING, FORBIDDEN, NO_ROOM, ConfigError, NmtError, nearest, printable, remedy
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; a bug of ours ends with a traceback and 1
 
@@ -76,18 +76,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug or not lacks_memory(error):
             raise
         said = printable(" ".join(str(error).split())[:200])
-        remedy = "free some, or lower train.batch_tokens, search.batch_sentences or the size of the model"
-        print(f"error: memory does not suffice for nmt {words[0]}{said and f' ({said})'}; {remedy}", file=sys.stderr)
+        helps = "free some, or lower train.batch_tokens, search.batch_sentences or the size of the model"
+        print(f"error: memory does not suffice for nmt {words[0]}{said and f' ({said})'}; {helps}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:  # whoever reads our output has closed it, as `head` does
         _let_go_of_output()
         return BROKEN_PIPE
     except OSError as error:
-        if debug or error.errno not in NO_ROOM:
+        if debug or error.errno not in (*NO_ROOM, *FORBIDDEN, *FAILING):
             raise
-        _let_go_of_output()
-        where = error.filename or "standard output or a file"
-        print(f"error: cannot write {where} ({error.strerror}); make room, or write elsewhere", file=sys.stderr)
+        if error.filename is None:
+            _let_go_of_output()
+        where, helps = error.filename or "standard output or a file", remedy(error)
+        print(
+            f"error: cannot use {printable(str(where))} ({error.strerror}); {helps}, or go elsewhere", file=sys.stderr
+        )
         return BAD_INPUT
     return code
 

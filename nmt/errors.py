@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # a full disk, a full quota
 FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+FAILING = (errno.EIO, errno.ESTALE, errno.ENXIO, errno.ENODEV)  # a disk that fails, or is gone
 
 
 class NmtError(Exception):

@@ -31,7 +31,12 @@ def checkpoint_folder(run: Path, update: int) -> Path:
 
 def checkpoints(run: Path) -> list[int]:
     """Updates whose weights are on disk, in order."""
-    return sorted(int(p.name) for p in (run / "checkpoints").glob("*") if NUMBERED.fullmatch(p.name))
+    try:
+        return sorted(int(name) for name in os.listdir(run / "checkpoints") if NUMBERED.fullmatch(name))
+    except FileNotFoundError:
+        return []
+    except NotADirectoryError:
+        raise CheckpointError(f"{run / 'checkpoints'} is no folder; restore it from a copy") from None
 
 
 def last_resumable(run: Path) -> int | None:
@@ -126,11 +131,8 @@ def last_good(run: Path, remedy: str) -> str:
     """What is left after a failure, and what to do once the remedy is applied, for the end of its message."""
     again = f"{remedy}, then nmt train resume={run}"
     try:
-        list((run / "checkpoints").iterdir())  # glob takes a folder that cannot be read for an empty one
         last = last_resumable(run)
-    except FileNotFoundError:
-        last = None
-    except OSError:
+    except (OSError, CheckpointError):  # they cannot be listed
         return f"what is saved lies in {run / 'checkpoints'}: {again}"
     if last is None:
         return f"no checkpoint is saved yet: {remedy} and start again"

@@ -138,8 +138,8 @@ def draw(setting: Setting, limits: Limits, chance: random.Random) -> Fate:
     way = chance.choice(WAYS)
     limit = {
         "clock": chance.uniform(0, limits.seconds / 2),
-        "asked": chance.uniform(0, limits.seconds / 2),
         "file": chance.randint(1, max(1, limits.touches // 2)),
+        "asked": chance.randint(1, max(1, limits.touches // 2)),
         "write": chance.randrange(limits.bytes),
     }[way]
     return Fate(way, limit, jump_s=jump(setting, chance))

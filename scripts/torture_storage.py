@@ -38,6 +38,7 @@ WHOLE = Setting("a whole run", (*PLAIN, "train.max_updates=28"))
 HALF = Setting("half a run", (*PLAIN, "train.max_updates=14"))
 LONGER = ("train.max_updates=28", "resume_with=train.max_updates")
 ERRORS = {"full": errno.ENOSPC, "read-only": errno.EROFS, "forbidden": errno.EACCES, "failing": errno.EIO}
+RECORD = {"metrics.jsonl", "tensorboard"}
 INSIDE = "full inside of a file"
 SENTENCES = ["a dog runs .", "the man is here"]
 Damage = Callable[[Path, random.Random], None]
@@ -149,15 +150,15 @@ def at_rest(
         return "refused"
     if end.code != 0:
         return lost(place, f"{name}: exit code {end.code}: {last_line(log)}")
-    found = [line for line in differences(run, whole) if not known(line)]
+    found = [line for line in differences(run, whole) if not (name.parts[0] in RECORD and known(line))]
     if found:
         return lost(place, f"{name}: {found[0]}")
     return "harmless" if isinstance(texts, list) else "translation refused, resuming mends it"
 
 
 def known(line: str) -> bool:
-    """The record of training is not restored where parts of it are damaged; nothing is decided by it."""
-    return line.startswith(("metrics.jsonl", "tensorboard"))
+    """Is it about the record of training? Damaged, it is not restored but kept aside; nothing is decided by it."""
+    return line.startswith((*RECORD, "damaged."))
 
 
 def lost(place: Path, what: str) -> str:

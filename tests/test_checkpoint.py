@@ -20,7 +20,7 @@ from safetensors.torch import load
 from torch import Tensor
 from training_runs import assert_same, corpus, resume, run_config, same, signals_after, start, tensors
 
-from nmt import atomic, checkpoint, stored_config, training_state
+from nmt import atomic, checkpoint, cli, stored_config, training_state
 from nmt import weights as weights_files
 from nmt.errors import CheckpointError, NmtError
 from nmt.interrupts import SAVED
@@ -341,6 +341,18 @@ def test_a_run_is_written_by_one_process_only(run: Path) -> None:
     assert resume(run) == 0
 
 
+def test_where_nothing_can_be_locked_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_locks(handle: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with checkpoint.hold_run(tmp_path):
+        said = f"note: {tmp_path} lies where nothing can be locked: start no second process for it\n"
+        assert capsys.readouterr().err == said
+
+
 def test_an_unwritable_folder_is_said_and_nothing_is_left(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     message = refusal(lambda: checkpoint.refuse_unwritable(tmp_path / "file" / "runs" / "x"))
@@ -467,3 +479,23 @@ def test_what_is_left_after_a_failure_is_said(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").write_text("")  # no folder: it cannot be listed
     message = f"what is saved lies in {tmp_path}/checkpoints: make room, then nmt train resume={tmp_path}"
     assert training_state.last_good(tmp_path, "make room") == message
+    assert refusal(lambda: checkpoints(tmp_path)) == f"{tmp_path}/checkpoints is no folder; restore it from a copy"
+
+
+def test_a_folder_of_checkpoints_that_cannot_be_read_is_not_taken_for_an_empty_one(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listdir = os.listdir
+
+    def forbidden(path: Path) -> list[str]:
+        if Path(path).name == "checkpoints":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return listdir(path)
+
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "listdir", forbidden)
+        assert cli.main(["train", f"resume={run}"]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said == f"error: cannot use {run}/checkpoints (Permission denied); make it writable, or go elsewhere"
+    assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}

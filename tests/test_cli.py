@@ -1,5 +1,6 @@
 """The command line as a user types it: what reaches a verb, and one clear line for every mistake."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -263,8 +264,24 @@ def test_a_full_disk_gets_one_line(words: list[str]) -> None:
     with open("/dev/full", "w") as full:
         result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False)
     assert result.returncode == 2
-    message = "error: cannot write standard output or a file (No space left on device); make room, or write elsewhere\n"
+    message = "error: cannot use standard output or a file (No space left on device); make room, or go elsewhere\n"
     assert result.stderr == message
+
+
+@pytest.mark.parametrize(
+    ("number", "helps"),
+    [(errno.EIO, "mend the disk"), (errno.EACCES, "make it writable"), (errno.EROFS, "make it writable")],
+)
+def test_a_disk_that_fails_anywhere_gets_one_line(
+    number: int, helps: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(config: object, typed: object) -> int:
+        raise OSError(number, os.strerror(number), "runs/x\x1b")
+
+    monkeypatch.setattr("nmt.status.main", fail)
+    assert cli.main(["status", "model=runs/x"]) == 2
+    said = f"error: cannot use runs/x\\x1b ({os.strerror(number)}); {helps}, or go elsewhere\n"
+    assert capsys.readouterr().err == said
 
 
 def test_help_shows_the_first_of_several_values(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,7 +37,7 @@ PHASES = ("start", "update", "validation", "checkpoint", "end")  # a checkpoint 
 class Fate:
     """What happens to a process after so many seconds, touches of the run's files, or bytes of one file.
 
-    It dies ("asked": is asked to stop, by SIGTERM, after so many seconds), or the disk gives this error from then on.
+    It dies ("asked": is asked to stop, by SIGTERM, after so many touches), or the disk gives this error from then on.
     `spoil` is called at its beginning, to change what it does.
     """
 
@@ -53,7 +53,7 @@ class End:
     """How a process ended."""
 
     code: int | None  # of its own accord; None: it died
-    phase: str
+    phase: str  # in which it was then, or in which it was asked to stop
     touches: int  # of the run's files, until then
 
 
@@ -63,7 +63,9 @@ class Victims:
     def __init__(self, run: Path, log: Path) -> None:
         self.run = run
         self.log = log
-        self.shared = mmap.mmap(-1, 8)  # the child's phase (byte 0) and touches (bytes 4 to 7)
+        self.shared = mmap.mmap(
+            -1, 8
+        )  # the child's phase (byte 0, 1: 1 + that in which it was asked to stop), touches (4 to 7)
 
     def train(self, words: Sequence[str], fate: Fate) -> End:
         """Runs `nmt train` with these words until it ends or dies."""
@@ -72,12 +74,13 @@ class Victims:
         child = os.fork()
         if child == 0:
             self.live(words, fate)
-        if fate.way in ("clock", "asked"):
+        if fate.way == "clock":
             time.sleep(fate.limit)
-            os.kill(child, signal.SIGKILL if fate.way == "clock" else signal.SIGTERM)
+            os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         touches = int.from_bytes(self.shared[4:8], "little")
-        return End(os.WEXITSTATUS(status) if os.WIFEXITED(status) else None, PHASES[self.shared[0]], touches)
+        phase = self.shared[1] - 1 if self.shared[1] else self.shared[0]
+        return End(os.WEXITSTATUS(status) if os.WIFEXITED(status) else None, PHASES[phase], touches)
 
     def live(self, words: Sequence[str], fate: Fate) -> None:
         """The child: never comes back."""
@@ -113,6 +116,9 @@ class Victims:
                 return
             touches += 1
             self.shared[4:8] = touches.to_bytes(4, "little")
+            if fate.way == "asked" and touches == fate.limit:
+                self.shared[1] = 1 + self.shared[0]
+                os.kill(os.getpid(), signal.SIGTERM)
             if fate.way == "file" and touches >= fate.limit:
                 if fate.error is None:
                     os.kill(os.getpid(), signal.SIGKILL)
