@@ -29,7 +29,7 @@ def readable(word: str, sweep: bool) -> str:
     key, equals, value = word.partition("=")
     if word.startswith("~") and not word.startswith("~hydra"):
         raise ConfigError(f"'{word}' removes a setting, and every setting is needed; null turns it off")
-    if not (equals and key.strip("+ ")):
+    if not (equals and key.strip("+ ").partition("@")[0].strip()):
         raise ConfigError(f"'{word}' sets nothing; type key=value")
     quoted = f"{key}={_quote(value)}"
     if value.strip() != value or (not sweep and re.search(r"[^\w./-]", value) and os.path.exists(value)):

@@ -137,6 +137,7 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["train", "experiment=true"], "experiment=true does not exist; choose from: demo_en_de"),
         (["train", "a b= x"], "'a b= x' is not of the form key=value; nmt <verb> --help shows every key"),
         (["train", "=x"], "'=x' sets nothing; type key=value"),
+        (["train", "@=1"], "'@=1' sets nothing; type key=value"),
         (["train", "+=1"], "'+=1' sets nothing; type key=value"),
         (["train", "@x=1"], "'@x=1' is not of the form key=value; nmt train --help shows every key"),
         (["train", "data=null"], "data=null chooses nothing; leave it out, or choose from: csv, demo_en_de"),
