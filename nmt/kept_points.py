@@ -1,5 +1,6 @@
 """What a resumed run keeps of the points that it recorded before: those that led to its checkpoint, each once."""
 
+import itertools
 import json
 import os
 from collections.abc import Callable
@@ -85,16 +86,17 @@ def keep_known_events(folder: Path, known: Known) -> list[str]:
     seen: set[frozenset[tuple[str, int]]] = set()
     said = []
     for file, count in zip(files, records, strict=True):
-        events = list(LegacyEventFileLoader(str(file)).Load())  # up to a record that is damaged
-        if len(events) < count:
-            said.append(f"{file}: damaged after {len(events)} of {count} points; as it was, it is {set_aside(file)}")
-        for event in events:
+        found = 0
+        for event in LegacyEventFileLoader(str(file)).Load():  # up to a record that is damaged
+            found += 1
             points = frozenset((value.tag, event.step) for value in event.summary.value)  # none: the format's version
             if event.WhichOneof("what") not in ("file_version", "summary") or points in seen:
                 continue
             if all(known("train" if tag.startswith("train/") else "dev", step) for tag, step in points):
                 seen.add(points)
                 writer.write(event.SerializeToString())
+        if found < count:
+            said.append(f"{file}: damaged after {found} of {count} points; as it was, it is {set_aside(file)}")
     replace_file(folder / MERGED, content.getvalue())
     for file in files:
         if file.name != MERGED:
@@ -103,8 +105,9 @@ def keep_known_events(folder: Path, known: Known) -> list[str]:
 
 
 def set_aside(file: Path) -> Path:
-    """A copy that tensorboard does not read."""
-    copy = file.with_name(f"damaged.{file.name.replace('tfevents', 'events')}")
+    """A copy with a name of its own, which tensorboard does not read."""
+    name = file.name.replace("tfevents", "events")
+    copy = next(path for n in itertools.count(1) if not (path := file.with_name(f"damaged.{n}.{name}")).exists())
     replace_file(copy, read_file(file, METRICS_BYTES))
     return copy
 

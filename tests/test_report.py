@@ -242,8 +242,9 @@ def test_damaged_lines_are_named_and_kept_aside_on_resuming(tmp_path: Path, dama
     lines = [json.dumps({"kind": "train", "update": n}) for n in (2, 4)]
     before = "\n".join([lines[0], *damage, lines[1], ""])
     metrics.write_text(before)
+    (tmp_path / f"damaged.1.{METRICS_FILE}").write_text("of an earlier time")
     Reporter(tmp_path, 100, Progress(update=4), 2, stream).note("begun")
-    aside = tmp_path / f"damaged.{METRICS_FILE}"
+    aside = tmp_path / f"damaged.2.{METRICS_FILE}"
     named = {1: "line 2 is", 3: "line 2, 3, 4 are", 9: "line 2, 3, 4, 5, 6 and 4 more are"}[len(damage)]
     said = f"{metrics}: {named} damaged, and left out; as it was, it is {aside}"
     assert stream.getvalue() == f"note: {said}\nbegun\n"
@@ -262,7 +263,7 @@ def test_damaged_points_of_tensorboard_are_named_and_kept_aside_on_resuming(tmp_
     reporter = Reporter(tmp_path, 100, Progress(update=30), 5, stream := io.StringIO())
     reporter.note("begun")
     reporter.close()
-    aside = file.with_name(f"damaged.{file.name.replace('tfevents', 'events')}")
+    aside = file.with_name(f"damaged.1.{file.name.replace('tfevents', 'events')}")
     line, begun = stream.getvalue().splitlines()
     assert re.fullmatch(rf"note: {re.escape(str(file))}: damaged after \d+ of \d+ points; as it was, it is (.*)", line)
     assert line.endswith(str(aside))

@@ -63,9 +63,8 @@ class Victims:
     def __init__(self, run: Path, log: Path) -> None:
         self.run = run
         self.log = log
-        self.shared = mmap.mmap(
-            -1, 8
-        )  # the child's phase (byte 0, 1: 1 + that in which it was asked to stop), touches (4 to 7)
+        # The child's phase (byte 0), 1 + that in which it was asked to stop (byte 1), touches (bytes 4 to 7).
+        self.shared = mmap.mmap(-1, 8)
 
     def train(self, words: Sequence[str], fate: Fate) -> End:
         """Runs `nmt train` with these words until it ends or dies."""
