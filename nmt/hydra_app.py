@@ -4,7 +4,7 @@ import importlib
 import os
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -115,10 +115,13 @@ def settled(verb: str, config: DictConfig, hydra: Any, known: list[str]) -> tupl
     if "resume" in settings and settings["resume"] is not None and "experiment" in typed:
         raise ConfigError("experiment and resume are both given; a resumed run keeps its own, type single keys")
     if "name" in settings and settings["name"] is None and settings["resume"] is None:
-        choices = dict(hydra.runtime.choices)
-        base = choices["experiment"] or choices["data"]
-        settings["name"] = run_name(base, overrides, settings["seed"])
+        settings["name"] = run_name(base_name(hydra.runtime.choices), overrides, settings["seed"])
     return settings, typed
+
+
+def base_name(chosen: Mapping[str, Any]) -> str:
+    """What names of runs begin with, as one word."""
+    return str(chosen["experiment"] or chosen["data"]).replace("/", "_")
 
 
 def typed_values(overrides: list[Override], config: DictConfig) -> dict[str, Any]:
@@ -181,7 +184,7 @@ def refuse_no_choices(verb: str, words: list[str]) -> None:
         group = override.key_or_group
         if not group:
             raise ConfigError(f"'{word}' is not of the form key=value; nmt {verb} --help shows every key")
-        options = GlobalHydra.instance().config_loader().get_group_options(group)
+        options = options_of(group)
         if options and group not in known and not group.startswith("hydra/"):
             raise ConfigError(unknown_key(group, compose(verb)) or f"{group} is no group of nmt {verb}; leave it out")
         text = text_of(override)
@@ -189,8 +192,15 @@ def refuse_no_choices(verb: str, words: list[str]) -> None:
             if choice == "null":
                 remedy = f"leave it out, or choose from: {', '.join(options)}"
                 raise ConfigError(f"{group}=null chooses nothing; {remedy}")
-            if choice not in options:
-                raise ConfigError(f"{group}={choice} does not exist; {nearest(choice, options)}")
+            folder, slash, name = choice.rpartition("/")
+            if name not in (inside := options_of(f"{group}/{folder}") if slash else options):
+                known_ones = [folder + slash + option for option in inside] or options
+                raise ConfigError(f"{group}={choice} does not exist; {nearest(choice, known_ones)}")
+
+
+def options_of(group: str) -> list[str]:
+    """The files of a group, without those in its folders."""
+    return GlobalHydra.instance().config_loader().get_group_options(group)
 
 
 def known_keys(verb: str) -> list[str]:

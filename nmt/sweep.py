@@ -15,7 +15,7 @@ from hydra.core.override_parser.types import Override
 from nmt import hydra_app
 from nmt.compare_runs import Job, Sweep
 from nmt.errors import ConfigError
-from nmt.hydra_app import MISTAKES, explain, known_keys, loader, refuse_no_choices, settled, without_hydra
+from nmt.hydra_app import MISTAKES, base_name, explain, known_keys, loader, refuse_no_choices, settled, without_hydra
 from nmt.overrides import LONGEST_NAME, NOT_IN_NAME, parse, readable, text_of
 
 TRAIN = "nmt.compare_runs:train_job"
@@ -53,8 +53,7 @@ def composed(verb: str, words: list[str], typed: list[str], config_dir: str | No
     for job, config in zip(jobs, composed_jobs, strict=True):
         settings, _ = settled(verb, without_hydra(config), config.hydra, known)
         found.append(Job(variant(job, axes), settings["seed"], settings))
-    choices = composed_jobs[0].hydra.runtime.choices
-    name = sweep_name(choices["experiment"] or choices["data"], own, axes, found)
+    name = sweep_name(base_name(composed_jobs[0].hydra.runtime.choices), own, axes, found)
     return Sweep(shlex.join(["nmt", verb, *words]), name, axes, found)
 
 

@@ -135,6 +135,8 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["train", "attention=1"], "attention=1 does not exist; choose from: additive, cosine"),
         (["train", "attention=[dot]"], "attention=[dot] does not exist; did you mean 'dot'?"),
         (["train", "experiment=true"], "experiment=true does not exist; choose from: demo_en_de"),
+        (["train", "experiment=ablation/0_plan"], "0_plan does not exist; did you mean 'ablation/0_plain'?"),
+        (["train", "experiment=x/y"], "experiment=x/y does not exist; choose from: demo_en_de"),
         (["train", "a b= x"], "'a b= x' is not of the form key=value; nmt <verb> --help shows every key"),
         (["train", "=x"], "'=x' sets nothing; type key=value"),
         (["train", "@=1"], "'@=1' sets nothing; type key=value"),

@@ -25,7 +25,11 @@ GROUPS = [
     "experiment",
 ]
 PARTS = ["encoder", "decoder", "attention", "optimizer", "schedule"]
-CHOICES = [f"{path.parent.name}={path.stem}" for group in GROUPS for path in sorted((CONFIGS / group).glob("*.yaml"))]
+CHOICES = [
+    f"{group}={path.relative_to(CONFIGS / group).with_suffix('')}"
+    for group in GROUPS
+    for path in sorted((CONFIGS / group).rglob("*.yaml"))
+]
 
 
 @functools.cache
@@ -60,7 +64,7 @@ def test_every_file_says_what_it_is(choice: str) -> None:
     lines = (CONFIGS / group / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
     first = next(line for line in lines if "@package" not in line)
     assert first.startswith("# ")
-    if group == "experiment":
+    if group == "experiment" and "/" not in name:
         assert f"experiment={name}" in first
 
 
