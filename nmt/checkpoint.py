@@ -27,7 +27,7 @@ from nmt import seen
 from nmt.atomic import join_files, make_folder, read_file, refuse_foreign_files, write_atomically
 from nmt.build import build_model
 from nmt.cache import file_digest
-from nmt.errors import FORBIDDEN, CheckpointError
+from nmt.errors import CheckpointError, remedy
 from nmt.prepare import TokenizerPair
 from nmt.seq2seq import Seq2Seq
 from nmt.stored_config import CONFIG_BYTES, config_bytes, read_config
@@ -120,8 +120,9 @@ def refuse_unwritable(folder: Path) -> None:
 
 def unwritable(folder: Path, error: OSError) -> CheckpointError:
     """For a run's folder, of a new run or one to go on with."""
-    allow = "make it writable, or " if error.errno in FORBIDDEN else ""
-    return CheckpointError(f"cannot write {folder} ({error.strerror}); {allow}choose another runs_dir or name")
+    return CheckpointError(
+        f"cannot write {folder} ({error.strerror}); {remedy(error)}, or choose another runs_dir or name"
+    )
 
 
 @contextmanager

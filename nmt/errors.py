@@ -43,4 +43,6 @@ def remedy(error: OSError) -> str:
     """What helps where something cannot be written."""
     if error.errno in NO_ROOM:
         return "make room"
-    return "make it writable" if error.errno in FORBIDDEN else "mend the disk"
+    if error.errno in FORBIDDEN:
+        return "make it writable"
+    return "mend the disk" if error.errno in FAILING else "check that place"

@@ -1,6 +1,6 @@
 """Tries any input whatever on readers, tokenizers, configuration and translator: nothing crashes, no line is lost.
 
-make fuzz                                (a million cases on two cores, about half an hour)
+make fuzz                                (a million cases on two cores, under an hour)
 make fuzz ARGS="--cases 20000"           (fewer)
 make fuzz ARGS="--seed 2"                (others)
 

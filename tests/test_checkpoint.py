@@ -356,7 +356,8 @@ def test_where_nothing_can_be_locked_that_is_said(
 def test_an_unwritable_folder_is_said_and_nothing_is_left(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     message = refusal(lambda: checkpoint.refuse_unwritable(tmp_path / "file" / "runs" / "x"))
-    assert message == f"cannot write {tmp_path}/file/runs/x (Not a directory); choose another runs_dir or name"
+    place = tmp_path / "file" / "runs" / "x"
+    assert message == f"cannot write {place} (Not a directory); check that place, or choose another runs_dir or name"
     checkpoint.refuse_unwritable(tmp_path / "new" / "runs" / "x")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -452,7 +453,7 @@ def test_files_that_cannot_be_joined_leave_the_old_one(tmp_path: Path) -> None:
     (tmp_path / "all").write_text("old")
     (tmp_path / "a").write_text("a")
     message = refusal(lambda: atomic.join_files(tmp_path / "all", [tmp_path / "a", tmp_path / "none"]))
-    assert message == f"cannot write {tmp_path}/all (No such file or directory); mend the disk, or write elsewhere"
+    assert message == f"cannot write {tmp_path}/all (No such file or directory); check that place, or write elsewhere"
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"all": "old", "a": "a"}
 
 
@@ -463,7 +464,10 @@ def test_a_run_that_cannot_be_held_is_said(tmp_path: Path) -> None:
         with checkpoint.hold_run(tmp_path / "file" / "run"):
             raise AssertionError
 
-    assert refusal(hold) == f"cannot write {tmp_path}/file/run (Not a directory); choose another runs_dir or name"
+    assert (
+        refusal(hold)
+        == f"cannot write {tmp_path}/file/run (Not a directory); check that place, or choose another runs_dir or name"
+    )
 
 
 @pytest.mark.parametrize("content", [b"", b"seed: 1", b"model: 3", b"[1]"])
