@@ -68,6 +68,10 @@ def test_every_file_says_what_it_is(choice: str) -> None:
         assert f"experiment={name}" in first
 
 
+def test_the_chain_of_techniques_ends_in_the_recipe() -> None:
+    assert composed("train", "experiment=ablation/10_r_drop") == composed("train", "experiment=multi30k_en_de_tok")
+
+
 def test_the_groups_are_the_folders() -> None:
     folders = {path.name for path in Path(CONFIGS).iterdir() if path.is_dir()} - {"base"}
     with loader():
