@@ -82,7 +82,7 @@ def places(config: Mapping[str, Any], problems: list[str]) -> Iterator[tuple[str
             problems.append(f"{key}={config[key]} cannot be written; choose another, or change its permissions")
         elif free < ROOM:
             problems.append(f"{key}={config[key]} has {free / 1e6:,.0f} MB left; make room, or choose another")
-        yield key, f"{folder}, {free / 1e9:,.1f} GB free"
+        yield key, f"{folder}, {free / 1e6:,.0f} MB free"
 
 
 def self_test(device: str, threads: int | None, problems: list[str]) -> str:

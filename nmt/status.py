@@ -41,7 +41,7 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
         "saved": saved(run, last),
         **how_far([point for _, point in recorded if point and point["kind"] == "train"], progress, settings),
         **how_good(progress, settings),
-        "disk": f"{size(run) / 1e6:,.0f} MB, {shutil.disk_usage(run).free / 1e9:,.1f} GB free",
+        "disk": f"{size(run) / 1e6:,.0f} MB, {shutil.disk_usage(run).free / 1e6:,.0f} MB free",
         "faults": "; ".join(faults(progress, recorded)) or "none",
     }
     for label, text in rows.items():
