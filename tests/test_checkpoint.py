@@ -6,8 +6,10 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +18,7 @@ import pytest
 import torch
 from safetensors.torch import load
 from torch import Tensor
-from training_runs import assert_same, corpus, resume, same, signals_after, start, tensors
+from training_runs import assert_same, corpus, resume, run_config, same, signals_after, start, tensors
 
 from nmt import atomic, checkpoint, cli, stored_config, training_state
 from nmt import weights as weights_files
@@ -358,6 +360,35 @@ def test_an_unwritable_folder_is_said_and_nothing_is_left(tmp_path: Path) -> Non
     assert message == f"cannot write {place} (Not a directory); check that place, or choose another runs_dir or name"
     checkpoint.refuse_unwritable(tmp_path / "new" / "runs" / "x")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_random_instants_ends_as_if_it_had_not(data: Path, tmp_path: Path) -> None:
+    settings = {"train__validate_every": 2, "train__max_updates": 60, "train__log_every": 7}
+    start(data, tmp_path / "whole", **settings)
+    code = (
+        "import sys, json, torch; torch.set_num_threads(1); from nmt import train; "
+        "sys.exit(train.main(*json.loads(sys.argv[1])))"
+    )
+    run = tmp_path / "parts" / "run"
+    new = [run_config(data, tmp_path / "parts", **settings), {}]
+    again = [{"resume": str(run), "init_from": None}, {"resume": str(run)}]
+    rng, kills = random.Random(time.time()), 0
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    while True:
+        words = [sys.executable, "-c", code, json.dumps(again if run.exists() else new)]
+        process = subprocess.Popen(words, stderr=subprocess.DEVNULL, env=environment)
+        if kills < 5:
+            before = last_resumable(run)
+            while last_resumable(run) == before and process.poll() is None:
+                time.sleep(0.01)
+            time.sleep(rng.random() * 0.5)
+            process.send_signal(signal.SIGKILL)
+            kills += process.wait() == -signal.SIGKILL
+        if process.wait() == 0:
+            break
+        assert process.returncode == -signal.SIGKILL
+    assert_same(tmp_path / "whole" / "run", run)
 
 
 def test_a_run_that_was_cut_short_while_it_pruned_for_the_last_time_ends_like_a_whole_one(

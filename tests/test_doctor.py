@@ -35,7 +35,9 @@ def test_little_room_and_a_forbidden_folder_are_said(
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Disk(123_000_000))
     words = ["doctor", "self_test=false", f"runs_dir={tmp_path}", f"cache_dir={tmp_path}"]
     assert cli.main(words) == 2
-    lines = capsys.readouterr().err.splitlines()
+    out, err = capsys.readouterr()
+    assert f"{tmp_path}, 123 MB free" in out
+    lines = err.splitlines()
     assert lines[0] == f"error: runs_dir={tmp_path} has 123 MB left; make room, or choose another"
     assert lines[1].startswith("error: cache_dir=")
     monkeypatch.setattr(doctor.os, "access", lambda path, mode: False)

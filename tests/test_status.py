@@ -40,6 +40,7 @@ def test_a_stopped_run_and_its_end(data: Path, tmp_path: Path, capsys: pytest.Ca
     assert re.fullmatch(r"[\d,]+ tokens/s, 0:00:\d\d left at that", shown["speed"])
     assert re.fullmatch(r"BLEU \d+\.\d\d, loss \d\.\d{4} on dev at update 4", shown["best"])
     assert shown["best"] == shown["last"]
+    assert re.fullmatch(r"\d+ MB, [\d,]+ MB free", shown["disk"])
     assert shown["faults"] == "none"
     assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     assert resume(run) == 0
