@@ -10,7 +10,7 @@ from typing import Any
 
 from nmt.atomic import read_file, replace_file
 from nmt.errors import CheckpointError
-from nmt.progress import MOST, Progress
+from nmt.progress import MOST_COUNTED, Progress
 
 # Kind ("train", "dev" or "event") and update: does the point belong to what is resumed?
 Known = Callable[[str, int], bool]
@@ -65,7 +65,7 @@ def _point(line: str) -> dict[str, Any] | None:
     try:
         point = json.loads(line)
         counts = [point["update"], point.get("tokens", 0), point.get("tokens_per_s") or 0]
-        sound = point["kind"] in KINDS and all(0 <= count <= MOST for count in counts)
+        sound = point["kind"] in KINDS and all(0 <= count <= MOST_COUNTED for count in counts)
         return point if sound and isinstance(point["update"], int) else None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

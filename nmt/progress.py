@@ -10,7 +10,7 @@ from nmt.config import TrainConfig
 from nmt.errors import CheckpointError, ConfigError
 from nmt.schema import check_values, read_section
 
-MOST = 10**15  # of anything that is counted
+MOST_COUNTED = 10**15  # of anything on record
 SUMS = ("updates", "fine", "tokens", "loss", "nll", "grad_norm", "learning_rate")  # since the last log point
 
 
@@ -92,7 +92,7 @@ class Progress:
     def _impossible(self) -> Iterator[str]:
         """What no run can have come to."""
         for name in ("update", "epoch", "batch", "tokens"):
-            if not 0 <= getattr(self, name) <= MOST:
+            if not 0 <= getattr(self, name) <= MOST_COUNTED:
                 yield f"{name} is {getattr(self, name)}"
         for name, value in self.sums.items():
             if not math.isfinite(value):

@@ -113,7 +113,7 @@ def batch_size(cfg: SearchConfig) -> int:
     return max(1, cfg.batch_sentences * BEAM // width_of(cfg))
 
 
-MOST = 10_000  # hypotheses of a sentence
+MOST_HYPOTHESES = 10_000  # hypotheses of a sentence
 
 
 def check_search(cfg: SearchConfig) -> None:
@@ -121,8 +121,8 @@ def check_search(cfg: SearchConfig) -> None:
     more = "give 1 or more"
     rules = [
         ("beam", cfg.beam >= 1, f"{more} (1 = greedy)"),
-        ("beam", cfg.beam <= MOST, f"give {MOST:,} or less"),
-        ("n_best", cfg.n_best <= 10 * MOST, f"give {10 * MOST:,} or less"),  # draws
+        ("beam", cfg.beam <= MOST_HYPOTHESES, f"give {MOST_HYPOTHESES:,} or less"),
+        ("n_best", cfg.n_best <= 10 * MOST_HYPOTHESES, f"give {10 * MOST_HYPOTHESES:,} or less"),  # draws
         ("n_best", cfg.n_best >= 1, more),
         ("n_best", cfg.sample or cfg.n_best <= cfg.beam, f"give search.beam={cfg.n_best} with it, or sample"),
         ("alpha", 0 <= cfg.alpha <= 5, "give 0 (no length penalty) to 5"),

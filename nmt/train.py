@@ -28,7 +28,7 @@ from nmt.weights import read_tensors, set_weights
 
 # What a run may go on with differently without being asked: where it runs, and what it shows.
 ANYWHERE = ("train.device", "train.threads", "train.log_every", "train.examples", "cache_dir", "data.root")
-MOST = 10**12  # of anything that is counted
+LARGEST_COUNT = 10**12  # that a setting may ask for
 NOT_STORED = ("resume", "resume_with", "trust")  # of a run: they are of one command
 
 
@@ -270,7 +270,7 @@ def check_settings(settings: TrainConfig) -> None:
         value = getattr(settings, key)
         if value is not None and value < least:
             raise ConfigError(f"train.{key} is {value}; it must be at least {least}")
-        most = 10_000 if key == "threads" else MOST
+        most = 10_000 if key == "threads" else LARGEST_COUNT
         if value is not None and value > most:
             raise ConfigError(f"train.{key} is {value}; it must be at most {most:,}")
     if settings.clip_norm is not None and not settings.clip_norm > 0:
