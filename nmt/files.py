@@ -49,17 +49,20 @@ def _expand(name: str, root: str | None, key: str) -> list[Path]:
     if path.exists():
         raise DataError(f"{path} is not a regular file, {key}; name a file or a glob such as FOLDER/*.txt")
     if not glob.has_magic(name):
-        raise DataError(f"file {path} does not exist, {key}; check the path{_and_root(root)}")
+        raise DataError(f"file {path} does not exist, {key}; check the path{_and_root(name, root)}")
     pattern = str(Path(name).expanduser())
     found = sorted(glob.glob(pattern, root_dir=_folder(root), recursive=True))
     files = [file for file in (_folder(root) / entry for entry in found) if file.is_file()]
     if not files:
-        raise DataError(f"no file matches {path}, {key}; check the pattern{_and_root(root)}")
+        raise DataError(f"no file matches {path}, {key}; check the pattern{_and_root(name, root)}")
     return files
 
 
-def _and_root(root: str | None) -> str:
-    return f" and data.root={root}" if root else ""
+def _and_root(name: str, root: str | None) -> str:
+    """What else the remedy names: the folder that the path was looked for in, or that none was given."""
+    if root:
+        return f" and data.root={root}"
+    return "" if Path(name).expanduser().is_absolute() else ", or give the folder that it is in: data.root=FOLDER"
 
 
 def read_lines(path: Path) -> Iterator[str]:

@@ -19,6 +19,7 @@ from small_corpora import NONE, data_config, make_pairs, text_data
 from nmt.config import SplitConfig
 from nmt.corpus import clean, read_batches, read_corpus, read_lines, resolve
 from nmt.errors import ConfigError, DataError
+from nmt.files import find_files
 
 NASTY = [
     ("plain", "einfach"),
@@ -353,6 +354,19 @@ def test_a_missing_file_is_named_with_its_key(tmp_path):
     with pytest.raises(DataError, match="not a regular file") as folder_error:
         read("tsv", tmp_path, train=SplitConfig(None, None, "."))
     message(folder_error)
+
+
+def test_the_remedy_for_a_missing_file_names_its_folder_or_how_to_give_one(tmp_path):
+    absolute = str(tmp_path / "no.en")
+    for name, root, remedy in (
+        ("no.en", str(tmp_path), f"check the path and data.root={tmp_path}"),
+        ("no.en", None, "check the path, or give the folder that it is in: data.root=FOLDER"),
+        ("no*.en", None, "check the pattern, or give the folder that it is in: data.root=FOLDER"),
+        (absolute, None, "check the path"),
+    ):
+        with pytest.raises(DataError, match=re.escape(f"data.train.src; {remedy}") + "$") as error:
+            find_files(name, root, "data.train.src")
+        message(error)
 
 
 @pytest.mark.parametrize(("short", "long"), [(3, 5), (0, 1)])
