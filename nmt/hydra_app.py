@@ -4,7 +4,7 @@ import importlib
 import os
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -47,9 +47,10 @@ def run(verb: str, entry: str, words: list[str]) -> int:
         args.overrides = [readable(word, sweep) for word in args.overrides]
     typed = list(args.overrides)
     with loader(args.config_dir):
-        known = known_keys(verb)
+        before = untouched(verb)
         if not args.shell_completion:
-            refuse_no_choices(verb, typed)
+            refuse_no_choices(verb, typed, choices(before))
+    known = known_keys(before)
     failures: list[Exception] = []
     codes = [0]
 
@@ -152,9 +153,9 @@ def loader(config_dir: str | None = None) -> Iterator[ConfigLoader]:
         GlobalHydra.instance().clear()
 
 
-def groups(verb: str) -> dict[str, str | None]:
-    """The groups that the verb takes, with their choices by default."""
-    return choices(compose(verb, return_hydra_config=True))
+def untouched(verb: str) -> DictConfig:
+    """The verb's configuration as no words change it, with Hydra's own section; `loader` is open."""
+    return compose(verb, return_hydra_config=True)
 
 
 def choices(config: DictConfig) -> dict[str, str | None]:
@@ -165,7 +166,7 @@ def choices(config: DictConfig) -> dict[str, str | None]:
 
 def composed(verb: str, words: list[str]) -> DictConfig:
     """The configuration of a command line, with Hydra's own section; `loader` is open."""
-    refuse_no_choices(verb, words)
+    refuse_no_choices(verb, words, choices(untouched(verb)))
     try:
         return compose(verb, words, return_hydra_config=True)
     except MISTAKES as error:
@@ -177,9 +178,8 @@ def without_hydra(config: DictConfig) -> DictConfig:
     return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
 
 
-def refuse_no_choices(verb: str, words: list[str]) -> None:
-    """Of a group one of its files is chosen; for null, numbers and lists Hydra has no error of a user's."""
-    known = groups(verb)
+def refuse_no_choices(verb: str, words: list[str], known: Container[str]) -> None:
+    """Of each `known` group one of its files is chosen; for null, numbers and lists Hydra has no error of a user's."""
     for word, override in zip(words, map(parse, words), strict=True):
         group = override.key_or_group
         if not group:
@@ -203,16 +203,15 @@ def options_of(group: str) -> list[str]:
     return GlobalHydra.instance().config_loader().get_group_options(group)
 
 
-def known_keys(verb: str) -> list[str]:
-    """The keys at the root of the verb's configuration, and its groups."""
-    config = compose(verb, return_hydra_config=True)
-    return [*(str(key) for key in config if key != "hydra"), *choices(config)]
+def known_keys(before: DictConfig) -> list[str]:
+    """The keys at the root of a verb's `untouched` configuration, and its groups."""
+    return [*(str(key) for key in before if key != "hydra"), *choices(before)]
 
 
 def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
     """The mistake on the command line behind Hydra's error, with the nearest right word."""
     overrides = [o for o in map(parse, words) if not o.key_or_group.startswith("hydra")]
-    known_groups = groups(verb)
+    known_groups = choices(untouched(verb))
     chosen = [o for o in overrides if o.key_or_group in known_groups]
     try:
         config = compose(verb, [o.input_line or "" for o in chosen if not o.is_sweep_override()])

@@ -8,7 +8,7 @@ from typing import Any
 
 from nmt import hydra_app
 from nmt.errors import ConfigError
-from nmt.hydra_app import composed, known_keys, loader, settled, without_hydra
+from nmt.hydra_app import composed, known_keys, loader, settled, untouched, without_hydra
 from nmt.overrides import parse, readable
 from nmt.space import Choices, Range, read_space, word
 
@@ -35,7 +35,7 @@ class Plan:
         words = [*self.words, *own, f"name={name}", readable(f"runs_dir={self.folder}", sweep=False)]
         with loader(self.config_dir):
             config = composed("train", words)
-            return settled("train", without_hydra(config), config.hydra, known_keys("train"))[0]
+            return settled("train", without_hydra(config), config.hydra, known_keys(untouched("train")))[0]
 
 
 def run(verb: str, entry: str, words: list[str]) -> int:
@@ -55,7 +55,7 @@ def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
     """The plan of a command line, checked as far as it can be without a study."""
     with loader(config_dir):
         config = composed(verb, typed)
-        settings, _ = settled(verb, without_hydra(config), config.hydra, known_keys(verb))
+        settings, _ = settled(verb, without_hydra(config), config.hydra, known_keys(untouched(verb)))
     for key in NOT_HERE:
         if settings[key]:
             raise ConfigError(f"{key} is for nmt train; leave it out: every trial is a new run")

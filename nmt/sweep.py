@@ -15,7 +15,18 @@ from hydra.core.override_parser.types import Override
 from nmt import hydra_app
 from nmt.compare_runs import Job, Sweep
 from nmt.errors import ConfigError
-from nmt.hydra_app import MISTAKES, base_name, explain, known_keys, loader, refuse_no_choices, settled, without_hydra
+from nmt.hydra_app import (
+    MISTAKES,
+    base_name,
+    choices,
+    explain,
+    known_keys,
+    loader,
+    refuse_no_choices,
+    settled,
+    untouched,
+    without_hydra,
+)
 from nmt.overrides import LONGEST_NAME, NOT_IN_NAME, parse, readable, text_of
 
 TRAIN = "nmt.compare_runs:train_job"
@@ -37,7 +48,8 @@ def run(verb: str, entry: str, words: list[str]) -> int:
 def composed(verb: str, words: list[str], typed: list[str], config_dir: str | None) -> Sweep:
     """The jobs, in the order in which Hydra's multirun trains them."""
     with loader(config_dir) as available:
-        refuse_no_choices(verb, typed)
+        before = untouched(verb)
+        refuse_no_choices(verb, typed, choices(before))
         try:
             parser = OverridesParser.create(config_loader=available)
             overrides = {o.get_key_element(): o for o in parser.parse_overrides(typed)}
@@ -45,13 +57,12 @@ def composed(verb: str, words: list[str], typed: list[str], config_dir: str | No
             refuse_other(own)
             [jobs] = BasicSweeper.split_arguments(own, None)
             axes = {o.key_or_group: list(values(o)) for o in own if o.is_sweep_override()}
-            known = known_keys(verb)
             composed_jobs = [compose(verb, job, return_hydra_config=True) for job in jobs]
         except MISTAKES as error:
             raise explain(verb, typed, error) from error
     found = []
     for job, config in zip(jobs, composed_jobs, strict=True):
-        settings, _ = settled(verb, without_hydra(config), config.hydra, known)
+        settings, _ = settled(verb, without_hydra(config), config.hydra, known_keys(before))
         found.append(Job(variant(job, axes), settings["seed"], settings))
     name = sweep_name(base_name(composed_jobs[0].hydra.runtime.choices), own, axes, found)
     return Sweep(shlex.join(["nmt", verb, *words]), name, axes, found)
