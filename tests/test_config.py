@@ -9,7 +9,7 @@ from hydra import compose
 
 from nmt.cli import VERBS
 from nmt.config import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
-from nmt.hydra_app import CONFIGS, groups, loader
+from nmt.hydra_app import CONFIGS, choices, loader, untouched
 from nmt.roots import ROOTS
 from nmt.schema import check_values, find_class, plain, read_section
 
@@ -75,7 +75,8 @@ def test_the_chain_of_techniques_ends_in_the_recipe() -> None:
 def test_the_groups_are_the_folders() -> None:
     folders = {path.name for path in Path(CONFIGS).iterdir() if path.is_dir()} - {"base"}
     with loader():
-        assert set(groups("tune")) == folders == {*groups("train"), "space"} == {*GROUPS, "space"}
+        of = {verb: set(choices(untouched(verb))) for verb in ("train", "tune")}
+        assert of["tune"] == folders == {*of["train"], "space"} == {*GROUPS, "space"}
 
 
 @pytest.mark.parametrize("verb", list(VERBS))
