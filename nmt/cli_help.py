@@ -12,7 +12,18 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from nmt.config import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
-from nmt.hydra_app import CONFIGS, MISTAKES, choices, composed, explain, leaves, loader, parsed, without_hydra
+from nmt.hydra_app import (
+    CONFIGS,
+    MISTAKES,
+    choices,
+    composed,
+    explain,
+    leaves,
+    loader,
+    parsed,
+    untouched,
+    without_hydra,
+)
 from nmt.overrides import readable
 
 LINE = re.compile(r"^( *)([\w.]+): *([^#]*?) *(?:# *(.*))?$")
@@ -34,7 +45,7 @@ def describe(verb: str, words: list[str]) -> str:
             words = [single for word in words if (single := _single(word, available)) is not None]
         except MISTAKES as error:
             raise explain(verb, words, error) from error
-        config = composed(verb, words)
+        config = composed(verb, words, untouched(verb))
         chosen = choices(config)
         options = {key: available.get_group_options(key) for key in chosen}
     settings = without_hydra(config)

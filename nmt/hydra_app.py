@@ -164,9 +164,9 @@ def choices(config: DictConfig) -> dict[str, str | None]:
     return {key: choice for key, choice in chosen.items() if not key.startswith(("hydra", "base"))}
 
 
-def composed(verb: str, words: list[str]) -> DictConfig:
-    """The configuration of a command line, with Hydra's own section; `loader` is open."""
-    refuse_no_choices(verb, words, choices(untouched(verb)))
+def composed(verb: str, words: list[str], before: DictConfig) -> DictConfig:
+    """What a command line makes of the `untouched` configuration, with Hydra's own section; `loader` is open."""
+    refuse_no_choices(verb, words, choices(before))
     try:
         return compose(verb, words, return_hydra_config=True)
     except MISTAKES as error:

@@ -34,8 +34,9 @@ class Plan:
         own = [word(key, value) for key, value in chosen.items()]
         words = [*self.words, *own, f"name={name}", readable(f"runs_dir={self.folder}", sweep=False)]
         with loader(self.config_dir):
-            config = composed("train", words)
-            return settled("train", without_hydra(config), config.hydra, known_keys(untouched("train")))[0]
+            before = untouched("train")
+            config = composed("train", words, before)
+            return settled("train", without_hydra(config), config.hydra, known_keys(before))[0]
 
 
 def run(verb: str, entry: str, words: list[str]) -> int:
@@ -54,8 +55,9 @@ def run(verb: str, entry: str, words: list[str]) -> int:
 def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
     """The plan of a command line, checked as far as it can be without a study."""
     with loader(config_dir):
-        config = composed(verb, typed)
-        settings, _ = settled(verb, without_hydra(config), config.hydra, known_keys(untouched(verb)))
+        before = untouched(verb)
+        config = composed(verb, typed, before)
+        settings, _ = settled(verb, without_hydra(config), config.hydra, known_keys(before))
     for key in NOT_HERE:
         if settings[key]:
             raise ConfigError(f"{key} is for nmt train; leave it out: every trial is a new run")

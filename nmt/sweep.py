@@ -60,9 +60,9 @@ def composed(verb: str, words: list[str], typed: list[str], config_dir: str | No
             composed_jobs = [compose(verb, job, return_hydra_config=True) for job in jobs]
         except MISTAKES as error:
             raise explain(verb, typed, error) from error
-    found = []
+    found, known = [], known_keys(before)
     for job, config in zip(jobs, composed_jobs, strict=True):
-        settings, _ = settled(verb, without_hydra(config), config.hydra, known_keys(before))
+        settings, _ = settled(verb, without_hydra(config), config.hydra, known)
         found.append(Job(variant(job, axes), settings["seed"], settings))
     name = sweep_name(base_name(composed_jobs[0].hydra.runtime.choices), own, axes, found)
     return Sweep(shlex.join(["nmt", verb, *words]), name, axes, found)
