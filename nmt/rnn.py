@@ -47,19 +47,30 @@ class RnnEncoder(nn.Module):
     """States of a (bidirectional) RNN; layers from the second on are residual.
 
     The backward direction runs over every sentence reversed within its own length, so that padding is never read.
+    With embeddings the memory holds [state; embedding] at every position (source-side bridging: Kuang et al. 2018,
+    §3.1), so that what a word is reaches the output even where the RNN has lost it, and `final` their mean as well.
     """
 
     def __init__(
-        self, d_embed: int, cell: Cell, layers: int, d_hidden: int, bidirectional: bool, dropout: float
+        self,
+        d_embed: int,
+        cell: Cell,
+        layers: int,
+        d_hidden: int,
+        bidirectional: bool,
+        dropout: float,
+        with_embeddings: bool = False,  # older runs do not say it
     ) -> None:
         super().__init__()
         check_rnn("encoder", layers, d_hidden, dropout)
         self.directions = 2 if bidirectional else 1
-        self.d_memory = self.directions * d_hidden
+        d_states = self.directions * d_hidden
+        self.d_memory = d_states + d_embed if with_embeddings else d_states
         self.d_hidden = d_hidden
         self.dropout = dropout
+        self.with_embeddings = with_embeddings
         self.layers = nn.ModuleList(
-            nn.ModuleList(RnnLayer(cell, self.d_memory if depth else d_embed, d_hidden) for _ in range(self.directions))
+            nn.ModuleList(RnnLayer(cell, d_states if depth else d_embed, d_hidden) for _ in range(self.directions))
             for depth in range(layers)
         )
 
@@ -75,6 +86,10 @@ class RnnEncoder(nn.Module):
             outputs, final = self._run(directions, states, backwards, last)
             states = states + outputs if depth else outputs
             states = drop(states, sequence_mask(states, self.dropout, self.training))
+        if self.with_embeddings:
+            embedded = embedded.to(states.dtype)
+            mean = (embedded * mask[..., None]).sum(1) / lengths[:, None]
+            states, final = torch.cat([states, embedded], -1), torch.cat([final, mean], -1)
         return Memory(states, final, mask)
 
     def _run(

@@ -50,6 +50,22 @@ def test_layers_from_the_second_on_are_residual() -> None:
     torch.testing.assert_close(two(embedded, mask).states, one(embedded, mask).states)
 
 
+@torch.no_grad()
+def test_with_embeddings_the_memory_holds_them_beside_the_states() -> None:
+    torch.manual_seed(0)
+    plain, bridged = (
+        RnnEncoder(8, "lstm", 2, 6, True, 0.0, with_embeddings).eval() for with_embeddings in (False, True)
+    )
+    bridged.load_state_dict(plain.state_dict())
+    mask = random_batch(3).src_mask
+    embedded = torch.randn(*mask.shape, 8)
+    memory, states = bridged(embedded, mask), plain(embedded, mask)
+    assert bridged.d_memory == memory.states.shape[-1] == memory.final.shape[-1] == plain.d_memory + 8
+    torch.testing.assert_close(memory.states, torch.cat([states.states, embedded], -1))
+    means = torch.stack([row[real].mean(0) for row, real in zip(embedded, mask, strict=True)])  # of real tokens alone
+    torch.testing.assert_close(memory.final, torch.cat([states.final, means], -1))
+
+
 def test_dropout_masks_are_the_same_at_every_position_and_keep_the_mean() -> None:
     torch.manual_seed(0)
     like = torch.ones(2000, 7, 16)
