@@ -60,7 +60,8 @@ def composed(verb: str, words: list[str], typed: list[str], config_dir: str | No
             composed_jobs = [compose(verb, job, return_hydra_config=True) for job in jobs]
         except MISTAKES as error:
             raise explain(verb, typed, error) from error
-    found, known = [], known_keys(before)
+    known = known_keys(before)
+    found = []
     for job, config in zip(jobs, composed_jobs, strict=True):
         settings, _ = settled(verb, without_hydra(config), config.hydra, known)
         found.append(Job(variant(job, axes), settings["seed"], settings))
