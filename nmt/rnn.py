@@ -125,8 +125,7 @@ class RnnDecoder(nn.Module):
     Layer 1's state is the query (Luong et al. 2015); its context a_t is concatenated to the input of the layers above
     (Chen et al. 2018), which are residual, and s_t is the top layer's state. Without a score ("none") the decoder sees
     the source only through its initial state (Sutskever et al. 2014). With input feeding o_{t-1} joins the input at
-    step t (Luong et al. 2015, §3.3). With embeddings the output reads the last target word as well,
-    o_t = tanh(W_o [a_t ; s_t ; E y_{t-1}]) (a deep output: Bahdanau et al. 2015, A.2.2).
+    step t (Luong et al. 2015, §3.3).
     """
 
     def __init__(
@@ -141,7 +140,6 @@ class RnnDecoder(nn.Module):
         d_hidden: int,
         input_feeding: bool,
         dropout: float,
-        with_embeddings: bool = False,  # older runs do not say it
     ) -> None:
         super().__init__()
         check_rnn("decoder", layers, d_hidden, dropout)
@@ -157,9 +155,7 @@ class RnnDecoder(nn.Module):
         upper = [RnnLayer(cell, d_hidden + d_context, d_hidden) for _ in range(layers - 1)]
         self.layers = nn.ModuleList([first, *upper])
         self.bridge = nn.Linear(d_memory, layers * self.vectors * d_hidden)
-        self.with_embeddings = with_embeddings
-        d_combined = d_context + d_hidden + (d_embed if with_embeddings else 0)
-        self.combine = nn.Linear(d_combined, self.d_output, bias=False)
+        self.combine = nn.Linear(d_context + d_hidden, self.d_output, bias=False)
         self.tanh = nn.Tanh()
 
     def start(self, memory: Memory, weights: bool) -> tuple[Source, RnnState]:
@@ -178,23 +174,17 @@ class RnnDecoder(nn.Module):
         embedded = self.embedding(tokens)
         masks = [sequence_mask(state.layers[:, 0, 0, None], self.dropout, self.training) for _ in self.layers]
         if not self.d_feed:
-            return self._run(embedded, embedded, source, state, masks)
+            return self._run(embedded, source, state, masks)
         features, weights = [], []
         for t in range(tokens.shape[1]):
-            word = embedded[:, t : t + 1]
-            inputs = torch.cat([word, state.feed[:, None].to(embedded.dtype)], -1)
-            feature, weight, state = self._run(inputs, word, source, state, masks)
+            inputs = torch.cat([embedded[:, t : t + 1], state.feed[:, None].to(embedded.dtype)], -1)
+            feature, weight, state = self._run(inputs, source, state, masks)
             features.append(feature)
             weights.append(weight)
         return torch.cat(features, 1), torch.cat(weights, 3), state
 
     def _run(
-        self,
-        inputs: Float[Tensor, "R T I"],
-        embedded: Float[Tensor, "R T E"],
-        source: Source,
-        state: RnnState,
-        masks: list[Tensor | None],
+        self, inputs: Float[Tensor, "R T E"], source: Source, state: RnnState, masks: list[Tensor | None]
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R L H T S"], RnnState]:
         """All T positions at once: layer 1, attention, the layers above, output."""
         query, after = self.layers[0](inputs, state.layers[:, 0])
@@ -205,8 +195,7 @@ class RnnDecoder(nn.Module):
             outputs, after = self.layers[depth](torch.cat([hidden, context], -1), state.layers[:, depth])
             states.append(after)
             hidden = drop(hidden + outputs, masks[depth])
-        seen = [context, hidden, embedded.to(hidden.dtype)] if self.with_embeddings else [context, hidden]
-        features = self.tanh(self.combine(torch.cat(seen, -1)))
+        features = self.tanh(self.combine(torch.cat([context, hidden], -1)))
         feed = features[:, -1] if self.d_feed else state.feed
         return features, weights, RnnState(torch.stack(states, 1), feed)
 

@@ -24,7 +24,7 @@ every = pytest.mark.parametrize(("attention", "cell", "layers", "input_feeding")
 
 
 def model_of(attention: str, cell: str, layers: int, input_feeding: bool) -> Seq2Seq:
-    """Deep ones have embeddings in memory and output, where the score does not ask for states of one size."""
+    """Deep ones have the source embeddings in their memory, where the score does not ask for states of one size."""
     bridged = layers > 1 and attention not in ("dot", "scaled_dot", "cosine")
     return small_model(attention, cell=cell, layers=layers, input_feeding=input_feeding, with_embeddings=bridged)
 

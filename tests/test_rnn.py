@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from nmt.build import build_model, check_parts
 from nmt.errors import ConfigError
-from nmt.rnn import CELLS, Cell, RnnDecoder, RnnEncoder, RnnLayer, sequence_mask
+from nmt.rnn import CELLS, Cell, RnnEncoder, RnnLayer, sequence_mask
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -64,23 +64,6 @@ def test_with_embeddings_the_memory_holds_them_beside_the_states() -> None:
     torch.testing.assert_close(memory.states, torch.cat([states.states, embedded], -1))
     means = torch.stack([row[real].mean(0) for row, real in zip(embedded, mask, strict=True)])  # of real tokens alone
     torch.testing.assert_close(memory.final, torch.cat([states.final, means], -1))
-
-
-@pytest.mark.parametrize("attention", ["none", "general"])
-@pytest.mark.parametrize("input_feeding", [False, True])
-@torch.no_grad()
-def test_with_embeddings_the_output_reads_the_last_word_too(attention: str, input_feeding: bool) -> None:
-    """Where W_o looks at nothing but the word y, the features are tanh(W_o E y)."""
-    model = small_model(attention, layers=2, input_feeding=input_feeding, with_embeddings=True)
-    decoder = model.decoder
-    assert isinstance(decoder, RnnDecoder)
-    weight = decoder.combine.weight
-    weight[:, :-8] = 0.0
-    batch = random_batch(4)
-    source, state = model.start(batch.src, batch.src_mask, weights=False)
-    features, _, _ = decoder(batch.tgt_in, source, state)
-    expected = torch.tanh(decoder.embedding(batch.tgt_in) @ weight[:, -8:].T)
-    torch.testing.assert_close(features, expected)
 
 
 def test_dropout_masks_are_the_same_at_every_position_and_keep_the_mean() -> None:
