@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import optuna
+from optuna.distributions import CategoricalDistribution
 from optuna.exceptions import ExperimentalWarning
 from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 from optuna.trial import FrozenTrial, TrialState
@@ -61,12 +62,13 @@ def draw_bars(axes: Axes, shares: dict[str, float]) -> None:
 
 
 def draw_trials(axes: Axes, study: optuna.Study, key: str, score: str) -> None:
-    """The trials' scores over one setting; pruned ones are hollow, at the score they had."""
+    """The trials' scores over one setting, a few choices side by side; pruned ones are hollow, at the score they had."""
     trials = [trial for trial in study.get_trials(deepcopy=False) if key in trial.params and trial.value is not None]
     values = [trial.params[key] for trial in trials]
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     categories = sorted(set(values), key=(lambda v: v) if numeric else str)
-    listed = not numeric or len(categories) <= 5
+    choices = any(isinstance(trial.distributions[key], CategoricalDistribution) for trial in trials)
+    listed = choices and (not numeric or len(categories) <= 5)
     places = [float(categories.index(value)) for value in values] if listed else [float(value) for value in values]
     spread = np.random.default_rng(0).uniform(-0.15, 0.15, len(places)) if listed else np.zeros(len(places))
     for trial, x, shift in zip(trials, places, spread, strict=True):
@@ -75,9 +77,9 @@ def draw_trials(axes: Axes, study: optuna.Study, key: str, score: str) -> None:
     if listed:
         axes.set_xticks(range(len(categories)), [f"{v:g}" if isinstance(v, float) else str(v) for v in categories])
         axes.set_xlim(-0.5, len(categories) - 0.5)
-    elif min(places) > 0 and max(places) / min(places) > 5:
+    elif any(getattr(trial.distributions[key], "log", False) for trial in trials):
         axes.set_xscale("log")
-    axes.tick_params(labelsize=7)
+    axes.tick_params(which="both", labelsize=7)
     dress(axes.set_xlabel(key, fontsize=8))
     dress(axes.set_ylabel(score, fontsize=8))
 
