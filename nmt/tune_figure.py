@@ -62,7 +62,7 @@ def draw_bars(axes: Axes, shares: dict[str, float]) -> None:
 
 
 def draw_trials(axes: Axes, study: optuna.Study, key: str, score: str) -> None:
-    """The trials' scores over one setting, a few choices side by side; pruned ones are hollow, at the score they had."""
+    """The trials' scores over one setting, few choices side by side; pruned ones are hollow, at the score they had."""
     trials = [trial for trial in study.get_trials(deepcopy=False) if key in trial.params and trial.value is not None]
     values = [trial.params[key] for trial in trials]
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
