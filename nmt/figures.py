@@ -45,7 +45,7 @@ def new_figure(width: float = 1.0, height: float = 1.0) -> Figure:
 def dress(text: Text) -> None:
     """Has the text drawn as it is, never as mathematics, in fonts that have its characters."""
     text.set_parse_math(False)
-    text.set_text("\n".join(drawable(line) for line in text.get_text().split("\n")))
+    text.set_text(drawable(text.get_text()))
     text.set_fontfamily(families(text.get_text()))
 
 

@@ -49,10 +49,10 @@ def families(text: str) -> list[str]:
 
 @cache
 def _family(char: str) -> str | None:
-    """A font family that has the character."""
+    """A font family that has the character; a line break needs none."""
     from matplotlib import font_manager
 
-    if ord(char) in _coverage(font_manager.findfont(USUAL_FONT)):
+    if char == "\n" or ord(char) in _coverage(font_manager.findfont(USUAL_FONT)):
         return USUAL_FONT
     return next((name for name, path in _other_fonts() if ord(char) in _coverage(path)), None)
 

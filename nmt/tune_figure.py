@@ -67,8 +67,8 @@ def draw_trials(axes: Axes, study: optuna.Study, key: str, score: str) -> None:
     values = [trial.params[key] for trial in trials]
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     categories = sorted(set(values), key=(lambda v: v) if numeric else str)
-    choices = any(isinstance(trial.distributions[key], CategoricalDistribution) for trial in trials)
-    listed = choices and (not numeric or len(categories) <= 5)
+    kind = trials[0].distributions[key]  # the same in every trial
+    listed = isinstance(kind, CategoricalDistribution) and (not numeric or len(categories) <= 5)
     places = [float(categories.index(value)) for value in values] if listed else [float(value) for value in values]
     spread = np.random.default_rng(0).uniform(-0.15, 0.15, len(places)) if listed else np.zeros(len(places))
     for trial, x, shift in zip(trials, places, spread, strict=True):
@@ -77,7 +77,7 @@ def draw_trials(axes: Axes, study: optuna.Study, key: str, score: str) -> None:
     if listed:
         axes.set_xticks(range(len(categories)), [f"{v:g}" if isinstance(v, float) else str(v) for v in categories])
         axes.set_xlim(-0.5, len(categories) - 0.5)
-    elif any(getattr(trial.distributions[key], "log", False) for trial in trials):
+    elif getattr(kind, "log", False):
         axes.set_xscale("log")
     axes.tick_params(which="both", labelsize=7)
     dress(axes.set_xlabel(key, fontsize=8))

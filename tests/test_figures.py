@@ -152,7 +152,8 @@ def test_characters_without_a_font_become_code_points_with_one_line_that_names_a
     try:
         assert fonts.drawable("a我b") == "a[6211]b"
         assert fonts.drawable("们") == "[4EEC]"
-        assert fonts.drawable("b") == "b"
+        assert fonts.drawable("b\nb") == "b\nb"
+        assert fonts.families("b\nb") == [fonts.USUAL_FONT]
         [message] = caplog.messages
         assert "apt install fonts-noto-cjk" in message
         assert "\n" not in message
