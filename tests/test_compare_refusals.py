@@ -114,11 +114,11 @@ def test_axes_are_what_has_several_values(data: Path, tmp_path: Path, monkeypatc
 
 
 def test_experiments_in_a_folder_are_compared() -> None:
-    typed = ["experiment=ablation/0_plain,ablation/5_dropout", "seed=1,2", "split=dev", "data.root=x"]
+    typed = ["experiment=ablation/0_plain,ablation/6_dropout", "seed=1,2", "split=dev", "data.root=x"]
     sweep = composed("compare", typed, typed, None)
-    assert list(sweep.variants) == ["experiment=ablation/0_plain", "experiment=ablation/5_dropout"]
+    assert list(sweep.variants) == ["experiment=ablation/0_plain", "experiment=ablation/6_dropout"]
     assert [job.run.name for job in sweep.jobs] == [
-        "ablation_0_plain_seed1", "ablation_0_plain_seed2", "ablation_5_dropout_seed1", "ablation_5_dropout_seed2"
+        "ablation_0_plain_seed1", "ablation_0_plain_seed2", "ablation_6_dropout_seed1", "ablation_6_dropout_seed2"
     ]  # fmt: skip
     assert [job.config["tokenizer"]["vocab_size"] for job in sweep.jobs] == [10_000, 10_000, 5000, 5000]
     assert [job.config["encoder"]["dropout"] for job in sweep.jobs] == [0, 0, 0.3, 0.3]
