@@ -93,6 +93,13 @@ def test_a_study_that_was_stopped_goes_on_as_if_it_had_not(data: Path, runs: Pat
     assert trials(tmp_path, "whole") == trials(runs, "whole")[:5]
 
 
+def test_more_trials_are_of_the_same_study(data: Path, tmp_path: Path) -> None:
+    for count in (1, 2):
+        assert cli.main(typed(data, tmp_path, f"trials={count}")) == 0
+    (study,) = (tmp_path / "studies").iterdir()
+    assert len(trials(tmp_path, study.name)) == 2
+
+
 def test_the_best_settings_are_printed_as_they_are_typed(
     data: Path, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
