@@ -69,7 +69,8 @@ def test_every_file_says_what_it_is(choice: str) -> None:
 
 
 def test_the_chain_of_techniques_ends_in_the_recipe() -> None:
-    assert composed("train", "experiment=ablation/12_wider_and_longer") == composed("train", "experiment=multi30k_en_de_tok")
+    last = composed("train", "experiment=ablation/12_wider_and_longer")
+    assert last == composed("train", "experiment=multi30k_en_de_tok")
 
 
 def test_the_groups_are_the_folders() -> None:
