@@ -129,7 +129,7 @@ def in_turn(listed: list[Command], folder: Path, rounds: int) -> dict[str, list[
         for command in listed:
             if command.cold and number:
                 (folder / "cache").rename(folder / f"cache{number}")
-            done = timed([sys.executable, "-m", "nmt.cli", *command.words], environment)
+            done = timed([sys.executable, "-m", "nmt.cli.main", *command.words], environment)
             runs[command.name] += [done] if number else []
     return runs
 
@@ -163,11 +163,11 @@ def waiting(words: list[str], seconds: float) -> Waiting:
     from bench import machine
     from hydra import compose
 
-    from nmt.hydra_app import loader
-    from nmt.progress import Progress
-    from nmt.schema import plain
-    from nmt.train import new_model, read_data, read_settings
-    from nmt.trainer import Trainer
+    from nmt.config.compose import loader
+    from nmt.config.plain import plain
+    from nmt.training.progress import Progress
+    from nmt.training.run import new_model, read_data, read_settings
+    from nmt.training.trainer import Trainer
 
     with loader():
         config = plain(compose("train", [*words, "name=bench", "train.examples=0"]))

@@ -83,7 +83,7 @@ def trained(arguments: argparse.Namespace, words: list[str]) -> list[Run]:
         f"train.precision={','.join(PRECISIONS)}",
         *words,
     ]
-    if code := subprocess.run([sys.executable, "-m", "nmt.cli", *command], stdout=sys.stderr).returncode:
+    if code := subprocess.run([sys.executable, "-m", "nmt.cli.main", *command], stdout=sys.stderr).returncode:
         sys.exit(code)
     listed = json.loads((output / "results.json").read_text("utf-8"))["runs"]
     found = [Run(run["seed"], run["variant"].partition("=")[2], figures_of(runs / run["run"])) for run in listed]

@@ -23,7 +23,7 @@ from bench import machine
 from bench.scale import Point, measure
 from bench.scale_figure import scale_figure
 
-from nmt.figures import save_figure
+from nmt.figures.figure import save_figure
 
 SIZES = {
     "pairs": [10**4, 10**5, 10**6, 10**7],

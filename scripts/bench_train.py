@@ -25,13 +25,13 @@ from bench import machine
 from bench.operations import counted
 from hydra import compose
 
-from nmt.batching import make_batch
-from nmt.hydra_app import loader
-from nmt.loss import batch_loss
-from nmt.progress import Progress
-from nmt.schema import plain
-from nmt.train import new_model, read_data, read_settings
-from nmt.trainer import Trainer
+from nmt.config.compose import loader
+from nmt.config.plain import plain
+from nmt.data.batch import make_batch
+from nmt.training.loss import batch_loss
+from nmt.training.progress import Progress
+from nmt.training.run import new_model, read_data, read_settings
+from nmt.training.trainer import Trainer
 
 WARM_UP = 20  # updates before the clock starts
 COUNTED = 100  # sentence pairs whose operations are counted, one by one, so that padding does not count

@@ -29,11 +29,11 @@ from bench import machine
 from hydra import compose
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from nmt.hydra_app import loader, typed_values
-from nmt.metrics import score_corpus
-from nmt.schema import plain
-from nmt.translate import open_model
-from nmt.translator import Translator
+from nmt.config.compose import loader, typed_values
+from nmt.config.plain import plain
+from nmt.scoring.metrics import score_corpus
+from nmt.translation.open import open_model
+from nmt.translation.translator import Translator
 
 WORDS = 13  # of the sentences that are translated one at a time
 SINGLE = 60  # of them at most
@@ -184,7 +184,7 @@ def show(measured: Measured, result: dict[str, Any]) -> None:
 
 def first_translation_s(arguments: argparse.Namespace, words: list[str]) -> float:
     """Seconds from the start of `nmt translate` to its first line, the median of a few."""
-    command = [sys.executable, "-m", "nmt.cli", "translate", f"model={arguments.model.resolve()}", *words]
+    command = [sys.executable, "-m", "nmt.cli.main", "translate", f"model={arguments.model.resolve()}", *words]
     sentence = read(arguments, "en")[0]
     seconds = []
     for _ in range(STARTS):

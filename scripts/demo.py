@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from nmt.alignment import source_length
-from nmt.attention_figures import attention_figure
-from nmt.attention_text import attention_text
-from nmt.corpus import read_lines, resolve
-from nmt.curves import bleu_by_length_figure
-from nmt.figures import save_figure
-from nmt.metrics import LengthBucket, bleu_by_length, score_corpus
-from nmt.translator import Translator
+from nmt.data.corpus import read_lines, resolve
+from nmt.figures.attention import attention_figure
+from nmt.figures.curves import bleu_by_length_figure
+from nmt.figures.figure import save_figure
+from nmt.figures.terminal import attention_text
+from nmt.scoring.alignment import source_length
+from nmt.scoring.metrics import LengthBucket, bleu_by_length, score_corpus
+from nmt.translation.translator import Translator
 
 SHOWN_LENGTH = 10  # words of the test sentence whose attention is drawn: the first that long
 
@@ -81,7 +81,7 @@ def train(pair: str, runs: Path, attention: str, words: Sequence[str]) -> Path:
         command = [f"resume={run}"]
     else:
         command = [f"experiment=demo_{pair}", f"attention={attention}", f"name={run.name}", f"runs_dir={runs}", *words]
-    code = subprocess.run([sys.executable, "-m", "nmt.cli", "train", *command], check=False).returncode
+    code = subprocess.run([sys.executable, "-m", "nmt.cli.main", "train", *command], check=False).returncode
     if code:
         sys.exit(code)
     return run

@@ -22,6 +22,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
+from nmt.training import step
+
 os.environ["OMP_NUM_THREADS"] = "1"  # processes are forked: torch must have no threads of its own
 
 import torch
@@ -30,12 +32,11 @@ from torture.same_run import differences
 from torture.small import LOW, Setting, keep, last_line, trained, words_of, write_corpus
 from torture.victims import Fate, Victims
 
-from nmt import step
-from nmt.interfaces import Batch
-from nmt.loss import batch_loss
-from nmt.seq2seq import Seq2Seq
-from nmt.trainer import Trainer
-from nmt.training_state import checkpoint_folder, last_resumable, read_record
+from nmt.data.batch import Batch
+from nmt.model.seq2seq import Seq2Seq
+from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record
+from nmt.training.loss import batch_loss
+from nmt.training.trainer import Trainer
 
 UPDATES = 30
 # Without dropout, so that a halved batch changes nothing but rounding.

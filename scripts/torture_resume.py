@@ -28,7 +28,7 @@ from torture.same_run import differences
 from torture.small import LOW, Setting, keep, trained, words_of, write_corpus
 from torture.victims import WAYS, End, Fate, Victims
 
-from nmt.interrupts import SAVED
+from nmt.machine.signals import SAVED
 
 MANY = 60  # kills, of which some must meet what is rare
 RARE = ("validation", "checkpoint")

@@ -16,9 +16,9 @@ torch.set_num_threads(1)
 
 SHARE = 8
 WHOLE = {  # trainings and whole commands
-    "align", "cautions", "checkpoint", "cli", "compare", "compare_refusals", "config", "demo_corpus", "docs", "doctor",
+    "align", "cautions", "folder", "cli", "compare", "refusals", "sections", "demo_corpus", "docs", "doctor",
     "evaluate", "fuzz", "hostile", "interactive", "long_lines", "odd_text", "shortlist", "status", "step", "torture",
-    "train", "trainer", "translate", "tune", "visualise",
+    "train", "trainer", "translate", "study", "visualise",
 }  # fmt: skip
 REPOSITORY = Path(__file__).parents[1]
 

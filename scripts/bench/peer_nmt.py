@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import torch
 
 from bench.peer_meter import Clock, Enough, Meter, report
-from nmt.cli import main
-from nmt.config import SearchConfig
-from nmt.trainer import Trainer
-from nmt.translations import Translation
-from nmt.translator import Translator
+from nmt.cli.main import main
+from nmt.config.sections import SearchConfig
+from nmt.training.trainer import Trainer
+from nmt.translation.translations import Translation
+from nmt.translation.translator import Translator
 
 
 def train(meter: Meter, words: list[str]) -> int:

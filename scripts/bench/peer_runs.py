@@ -12,11 +12,11 @@ from pathlib import Path
 from bench.peer_meter import MARK
 from bench.peer_text import SPLITS, Text
 from bench.peers import HERE, PEERS, REPEAT, Workplace
-from nmt.checkpoint import FORMAT
+from nmt.config.compose import CONFIGS
+from nmt.data.paths import read_lines
 from nmt.errors import NmtError
-from nmt.files import read_lines
-from nmt.hydra_app import CONFIGS
-from nmt.metrics import score_corpus
+from nmt.runs.folder import FORMAT
+from nmt.scoring.metrics import score_corpus
 
 WARM_UP = 20  # updates before the clock starts
 UPDATES, RATE, BATCH_TOKENS = 900, 0.001, 1536  # how the models that translate are trained
@@ -161,13 +161,13 @@ class Toolkits:
         shutil.rmtree(run, ignore_errors=True)
         recipe = [f"train.max_updates={UPDATES}", f"train.batch_tokens={BATCH_TOKENS}", f"optimizer.lr={RATE}"]
         recipe += ["optimizer.beta2=0.999", "schedule=constant"]
-        command = [sys.executable, "-m", "nmt.cli", "train", *self.words(), f"runs_dir={run.parent}", *recipe]
+        command = [sys.executable, "-m", "nmt.cli.main", "train", *self.words(), f"runs_dir={run.parent}", *recipe]
         self.place.run("nmt train", "nmt-model", command)
 
     def learn_shortlist(self) -> None:
         """Of our model, from the training split; some seconds."""
         words = [f"model={self.model(None)}", f"cache_dir={self.place.cache}"]
-        self.place.run("nmt shortlist", "nmt-shortlist", [sys.executable, "-m", "nmt.cli", "shortlist", *words])
+        self.place.run("nmt shortlist", "nmt-shortlist", [sys.executable, "-m", "nmt.cli.main", "shortlist", *words])
 
     def translate(self, key: str | None, beam: int, shortlist: bool) -> Translation:
         """The speed of translating the test split, and what came out; None: ours, with its `shortlist` or without."""

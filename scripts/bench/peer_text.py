@@ -7,12 +7,12 @@ from pathlib import Path
 from hydra import compose
 
 from bench.peers import Workplace
+from nmt.config.compose import loader
+from nmt.config.plain import plain
+from nmt.data.prepare import Prepared
+from nmt.data.tokenizer import UNK, Tokenizer
 from nmt.errors import DataError
-from nmt.hydra_app import loader
-from nmt.prepare import Prepared
-from nmt.schema import plain
-from nmt.tokenizer import UNK, Tokenizer
-from nmt.train import read_data
+from nmt.training.run import read_data
 
 SPLITS = {"train": "train", "dev": "val", "test": "test_2016_flickr"}  # ours -> the corpus's
 

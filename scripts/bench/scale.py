@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 from bench import machine
 from bench.memory import anonymous_memory_mb, watched_memory
 from bench.operations import counted
-from nmt.build import build_model
-from nmt.config import TokenizerConfig
-from nmt.corpus import TableWriter, load_table
-from nmt.hydra_app import loader
-from nmt.prepare import IDS, SCHEMA, Prepared, TokenizerPair
-from nmt.progress import Progress
-from nmt.schema import plain, read_section
-from nmt.tokenizer import train_tokenizer
-from nmt.train import new_model, read_data, read_settings
-from nmt.trainer import Trainer
+from nmt.config.check import read_section
+from nmt.config.compose import loader
+from nmt.config.plain import plain
+from nmt.config.sections import TokenizerConfig
+from nmt.data.prepare import IDS, SCHEMA, Prepared
+from nmt.data.tables import TableWriter, load_table
+from nmt.data.tokenizer import TokenizerPair
+from nmt.data.train_tokenizers import train_tokenizer
+from nmt.model.build import build_model
+from nmt.training.progress import Progress
+from nmt.training.run import new_model, read_data, read_settings
+from nmt.training.trainer import Trainer
 
 LENGTH, VOCABULARY, TOKENS = 20, 8_000, 4_096  # of the reference model
 ROWS = 20_000  # pairs of random ids to train on

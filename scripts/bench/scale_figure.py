@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bench.scale import Point
-from nmt.curves import COLORS
-from nmt.figures import dress, new_figure
+from nmt.figures.curves import COLORS
+from nmt.figures.figure import dress, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from nmt.device import computes_bf16
+from nmt.machine.device import computes_bf16
 from torture.victims import End, Fate, Victims
 
 DEMO = Path(__file__).resolve().parents[2] / "data" / "demo_en_de"

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from nmt import cli
-from nmt.trainer import Trainer
+from nmt.cli.main import main
+from nmt.training.trainer import Trainer
 
 Way = Literal["clock", "file", "write", "asked"]
 WAYS: tuple[Way, ...] = ("clock", "file", "write", "asked")
@@ -94,7 +94,7 @@ class Victims:
                 time.time = lambda: right() + fate.jump_s * (-1) ** (next(calls) // 10)
             if fate.spoil is not None:
                 fate.spoil()
-            code = cli.main(["train", *words])
+            code = main(["train", *words])
             sys.stdout.flush()
             sys.stderr.flush()
         except BaseException:

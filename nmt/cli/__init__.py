@@ -1,0 +1,1 @@
+"""Words after `nmt` → a command and its exit code."""

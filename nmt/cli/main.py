@@ -1,0 +1,153 @@
+"""The console command `nmt`: finds the verb, and turns every mistake of a user into one line and exit code 2.
+
+Nothing heavy is imported before a verb runs, so that help is immediate.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nmt.errors import FAILING, FORBIDDEN, NO_ROOM, ConfigError, NmtError, nearest, printable, remedy
+
+BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; a bug of ours ends with a traceback and 1
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A word after `nmt`; configs/<verb>.yaml is the root of its configuration."""
+
+    about: str
+    entry: str  # module:function(config, typed): the configuration and what was typed of it, as plain data
+
+
+VERBS = {
+    "prepare": Verb("make the tokenizer and the encoded corpus (train does it too)", "nmt.commands.prepare:main"),
+    "train": Verb("train a model, resume a run, fine-tune", "nmt.training.run:main"),
+    "compare": Verb("train and evaluate variants; a page and a table of them", "nmt.commands.compare:main"),
+    "tune": Verb("search for good settings: trials, and a picture of what mattered", "nmt.commands.tune:main"),
+    "evaluate": Verb("BLEU, chrF and TER of a model", "nmt.commands.evaluate:main"),
+    "translate": Verb("translate lines of text", "nmt.commands.translate:main"),
+    "interactive": Verb("a prompt to type sentences at", "nmt.commands.interactive:main"),
+    "shortlist": Verb("learn which pieces a model may write: faster translation", "nmt.commands.shortlist:main"),
+    "align": Verb("word alignments of given sentence pairs", "nmt.commands.align:main"),
+    "visualise": Verb("pictures of where the model looks", "nmt.commands.visualise:main"),
+    "attentions": Verb("every attention: formula, source, parameters, cost", "nmt.commands.attentions:main"),
+    "status": Verb("how far a run is, and what went wrong in it", "nmt.commands.status:main"),
+    "doctor": Verb("what this machine can do, and a self-test", "nmt.commands.doctor:main"),
+}
+
+HELP = """\
+nmt <verb> [key=value …]
+
+{verbs}
+
+nmt <verb> --help         every key that the verb takes, with its value
+nmt <verb> --cfg job      the configuration as it would be used, without running
+nmt train -m seed=1,2     one run for each value
+nmt --version
+eval "$(nmt -sc install=bash)"    completion of verbs, keys and values by the tab key
+
+Start with:  nmt train data=demo_en_de name=first
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; the exit code comes out."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = os.environ.get("NMT_DEBUG") == "1"
+    try:
+        code = _dispatch(words)
+        sys.stdout.flush()
+    except NmtError as error:
+        if debug:
+            raise
+        print(f"error: {printable(' '.join(str(error).split()))}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except (MemoryError, RuntimeError) as error:
+        from nmt.machine.allocator import lacks_memory
+
+        if debug or not lacks_memory(error):
+            raise
+        said = printable(" ".join(str(error).split())[:200])
+        helps = "free some, or lower train.batch_tokens, search.batch_sentences or the size of the model"
+        print(f"error: memory does not suffice for nmt {words[0]}{said and f' ({said})'}; {helps}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:  # whoever reads our output has closed it, as `head` does
+        _let_go_of_output()
+        return BROKEN_PIPE
+    except OSError as error:
+        if debug or error.errno not in (*NO_ROOM, *FORBIDDEN, *FAILING):
+            raise
+        if error.filename is None:
+            _let_go_of_output()
+        where, helps = error.filename or "standard output or a file", remedy(error)
+        print(
+            f"error: cannot use {printable(str(where))} ({error.strerror}); {helps}, or go elsewhere", file=sys.stderr
+        )
+        return BAD_INPUT
+    return code
+
+
+def _let_go_of_output() -> None:
+    """What waits to be printed is dropped, so that Python's exit is quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _dispatch(words: list[str]) -> int:
+    """The exit code of the command."""
+    if not words or words[0] in ("--help", "-h"):
+        width = max(map(len, VERBS)) + 2
+        verbs = "\n".join(f"  {name:<{width}}{verb.about}" for name, verb in VERBS.items())
+        print(HELP.format(verbs=verbs), end="")
+    elif "--version" in words:
+        from importlib.metadata import version
+
+        print(version("nmt"))
+    elif words[0] in ("-sc", "--shell-completion"):
+        _complete(words)
+    elif words[0] not in VERBS:
+        if "=" in words[0] or words[0].startswith("-"):
+            raise ConfigError(f"'{words[0]}' stands before the verb; type nmt <verb> {words[0]}")
+        raise ConfigError(f"unknown verb '{words[0]}'; {nearest(words[0], VERBS)}")
+    elif "--help" in words or "-h" in words:
+        from nmt.cli.help import describe
+
+        print(describe(words[0], words[1:]), end="")
+    else:
+        if words[0] == "compare":  # the verb that is called once with all jobs of its sweep
+            from nmt.cli.run_many import run_comparison as run
+        elif words[0] == "tune":  # which composes a configuration for each trial
+            from nmt.cli.run_many import run_study as run
+        else:
+            from nmt.cli.run import run
+
+        return run(words[0], VERBS[words[0]].entry, words[1:])
+    return 0
+
+
+def _complete(words: list[str]) -> None:
+    """Shell completion: verbs ourselves, then Hydra's for the verb's configuration."""
+    from nmt.cli.run import run
+
+    if not any(word.startswith("query=") for word in words):
+        run("train", VERBS["train"].entry, words)
+        return
+    line = os.environ.get("COMP_LINE", "")
+    before = line.split()[1:] if line.endswith(" ") else line.split()[1:-1]
+    if not before:
+        typed = "" if line.endswith(" ") else line.split()[-1]
+        print("\n".join(verb for verb in VERBS if verb.startswith(typed)))
+    elif before[0] in VERBS:
+        os.environ["COMP_LINE"] = re.sub(r"^(\S+\s+)\S+\s+", r"\1", line)
+        run(before[0], VERBS[before[0]].entry, words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""Runs a verb through Hydra, so that multirun, launchers and completion work."""
+
+import importlib
+import os
+import re
+from argparse import ArgumentParser, Namespace
+from typing import NoReturn
+
+from hydra._internal.utils import _run_hydra, get_args_parser
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from nmt.config.compose import (
+    CONFIGS,
+    MISTAKES,
+    choices,
+    explain,
+    known_keys,
+    loader,
+    refuse_no_choices,
+    settled,
+    untouched,
+)
+from nmt.config.overrides import readable
+from nmt.errors import ConfigError, nearest
+from nmt.machine.signals import SAVED
+
+NOT_OURS = {  # options of Hydra
+    "config_path": "name a folder of your own configurations, --config-dir",
+    "config_name": "the verb is the name of the configuration",
+    "package": "--cfg job shows all of the configuration",
+    "experimental_rerun": "nmt train resume=RUN goes on with a run",
+}
+
+
+def run(verb: str, entry: str, words: list[str]) -> int:
+    """Composes the configuration and calls `entry` with it, or with each of a sweep's; the exit code."""
+    args, parser = parsed(words)
+    if sum(map(bool, (args.run, args.multirun, args.cfg, args.info, args.shell_completion))) > 1:
+        raise ConfigError("only one of --run, --multirun, --cfg, --info, --shell-completion is possible")
+    sweep = args.multirun or "hydra.mode=MULTIRUN" in args.overrides
+    if not args.shell_completion:
+        args.overrides = [readable(word, sweep) for word in args.overrides]
+    typed = list(args.overrides)
+    with loader(args.config_dir):
+        before = untouched(verb)
+        if not args.shell_completion:
+            refuse_no_choices(verb, typed, choices(before))
+    known = known_keys(before)
+    failures: list[Exception] = []
+    codes = [0]
+
+    def job(config: DictConfig) -> None:
+        try:
+            codes.append(start(verb, entry, config, known))
+        except Exception as error:
+            if sweep:  # perhaps in another process: the launcher brings it back
+                raise
+            failures.append(error)
+        if sweep and codes[-1] == SAVED:
+            raise KeyboardInterrupt
+
+    try:
+        _run_hydra(args, parser, job, str(CONFIGS), verb)
+    except MISTAKES as error:
+        with loader(args.config_dir):
+            raise explain(verb, typed, error) from error
+    except KeyboardInterrupt:
+        if codes[-1] != SAVED:
+            raise
+    if failures:
+        raise failures[0]
+    return codes[-1]
+
+
+def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
+    """Hydra's own options apart from the overrides, and who told them apart."""
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us instead of being printed
+    parser: ArgumentParser = get_args_parser()
+    parser.error = _refuse  # type: ignore[method-assign]
+    args, unknown = parser.parse_known_intermixed_args(words)
+    if unknown:
+        flags = [flag for action in parser._actions for flag in action.option_strings]
+        raise ConfigError(f"unknown option '{unknown[0]}'; {nearest(unknown[0], flags)}")
+    for option, remedy in NOT_OURS.items():
+        if getattr(args, option) is not None:
+            raise ConfigError(f"--{option.replace('_', '-')} is no option of nmt; {remedy}")
+    if args.cfg is None and args.resolve:
+        raise ConfigError("--resolve is about a configuration that is shown; add --cfg job")
+    task = " ".join(args.overrides)
+    if args.shell_completion and not re.fullmatch("(install|uninstall|query)=(bash|fish|zsh)", task):
+        raise ConfigError("--shell-completion stands alone with install=bash, uninstall=bash, fish or zsh")
+    return args, parser
+
+
+def start(verb: str, entry: str, config: DictConfig, known: list[str]) -> int:
+    """Calls the verb's function with its configuration and what this command line changes of it."""
+    settings, typed = settled(verb, config, HydraConfig.get(), known)
+    module, _, function = entry.partition(":")
+    return getattr(importlib.import_module(module), function)(settings, typed) or 0
+
+
+def _refuse(message: str) -> NoReturn:
+    raise ConfigError(f"{message}; nmt --help shows what can be typed")

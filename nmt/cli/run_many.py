@@ -1,0 +1,39 @@
+"""Verbs that are called once with all their jobs: `nmt compare` and `nmt tune`."""
+
+import importlib
+from typing import Any
+
+from nmt.cli.run import parsed, run
+from nmt.compare.sweep import composed
+from nmt.config.overrides import readable
+from nmt.errors import ConfigError
+from nmt.tune.plan import planned
+
+TRAIN = "nmt.compare.runs:train_job"
+
+
+def run_comparison(verb: str, entry: str, words: list[str]) -> int:
+    """Calls `entry` with the sweep and a function that trains its runs as a Hydra multirun; the exit code."""
+    args, _ = parsed(words)
+    if args.cfg or args.info or args.shell_completion:
+        return run(verb, entry, words)
+    sweep = composed(verb, words, [readable(word, sweep=True) for word in args.overrides], args.config_dir)
+    multirun = ["-m", *(word for word in words if word not in ("-m", "--multirun"))]
+    return called(entry, sweep, lambda: run(verb, TRAIN, multirun))
+
+
+def run_study(verb: str, entry: str, words: list[str]) -> int:
+    """Calls `entry` with the plan and the configuration of one trial, which its others resemble; the exit code."""
+    args, _ = parsed(words)
+    if args.cfg or args.info or args.shell_completion:
+        return run(verb, entry, words)
+    if args.multirun:
+        raise ConfigError("-m and nmt tune are both sweeps; leave -m out")
+    plan = planned(verb, [readable(each, sweep=False) for each in args.overrides], args.config_dir)
+    return called(entry, plan, plan.config({each.key: each.first for each in plan.space}, "trial-0000"))
+
+
+def called(entry: str, *arguments: Any) -> int:
+    """The exit code of module:function."""
+    module, _, function = entry.partition(":")
+    return getattr(importlib.import_module(module), function)(*arguments) or 0

@@ -1,0 +1,94 @@
+"""`nmt compare`: trains what is not trained yet, evaluates every run, writes a page, a table and figures."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from nmt.compare.figures import Picture, pictures
+from nmt.compare.page import page
+from nmt.compare.results import results_of
+from nmt.compare.runs import Sweep, check, state
+from nmt.compare.scores import TestSet, chosen, history, scores_of
+from nmt.compare.table import markdown, table
+from nmt.data.paths import resolve
+from nmt.data.prepare import Prepared
+from nmt.figures.figure import save_figure, svg_text
+from nmt.machine.safe_files import check_writable, write_atomically
+from nmt.machine.signals import SAVED
+from nmt.scoring.aer import load_gold
+from nmt.scoring.alignment import source_length
+from nmt.scoring.cautions import refuse_unfit
+from nmt.scoring.metrics import bleu_tokenizer, counted_words
+from nmt.translation.long_lines import caution
+
+
+def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
+    """`multirun` trains every run of the sweep that is not finished; the exit code."""
+    test = test_set(sweep, check(sweep))
+    check_writable(sweep.output)
+    states = [state(job.run, job.config) for job in sweep.jobs]
+    counted = ", ".join(f"{states.count(kind)} {kind}" for kind in ("finished", "begun", "new"))
+    print(f"{len(states)} runs in {sweep.jobs[0].config['runs_dir']}: {counted}", file=sys.stderr)
+    try:
+        if set(states) != {"finished"} and (code := multirun()):
+            if code == SAVED:
+                raise KeyboardInterrupt
+            return code
+        scores, histories = [], [history(job.run) for job in sweep.jobs]
+        for job in tqdm(sweep.jobs, desc="evaluation", unit=" runs", leave=False, disable=None):
+            scores.append(scores_of(job, test))
+    except KeyboardInterrupt:
+        print("what is trained and evaluated is kept; the same command goes on", file=sys.stderr)
+        return SAVED
+    results = results_of(sweep, test, scores, histories)
+    for line in results["cautions"]:
+        caution(line)
+    write(sweep.output, results)
+    return 0
+
+
+def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
+    """What every run is measured on."""
+    data, rows = sweep.jobs[0].config["data"], getattr(prepared, sweep.split)
+    sources, references = list(rows["src"]), list(rows["tgt"])
+    refuse_unfit(sweep.split, sources, [references])
+    lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
+    bleu_tokenizer(counted_words(data))  # a missing package is said before the work
+    gold = None
+    if data["gold"] is not None and sweep.split == "test":  # the corpus has them for no other
+        path = resolve(data["gold"], data["root"])
+        gold = load_gold(path, False, sources, references, data["gold_units"])
+    shown = chosen(sources, references, *lengths)
+    return TestSet(sweep.split, sources, references, counted_words(data), gold, data["gold_units"], shown)
+
+
+def write(folder: Path, results: dict[str, Any]) -> None:
+    """The page and everything that stands beside it; the page last."""
+    drawn: list[tuple[Picture, str]] = []
+    for picture in pictures(results):
+        text = svg_text(picture.figure)
+        write_atomically(folder / f"{picture.name}.svg", text.encode())
+        save_figure(picture.figure, folder / f"{picture.name}.png")
+        drawn.append((picture, text))
+    rows = table(results["variants"])
+    write_atomically(folder / "results.json", as_json(results).encode())
+    write_atomically(folder / "table.md", markdown(rows).encode())
+    write_atomically(folder / "index.html", page(results, drawn).encode())
+    print(markdown(rows))
+    print(f"the page is {folder / 'index.html'}; table.md, results.json and the figures are beside it", file=sys.stderr)
+
+
+def as_json(results: dict[str, Any]) -> str:
+    """A line for each variant and run, and for everything else."""
+    lines = []
+    for key, value in results.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            items = ",\n  ".join(json.dumps(item, ensure_ascii=False) for item in value)
+            lines.append(f"{json.dumps(key)}: [\n  {items}\n ]")
+        else:
+            lines.append(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")
+    return "{\n " + ",\n ".join(lines) + "\n}\n"

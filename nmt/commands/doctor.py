@@ -1,0 +1,122 @@
+"""`nmt doctor`: what this machine and this installation can do, and a self-test that trains and translates."""
+
+import os
+import platform
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from nmt.errors import ConfigError
+from nmt.machine.device import choose_device, choose_dtype, choose_int8
+from nmt.translation.translator import Translator
+
+PACKAGES = ("torch", "sentencepiece", "sacrebleu", "datasets", "hydra-core", "tensorboard", "safetensors")
+ROOM = 1e9  # bytes that should be free
+WORDS = "a red dog runs home and then my old cat sleeps here".split()
+TARGETS = "ein roter hund rennt heim und dann meine alte katze schläft hier".split()
+SENTENCES, RIGHT = 20, 18  # translated in the self-test, and how many must be right
+TRAINING = (
+    "data=text", "data.train.src=train.src", "data.train.tgt=train.tgt", "data.dev_size=20", "data.test_size=0",
+    "tokenizer=word", "tokenizer.vocab_size=28", "tokenizer.byte_fallback=false", "model.d_embed=32",
+    "encoder.d_hidden=32", "decoder.d_hidden=64", "encoder.dropout=0", "decoder.dropout=0", "model.embed_dropout=0",
+    "train.batch_tokens=400", "train.max_updates=100", "train.max_epochs=null", "train.validate_every=100",
+    "train.bleu_sentences=0", "train.metric=loss", "train.patience=null", "train.examples=0", "train.init_range=0.3",
+    "optimizer.lr=0.02", "schedule=linear", "schedule.warmup=10", "name=self-test",
+)  # fmt: skip
+
+
+def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+    """Prints what there is; the exit code is 2 where something is wrong, and standard error says what."""
+    if config["threads"] is not None:
+        if config["threads"] < 1:
+            raise ConfigError(f"threads={config['threads']} is not possible; give 1 or more")
+        torch.set_num_threads(config["threads"])
+    device = choose_device(config["device"])
+    problems: list[str] = []
+    for label, text in (*installed(), *machine(device), *places(config, problems)):
+        print(f"{label:<12}{text}", flush=True)
+    if config["self_test"]:
+        print(f"{'self-test':<12}{self_test(config['device'], config['threads'], problems)}")
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 2 if problems else 0
+
+
+def installed() -> Iterator[tuple[str, str]]:
+    """Versions."""
+    yield "nmt", f"{version('nmt')}, Python {platform.python_version()}, {platform.platform()}"
+    yield "packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+
+
+def machine(device: torch.device) -> Iterator[tuple[str, str]]:
+    """Processor, memory, GPU, and what precision=auto means here."""
+    capabilities = torch.cpu.get_capabilities()
+    known = [name for name in ("amx_bf16", "avx512_bf16", "avx512_vnni", "avx512_f", "avx2") if capabilities.get(name)]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    yield "processor", f"{cores} cores, {', '.join(known) or platform.machine()}, {memory / 1e9:.0f} GB of memory"
+    yield "threads", f"{torch.get_num_threads()}, for training and search"
+    gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+    yield "GPU", ", ".join(gpus) or "none"
+    dtype = str(choose_dtype("auto", device)).removeprefix("torch.")
+    searching = ", the decoder of a search in 8-bit integers" if choose_int8("auto", device) else ""
+    yield "precision", f"auto: {dtype} on {device.type}{searching}"
+
+
+def places(config: Mapping[str, Any], problems: list[str]) -> Iterator[tuple[str, str]]:
+    """The folders that training writes, with the room there."""
+    for key in ("runs_dir", "cache_dir"):
+        folder = Path(config[key]).expanduser().absolute()
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        free = shutil.disk_usage(there).free
+        if not os.access(there, os.W_OK):
+            problems.append(f"{key}={config[key]} cannot be written; choose another, or change its permissions")
+        elif free < ROOM:
+            problems.append(f"{key}={config[key]} has {free / 1e6:,.0f} MB left; make room, or choose another")
+        yield key, f"{folder}, {free / 1e6:,.0f} MB free"
+
+
+def self_test(device: str, threads: int | None, problems: list[str]) -> str:
+    """Trains a small model to translate word by word, in a process of its own, and translates new sentences."""
+    start = perf_counter()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        pairs = sentences(random.Random(1), 600)
+        for side, suffix in enumerate(("src", "tgt")):
+            text = "".join(pair[side] + "\n" for pair in pairs[SENTENCES:])
+            (folder / f"train.{suffix}").write_text(text, "utf-8")
+        places = [f"data.root={folder}", f"runs_dir={folder}", f"cache_dir={folder / 'cache'}"]
+        words = [*TRAINING, *places, f"train.device={device}", f"train.threads={threads or 'null'}"]
+        done = subprocess.run(
+            [sys.executable, "-m", "nmt.cli.main", "train", *words], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            said = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
+            problems.append(f"the self-test's training ended with code {done.returncode}: {said}")
+            return "FAILED in training"
+        translator = Translator.load(folder / "self-test", device=device)
+        found = translator.translate([source for source, _ in pairs[:SENTENCES]])
+    right = sum(each.text == target for each, (_, target) in zip(found, pairs[:SENTENCES], strict=True))
+    said = f"{right} of {SENTENCES} new sentences translated right, {perf_counter() - start:.1f} s"
+    if right < RIGHT:
+        problems.append(f"self-test: {said}; this installation computes wrongly: install torch again")
+        return f"FAILED: {said}"
+    return f"trained, saved, loaded; {said}"
+
+
+def sentences(chance: random.Random, count: int) -> Sequence[tuple[str, str]]:
+    """Different sentences of two to six words with their translations."""
+    found: dict[str, str] = {}
+    while len(found) < count:
+        numbers = chance.choices(range(len(WORDS)), k=chance.randint(2, 6))
+        found[" ".join(WORDS[n] for n in numbers)] = " ".join(TARGETS[n] for n in numbers)
+    return list(found.items())

@@ -1,0 +1,146 @@
+"""`nmt evaluate`: BLEU, chrF and TER of a model on a test set, and alignment error rate where gold ones exist."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from nmt.config.plain import overlay
+from nmt.machine.safe_files import check_writable, write_atomically
+from nmt.runs.folder import seen_file
+from nmt.scoring.aer import diagonal_scores, scores_table
+from nmt.scoring.alignment import source_length
+from nmt.scoring.benchmark import (
+    Benchmark,
+    GoldAlignments,
+    read_alignments,
+    read_benchmark,
+)
+from nmt.scoring.cautions import of_test_set, of_training, of_translations, refuse_other_languages, refuse_unfit
+from nmt.scoring.metrics import bleu_by_length, bleu_tokenizer, paired_bootstrap, score_corpus, table
+from nmt.translation.align import gold_scores
+from nmt.translation.long_lines import caution
+from nmt.translation.open import as_typed, means, model_folders, open_model
+from nmt.translation.translator import Translator, translate_all
+
+
+def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+    """Translates the test set, prints a table, and writes hypotheses and scores."""
+    translator = open_model(config, typed)
+    other = None if config["compare_with"] is None else open_model(config, typed, "compare_with")
+    data = overlay(translator.config, typed, ["data"])["data"]
+    benchmark = read_benchmark(config, data)
+    gold = read_alignments(config, data, benchmark)
+    bleu_tokenizer(benchmark.words)  # a missing package is said before the work
+    for each in (translator, *([] if other is None else [other])):
+        refuse_other_languages(each.config["data"], data)
+    refuse_unfit(benchmark.name, benchmark.sources, benchmark.references)
+    said = list(before_translating(config, [translator, *([] if other is None else [other])], benchmark))
+    folder = results_folder(config, benchmark.name)
+    check_writable(folder)
+    used = means(translator, translator.settings)
+    print(used, file=sys.stderr)
+    if other is not None and (different := means(other, other.settings)) != used:
+        print(f"compare_with: {different}", file=sys.stderr)
+    start = perf_counter()
+    hypotheses = translate_all(translator, benchmark.sources, said.append)
+    seconds = perf_counter() - start
+    second = None if other is None else translate_all(other, benchmark.sources, said.append)
+    for texts in (hypotheses, *([] if second is None else [second])):
+        said += of_translations(texts, benchmark.references)
+    said = list(dict.fromkeys(said))  # two models may say the same
+    for line in said:
+        caution(line)
+    result: dict[str, Any] = {
+        "model": config["model"],
+        "test_set": benchmark.name,
+        "sentences": len(hypotheses),
+        "seconds": seconds,
+        "search": asdict(translator.settings),
+        "shortlist": translator.shortlist is not None and not translator.settings.sample,
+        "cautions": said,
+    }
+    print(f"{benchmark.name}: {len(hypotheses):,} sentences, {len(hypotheses) / seconds:,.0f} a second\n")
+    result |= scores(benchmark, hypotheses, config["intervals"])
+    if second is not None:
+        result["comparison"] = comparison(benchmark, hypotheses, second, config)
+    if gold is not None:
+        result["alignment"] = alignment(benchmark, gold, translator, other)
+    write(folder, benchmark, hypotheses, second, result)
+    print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
+    return 0
+
+
+def before_translating(config: Mapping[str, Any], translators: list[Translator], benchmark: Benchmark) -> Iterator[str]:
+    """Says what would make scores on this test set mislead."""
+    runs = [*model_folders(config["model"], "model")]
+    if config["compare_with"] is not None:
+        runs += model_folders(config["compare_with"], "compare_with")
+    for run in runs:
+        file = seen_file(run)
+        yield from of_training(file, str(run), benchmark.sources, benchmark.references)
+    for translator in translators:
+        yield from of_test_set(translator.tokenizers, benchmark.sources, benchmark.references)
+
+
+def results_folder(config: Mapping[str, Any], name: str) -> Path:
+    """Where everything is written: evaluations/ in the run, the first of several, whose names then stand there too."""
+    if config["output"] is not None:
+        return Path(config["output"]).expanduser()
+    first, *others = model_folders(config["model"], "model")
+    return first / "evaluations" / "+".join([name, *(other.name for other in others)])
+
+
+def scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> dict[str, Any]:
+    """Prints the scores, over all and by source length; the same as data."""
+    metrics = score_corpus(hypotheses, benchmark.references, benchmark.words, intervals)
+    lengths = [source_length(sentence) for sentence in benchmark.sources]
+    buckets = bleu_by_length(lengths, hypotheses, benchmark.references, benchmark.words)
+    print(table(metrics), table(buckets), sep="\n\n")
+    return {
+        "scores": [asdict(metric) for metric in metrics],
+        "bleu_by_source_length": [asdict(bucket) for bucket in buckets],
+    }
+
+
+def comparison(
+    benchmark: Benchmark, hypotheses: list[str], second: list[str], config: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Prints how the second model compares with the first; the same as data."""
+    compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.words)
+    names = [as_typed(config[key]) for key in ("model", "compare_with")]
+    print(f"\nfirst: {names[0]}    second: {names[1]}    (paired bootstrap)\n")
+    print(table(compared))
+    return {"with": config["compare_with"], "scores": [asdict(row) for row in compared]}
+
+
+def alignment(
+    benchmark: Benchmark, gold: GoldAlignments, translator: Translator, other: Translator | None
+) -> dict[str, Any]:
+    """Prints how well attention aligns, beside the diagonal; the same as data (None: a model without attention)."""
+    pairs = benchmark.sources, benchmark.references[0]
+    models = {"model": translator} if other is None else {"first": translator, "second": other}
+    found = {name: gold_scores(model, *pairs, gold.links, gold.unit) for name, model in models.items()}
+    found["diagonal"] = diagonal_scores(*pairs, gold.links, gold.unit)
+    print(f"\n{scores_table(found)}")
+    scores = {name: row and asdict(row) for name, row in found.items()}
+    return {"gold": gold.file, "units": gold.unit, "scores": scores}
+
+
+def write(
+    folder: Path, benchmark: Benchmark, hypotheses: list[str], second: list[str] | None, result: Mapping[str, Any]
+) -> None:
+    """The files of an evaluation in place of those of an earlier one; scores.json last."""
+    texts = {"sources.txt": benchmark.sources, "hypotheses.txt": hypotheses}
+    if second is not None:
+        texts["hypotheses.second.txt"] = second
+    for number, reference in enumerate(benchmark.references, 1):
+        texts["reference.txt" if number == 1 else f"reference.{number}.txt"] = reference
+    for stale in ["scores.json", "hypotheses.second.txt", *(path.name for path in folder.glob("reference.*.txt"))]:
+        (folder / stale).unlink(missing_ok=True)
+    for name, lines in texts.items():
+        write_atomically(folder / name, "".join(f"{line}\n" for line in lines).encode())
+    write_atomically(folder / "scores.json", json.dumps(result, indent=1, ensure_ascii=False).encode())

@@ -1,0 +1,207 @@
+"""`nmt interactive`: a prompt that translates what is typed, and shows where the model looked."""
+
+import shutil
+import sys
+import unicodedata
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from io import TextIOWrapper
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from nmt.config.limits import check_search
+from nmt.config.sections import SearchConfig
+from nmt.errors import ConfigError, DataError, NmtError, nearest, printable
+from nmt.translation.long_lines import caution, note
+from nmt.translation.open import as_typed, open_model
+from nmt.translation.translations import Translation
+from nmt.translation.translator import Translator, with_n_best
+
+HELP = """\
+Type a sentence to translate it, or:
+  :attention          the last translation's attention, as a shaded grid of words
+  :save FILE          the same as a picture (.png, .svg or .pdf)
+  :bipartite FILE     both sentences joined by lines, the wider the more attention, as a picture
+  :nbest N            show the N best translations (1 = only the best; without N, as many as the beam is wide)
+  :beam N             search with a beam of N (1 = greedy)
+  :help               this list
+  :quit               leave (so does Ctrl-D)"""
+
+
+class Session:
+    """The state of a prompt: search settings, and the last translation."""
+
+    def __init__(self, translator: Translator) -> None:
+        self.translator = translator
+        self.settings: SearchConfig = translator.settings
+        self.last: Translation | None = None
+
+    def answer(self, line: str) -> str:
+        """What to print for a line typed."""
+        line = line.strip()
+        if not line:
+            return ""
+        return self.command(line[1:]) if line.startswith(":") and line[1:2].isalpha() else self.translate(line)
+
+    def translate(self, sentence: str) -> str:
+        """The translations and the time they took."""
+        start = perf_counter()
+        self.last = self.translator.translate([sentence], attention=True, settings=self.settings)[0]
+        if (said := note(self.last)) is not None:
+            caution(f"the line has {said}")
+        took = f"({(perf_counter() - start) * 1000:.0f} ms)"
+        if len(self.last.n_best) == 1:
+            return f"{visible(self.last.text)}    {took}"
+        lines = [f"{candidate.score:8.3f}  {visible(candidate.text)}" for candidate in self.last.n_best]
+        return "\n".join([*lines, took])
+
+    def command(self, line: str) -> str:
+        """A word after a colon."""
+        word, _, rest = line.partition(" ")
+        rest = rest.strip()
+        commands: dict[str, Callable[[], str]] = {
+            "attention": self.attention,
+            "save": lambda: self.save(rest, "save"),
+            "bipartite": lambda: self.save(rest, "bipartite"),
+            "nbest": lambda: self.n_best(number(rest, ":nbest 3") if rest else self.settings.beam),
+            "beam": lambda: self.beam(number(rest, ":beam 8")),
+            "help": lambda: HELP,
+        }
+        if word not in commands:
+            known = [f":{name}" for name in [*commands, "quit"]]
+            raise ConfigError(f"unknown command ':{word}'; {nearest(f':{word}', known)}")
+        return commands[word]()
+
+    def n_best(self, count: int) -> str:
+        """As many translations of each sentence; the beam grows with them."""
+        return self.change(with_n_best(self.settings, count))
+
+    def beam(self, beam: int) -> str:
+        """Another beam; n_best shrinks with it."""
+        if self.settings.sample:
+            raise ConfigError("search.sample=true draws translations without a beam; start with search=beam")
+        return self.change(replace(self.settings, beam=beam, n_best=max(1, min(self.settings.n_best, beam))))
+
+    def change(self, settings: SearchConfig) -> str:
+        """Settings for the sentences to come."""
+        check_search(settings)
+        self.settings = settings
+        shown = "the best translation" if settings.n_best == 1 else f"the {settings.n_best} best translations"
+        return f"{settings.n_best} samples" if settings.sample else f"beam {settings.beam}, {shown}"
+
+    def weights(self) -> tuple[Any, list[str], list[str]]:
+        """Attention of the last translation, [target words, source words], with the words."""
+        if self.last is None:
+            raise ConfigError("nothing is translated yet; type a sentence first")
+        if not self.translator.has_attention:
+            raise ConfigError("this model has no attention to show; train one with attention=general, for example")
+        if self.last.parts > 1:
+            raise ConfigError(
+                f"the last line was translated in {self.last.parts:,} parts, and attention is shown of one; "
+                "type a shorter line"
+            )
+        return self.last.word_attention
+
+    def attention(self) -> str:
+        """The grid, as wide as the terminal allows."""
+        from nmt.figures.terminal import attention_text
+
+        return attention_text(*self.weights(), columns=shutil.get_terminal_size().columns)
+
+    def save(self, name: str, kind: str) -> str:
+        """The picture, in a file: the heat map for :save, both sentences joined by lines for :bipartite."""
+        from nmt.figures.attention import attention_figure, bipartite_figure
+        from nmt.figures.figure import save_figure
+
+        if not name:
+            raise ConfigError(f"no file is named; type, for example, :{kind} attention.png")
+        draw = {"save": attention_figure, "bipartite": bipartite_figure}[kind]
+        save_figure(draw(*self.weights()), Path(name).expanduser())
+        return f"saved {name}"
+
+
+def visible(text: str) -> str:
+    """Text that cannot command the terminal: an untrained model may write control characters."""
+    return "".join("\ufffd" if unicodedata.category(char) == "Cc" else char for char in text)
+
+
+def number(text: str, example: str) -> int:
+    """A whole number that was typed after a command."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ConfigError(f"'{text}' is not a number; type, for example, {example}") from None
+
+
+def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+    """Reads lines until :quit or the end of input."""
+    session = Session(open_model(config, typed))
+    if isinstance(sys.stdin, TextIOWrapper):  # bytes that are not UTF-8 reach `read_line`, which refuses them
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    if not sys.stdin.isatty():
+        converse(session, prompt="")
+        return 0
+    history = None if config["history"] is None else Path(config["history"]).expanduser()
+    edit_lines(history)
+    print(f"{as_typed(config['model'])}: type a sentence, :help for more, :quit to leave")
+    try:
+        converse(session, prompt="> ")
+    finally:
+        keep_history(history)
+    return 0
+
+
+def converse(session: Session, prompt: str) -> None:
+    """Question and answer; mistakes leave the session as it was."""
+    while True:
+        try:
+            line = read_line(prompt)
+            if line.strip() in (":quit", ":q"):
+                break
+            if shown := session.answer(line):
+                print(shown, flush=True)
+        except NmtError as error:
+            print(f"error: {printable(str(error))}", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            if not prompt:
+                raise
+            print()  # drops the line or the translation under way, not the session
+        except EOFError:
+            if prompt:
+                print()
+            break
+
+
+def read_line(prompt: str) -> str:
+    """The next line typed."""
+    line = input(prompt)
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        raise DataError("the line is not valid UTF-8; set the terminal, or convert the file, to UTF-8") from None
+    return line
+
+
+def edit_lines(history: Path | None) -> None:
+    """Arrow keys, and the sentences of earlier sessions, where Python has readline."""
+    with suppress(ImportError, OSError):
+        import readline
+
+        if history is not None and history.exists():
+            readline.read_history_file(history)
+
+
+def keep_history(history: Path | None) -> None:
+    """Writes the sentences typed for the next session; a folder that cannot be written costs only that."""
+    if history is None:
+        return
+    with suppress(ImportError, OSError):
+        import readline
+
+        history.parent.mkdir(parents=True, exist_ok=True)
+        readline.set_history_length(1000)
+        readline.write_history_file(history)

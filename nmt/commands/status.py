@@ -1,0 +1,177 @@
+"""`nmt status`: a page about a run: how far, how fast, how good, what is saved, what went wrong, what to type next."""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from nmt.config.check import read_section
+from nmt.config.limits import check_settings
+from nmt.config.sections import TrainConfig
+from nmt.data.train_hashes import FILE
+from nmt.errors import NmtError, printable
+from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record, saved_updates
+from nmt.runs.folder import read_run, seen_file
+from nmt.runs.lock import is_held
+from nmt.runs.tensors import check_tensors
+from nmt.training.history import Point, damaged_lines, read_points
+from nmt.training.progress import Progress, Validation
+from nmt.training.report import METRICS_FILE
+
+TRIES = 3  # to read a checkpoint that may be replaced meanwhile
+FOREVER_S = 10**10
+SHOWN = 5  # updates named in a list of faults, the latest
+
+
+def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+    """Prints the page; exit code 2 where a file of the run is damaged."""
+    run = Path(config["model"]).expanduser()
+    stored, _ = read_run(run)
+    settings = read_section(TrainConfig, stored["train"], "train")
+    check_settings(settings)
+    recorded = read_points(run / METRICS_FILE)
+    damaged = damage(run)
+    last, progress = latest(run)
+    rows = {
+        "run": f"{run}: {printable(stored['name'])}, seed {stored['seed']}",
+        "state": state(run, progress, settings),
+        "saved": saved(run, last),
+        **how_far([point for _, point in recorded if point and point["kind"] == "train"], progress, settings),
+        **how_good(progress, settings),
+        "disk": f"{size(run) / 1e6:,.0f} MB, {shutil.disk_usage(run).free / 1e6:,.0f} MB free",
+        "faults": "; ".join(faults(progress, recorded)) or "none",
+    }
+    for label, text in rows.items():
+        print(f"{label:<10}{text}")
+    for message in damaged:
+        print(f"error: {message}", file=sys.stderr)
+    return 2 if damaged else 0
+
+
+def latest(run: Path) -> tuple[int | None, Progress]:
+    """The last checkpoint and what it has on record; a run that trains may replace it meanwhile."""
+    for _ in range(TRIES):
+        last = last_resumable(run)
+        if last is None:
+            break
+        with suppress(NmtError):
+            folder = checkpoint_folder(run, last)
+            return last, Progress.from_json(read_record(folder), folder)
+    return last, Progress()
+
+
+def state(run: Path, progress: Progress, settings: TrainConfig) -> str:
+    """Is a process at it, is it finished, or how does it go on?"""
+    if is_held(run):
+        return "a process is training it"
+    if progress.finished:
+        return f"finished; next: nmt evaluate model={run}"
+    return f"stopped; go on with: nmt train resume={run}"
+
+
+def saved(run: Path, last: int | None) -> str:
+    """What resuming starts from."""
+    if last is None:
+        return "no checkpoint yet"
+    kept = f"checkpoints of {len(saved_updates(run))} updates"
+    try:
+        written = (checkpoint_folder(run, last) / "training.json").stat().st_mtime
+    except FileNotFoundError:  # a later one is there by now
+        return f"update {last:,} or later; {kept}"
+    return f"update {last:,}, {timedelta(seconds=max(0, int(time.time() - written)))} ago; {kept}"
+
+
+def how_far(recorded: list[dict[str, Any]], progress: Progress, settings: TrainConfig) -> dict[str, str]:
+    """Updates, epochs and tokens; speed and the time left at that speed."""
+    update = max([progress.update, *(int(point["update"]) for point in recorded[-1:])])
+    totals = [settings.max_updates] if settings.max_updates is not None else []
+    per_epoch = (progress.update - progress.batch / settings.accumulate) / progress.epoch if progress.epoch else None
+    if settings.max_epochs is not None and per_epoch is not None:
+        totals.append(round(per_epoch * settings.max_epochs))
+    total = min(totals, default=None)
+    shown = f"update {update:,}" + (f" of {total:,} ({update / total:.0%})" if total else "")
+    most = settings.max_epochs
+    epochs = f"epoch {progress.epoch + 1}" if most is None else f"epoch {min(progress.epoch + 1, most)} of {most}"
+    rows = {"progress": f"{shown}, {epochs}, {progress.tokens:,} target tokens"}
+    timed = [point for point in recorded if point.get("tokens_per_s")]
+    if timed:
+        speed, before = timed[-1]["tokens_per_s"], [p["update"] for p in recorded if p["update"] < timed[-1]["update"]]
+        rows["speed"] = f"{speed:,.0f} tokens/s"
+        per_update = timed[-1]["tokens"] / speed / (timed[-1]["update"] - max(before, default=0))
+        if total and update < total and (left_s := (total - update) * per_update) < FOREVER_S:
+            rows["speed"] += f", {timedelta(seconds=round(left_s))} left at that"
+    return rows
+
+
+def how_good(progress: Progress, settings: TrainConfig) -> dict[str, str]:
+    """The best and the last validation."""
+    if not progress.validations:
+        return {"dev": "not validated yet"}
+    rows = {"best": scores(progress.ranked(settings.metric)[0])}
+    waited = progress.since_best(settings.metric)
+    patience = f"; {waited} since the best, stops at {settings.patience}" if settings.patience and waited else ""
+    return rows | {"last": scores(progress.validations[-1]) + patience}
+
+
+def scores(validation: Validation) -> str:
+    """Of the dev split."""
+    bleu = f"BLEU {validation.bleu:.2f}, " if validation.bleu is not None else ""
+    return f"{bleu}loss {validation.loss:.4f} on dev at update {validation.update:,}"
+
+
+def faults(progress: Progress, recorded: list[Point]) -> Iterator[str]:
+    """What training met and survived, and what is damaged of its record."""
+    for updates, what in (
+        (progress.skipped, "skipped: loss or gradient was no number"),
+        (progress.halved, "with a halved batch: memory was too small, no longer the same bit for bit"),
+    ):
+        if updates:
+            shown = ", ".join(map(str, updates[-SHOWN:]))
+            before = f"{len(updates)} updates, the latest " if len(updates) > SHOWN else "update "
+            yield f"{before}{shown} {what}"
+    yield from (printable(str(point.get("text"))) for _, point in recorded if point and point.get("event") == "damaged")
+    if damaged := damaged_lines(recorded):
+        yield f"{METRICS_FILE}: {damaged}"
+
+
+def damage(run: Path) -> list[str]:
+    """What there is to say of damaged files that translating, resuming or averaging would read.
+
+    A file that a run which trains meanwhile takes away is not damaged.
+    """
+    found = []
+    for path in files(run):
+        try:
+            if path.suffix == ".safetensors":
+                check_tensors(path)
+            elif path.name == "training.json":
+                Progress.from_json(read_record(path.parent), path.parent)
+            elif path.name == FILE:
+                seen_file(run)
+        except NmtError as error:
+            if path.exists():
+                found.append(str(error))
+    return found
+
+
+def files(run: Path) -> list[Path]:
+    """All files but those that are being written."""
+    found = []
+    for folder, folders, names in os.walk(run):  # which passes over folders that vanish
+        folders[:] = sorted(name for name in folders if not name.endswith(".writing"))
+        found += [Path(folder) / name for name in sorted(names) if not name.endswith(".writing")]
+    return found
+
+
+def size(run: Path) -> int:
+    """Bytes of all files."""
+    total = 0
+    for path in files(run):
+        with suppress(FileNotFoundError):
+            total += path.stat().st_size
+    return total

@@ -1,0 +1,63 @@
+"""`nmt translate`: one line out for every line in."""
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from nmt.config.limits import check_search
+from nmt.data.streams import LINE_ENDS, input_lines, output_file
+from nmt.errors import ConfigError
+from nmt.scoring.alignment import pharaoh
+from nmt.translation.long_lines import caution, noted
+from nmt.translation.open import as_typed, means, open_model
+from nmt.translation.translations import Translation
+from nmt.translation.translator import Attention, with_n_best
+
+
+def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+    """Translates standard input or files."""
+    if config["buffer"] < 1:
+        raise ConfigError(f"buffer is {config['buffer']}; it must be at least 1 line")
+    if config["alignments"] and config["format"] == "text":
+        raise ConfigError("alignments=true needs format=jsonl: text has no place for them")
+    translator = open_model(config, typed)
+    if config["alignments"] and not translator.has_attention:
+        raise ConfigError(
+            f"alignments=true, but the model has no attention, model={as_typed(config['model'])}; leave alignments out"
+        )
+    settings = with_n_best(translator.settings, config["n_best"])
+    check_search(settings)
+    if settings.n_best > 1 and config["format"] == "text":
+        raise ConfigError(
+            f"n_best={settings.n_best} needs format=jsonl: as text every line has one translation; "
+            "add format=jsonl, or n_best=1"
+        )
+    lines = input_lines(config["input"])
+    with output_file(config["output"]) as file:
+        wanted: Attention = "words" if config["alignments"] else False
+        translations = translator.stream(lines, config["buffer"], wanted, settings)
+        for number, translation in enumerate(noted(translations, caution)):
+            text = translation.text
+            if config["format"] == "jsonl":
+                text = as_json(translation, settings.n_best > 1, config["alignments"])
+            print(text, file=file, flush=True)
+            if number == 0:  # now that input and output are known to work: a mistake is said alone
+                print(means(translator, settings), file=sys.stderr)
+    return 0
+
+
+def as_json(translation: Translation, n_best: bool, alignments: bool) -> str:
+    """One JSON object on one line, for every reader's idea of a line."""
+    record: dict[str, Any] = {
+        "source": translation.source,
+        "translation": translation.text,
+        "score": translation.score,
+        "log_prob": translation.log_prob,
+    }
+    if n_best:
+        record["n_best"] = [vars(candidate) for candidate in translation.n_best]
+    if alignments:
+        found = translation.word_links
+        record |= {"alignment": pharaoh(found.links), "src_words": found.src, "tgt_words": found.tgt}
+    return json.dumps(record, ensure_ascii=False).translate(LINE_ENDS)

@@ -1,0 +1,1 @@
+"""Variants of a configuration → trained runs, their scores, a table and a page."""

@@ -1,0 +1,193 @@
+"""The runs of a comparison: which there are, what refuses them, how each is trained at most once.
+
+A run that was trained to its end holds finished.json beside its model.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from nmt.config.check import read_section
+from nmt.config.identity import ANYWHERE, FREE, OWN, essence
+from nmt.config.sections import DataConfig, TokenizerConfig
+from nmt.data.prepare import Prepared, prepare
+from nmt.errors import ConfigError, NmtError
+from nmt.machine.digests import digest, file_digest
+from nmt.machine.safe_files import write_atomically
+from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record
+from nmt.runs.folder import read_run
+from nmt.training.progress import Progress
+from nmt.training.run import main, read_settings, resume
+
+State = Literal["new", "begun", "finished"]
+Split = Literal["test", "dev"]
+
+FINISHED = "finished.json"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: a variant with one seed."""
+
+    variant: str  # what tells it from the others, as typed: attention=dot
+    seed: int
+    config: dict[str, Any]
+
+    @property
+    def run(self) -> Path:
+        """Its folder."""
+        return Path(str(self.config["runs_dir"])) / str(self.config["name"])
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What was typed: every combination of the axes' values is a job."""
+
+    command: str
+    name: str  # of the output folder, unless output= names one
+    axes: dict[str, list[str]]  # key -> its values
+    jobs: list[Job]
+
+    @property
+    def variants(self) -> dict[str, list[Job]]:
+        """The runs of each variant, both in the order typed."""
+        found: dict[str, list[Job]] = {}
+        for job in self.jobs:
+            found.setdefault(job.variant, []).append(job)
+        return found
+
+    @property
+    def split(self) -> Split:
+        """Of the corpus: what the runs are scored on."""
+        chosen: Split = self.jobs[0].config["split"]
+        return chosen
+
+    @property
+    def output(self) -> Path:
+        """Folder of the page."""
+        config = self.jobs[0].config
+        return Path(config["output"] or Path(config["runs_dir"]) / "comparisons" / self.name).expanduser()
+
+
+def check(sweep: Sweep) -> Prepared:
+    """Refuses what cannot be compared, built or read, before anything is trained; the first run's corpus."""
+    check_axes(sweep)
+    first = sweep.jobs[0]
+    seen: dict[str, Job] = {}
+    for job in sweep.jobs:
+        with named(job):
+            read_settings(job.config)
+            key = digest(essence(job.config))
+            if key in seen:
+                raise ConfigError(f"its configuration is that of {seen[key].variant}; give each value once")
+            seen[key] = job
+            if scored_data(job, sweep.split) != scored_data(first, sweep.split):
+                raise ConfigError(f"its {sweep.split} data are not those of {first.variant}; compare on one corpus")
+            state(job.run, job.config)
+    corpora: dict[str, Prepared] = {}
+    for job in sweep.jobs:
+        data = read_section(DataConfig, job.config["data"], "data")
+        tokenizer = read_section(TokenizerConfig, job.config["tokenizer"], "tokenizer")
+        key = digest([job.config["data"], job.config["tokenizer"]])
+        if key not in corpora:
+            with named(job):
+                corpora[key] = prepare(data, tokenizer, Path(job.config["cache_dir"]).expanduser())
+    prepared = next(iter(corpora.values()))
+    if not len(getattr(prepared, sweep.split)):
+        given = f"data.{sweep.split}.src and data.{sweep.split}.tgt"
+        raise ConfigError(f"the corpus has no {sweep.split} split to compare on; give {given}")
+    return prepared
+
+
+def check_axes(sweep: Sweep) -> None:
+    """At least one key has several values, and each such key makes models differ."""
+    for key, values in sweep.axes.items():
+        if key in FREE:
+            raise ConfigError(
+                f"{key}={','.join(values)} gives the same model several times; give one value, and commas to a key "
+                "that changes the model"
+            )
+    if not set(sweep.axes) - {"seed"}:
+        raise ConfigError("nothing to compare: no key but seed has several values; type attention=none,general")
+
+
+@contextmanager
+def named(job: Job) -> Iterator[None]:
+    """Mistakes in here are those of this job."""
+    try:
+        yield
+    except NmtError as error:
+        raise type(error)(f"{job.variant} seed={job.seed}: {error}") from error
+
+
+def scored_data(job: Job, split: Split) -> dict[str, Any]:
+    """What decides the split and how it is scored: all of the corpus, where the split is cut off its training split."""
+    data = job.config["data"]
+    given = data[split]["src"] or data[split]["files"]
+    own = {"filters", "train", "dev", "test", "dev_size", "test_size"} - {split} if given else set()
+    return {key: value for key, value in data.items() if key not in own}
+
+
+def state(run: Path, config: Mapping[str, Any]) -> State:
+    """How far the run is; refuses one that has another configuration."""
+    if not (run / "manifest.json").exists():
+        return "new"
+    stored, now = essence(read_run(run)[0]), essence(config)
+    for key in [*now, *stored]:
+        if key not in stored or key not in now or stored[key] != now[key]:
+            then, wanted = (repr(side[key]) if key in side else "none" for side in (stored, now))
+            raise ConfigError(
+                f"{run} has another configuration: {key} is {then} there and {wanted} here; "
+                "move that folder away, or choose another runs_dir"
+            )
+    last = last_resumable(run)
+    if last is None:
+        return "begun"
+    folder = checkpoint_folder(run, last)
+    progress = Progress.from_json(read_record(folder), folder)
+    ends = config["train"]
+    for unit, done in (("updates", progress.update), ("epochs", progress.epoch)):
+        if ends[f"max_{unit}"] is not None and done > ends[f"max_{unit}"]:
+            raise ConfigError(
+                f"{run} was trained for {done:,} {unit}, more than train.max_{unit}={ends[f'max_{unit}']}; "
+                "move that folder away, or choose another runs_dir"
+            )
+    return "finished" if read_mark(run) == mark(run) else "begun"
+
+
+def read_mark(run: Path) -> dict[str, Any] | None:
+    """What was written when the run came to its end."""
+    try:
+        return dict(json.loads((run / FINISHED).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def mark(run: Path) -> dict[str, Any]:
+    """What tells a finished run from one that goes on later."""
+    model = run / "model.safetensors"
+    return {
+        "update": last_resumable(run),
+        "model": file_digest(model) if model.exists() else None,
+    }
+
+
+def train_job(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+    """Trains one run, from its beginning or from where it was interrupted, unless it is finished."""
+    run = Path(config["runs_dir"]) / config["name"]
+    where = state(run, config)
+    if where == "finished":
+        print(f"{run}: finished, not trained again", file=sys.stderr)
+        return 0
+    print(f"\n{run}: {'goes on' if where == 'begun' else 'starts'}", file=sys.stderr)
+    if where == "begun":
+        code = resume(run, {key: value for key, value in typed.items() if key in (*ANYWHERE, "trust")})
+    else:
+        code = main({key: value for key, value in config.items() if key not in OWN}, typed)
+    if code == 0:
+        write_atomically(run / FINISHED, json.dumps(mark(run)).encode())
+    return code

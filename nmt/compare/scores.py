@@ -1,0 +1,231 @@
+"""The scores of one run of a comparison on a split, kept in its folder, and what its training recorded."""
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import sacrebleu
+import torch
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from nmt.compare.runs import Job, Split
+from nmt.config.check import read_section
+from nmt.config.sections import TrainConfig
+from nmt.machine.device import choose_device, choose_dtype
+from nmt.machine.digests import digest, file_digest
+from nmt.machine.safe_files import write_atomically
+from nmt.runs.folder import seen_file
+from nmt.scoring import cautions
+from nmt.scoring.aer import AlignmentScores, Gold
+from nmt.scoring.alignment import Unit
+from nmt.scoring.metrics import bleu_tokenizer
+from nmt.training.history import read_points
+from nmt.training.report import METRICS_FILE
+from nmt.translation.align import gold_scores
+from nmt.translation.translator import Translator, translate_all
+
+VERSION = 2  # of what is kept; raise it whenever its content changes
+
+SHARES = (0.2, 0.4, 0.6, 0.8)
+LONGEST = 20  # words
+RULE = (
+    f"Of the sentences of at most {LONGEST} words (source and reference), those whose source length is at the "
+    "20, 40, 60 and 80 % quantile: the first such in the file that is not taken yet."
+)
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """What every variant is measured on."""
+
+    split: Split
+    sources: list[str]
+    references: list[str]
+    words: str | None  # what BLEU counts: see nmt.scoring.metrics
+    gold: list[Gold] | None
+    gold_units: Unit
+    shown: list[int]  # sentences whose attention is drawn
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Attention over the words of a sentence and its reference, [T, S]."""
+
+    weights: list[list[float]]
+    src_words: list[str]
+    tgt_words: list[str]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """BLEU and chrF in percent, the others as their names say."""
+
+    bleu: float
+    chrf: float
+    perplexity: float  # of the references, per piece and end of sentence
+    alignment: AlignmentScores | None  # None: no attention, or no gold
+    parameters: int
+    sentences_per_s: float
+    precision: str  # in which it was evaluated
+    signatures: list[str]
+    matrices: list[Matrix]  # of the sentences shown; empty without attention
+    hypotheses: list[str]
+    cautions: list[str]  # what makes these scores mislead
+
+
+@dataclass(frozen=True)
+class History:
+    """What metrics.jsonl says about a training."""
+
+    dev: list[dict[str, Any]]  # validations
+    updates: int  # all
+    tokens_per_s: float | None  # median over the log intervals
+    best_update: int | None
+    best_seconds: float | None  # of training until then, without validations
+
+
+def scores_of(job: Job, test: TestSet) -> Scores:
+    """From the run's folder where they are kept for exactly this model, test set and way of decoding; else made."""
+    kept = kept_scores(job.run, test.split)
+    key = key_of(job, test)
+    try:
+        content = json.loads(kept.read_bytes())
+        if content["key"] == key:
+            return from_json(content["scores"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    made = measured(job, test)
+    kept.parent.mkdir(exist_ok=True)
+    text = json.dumps({"key": key, "scores": asdict(made)}, ensure_ascii=False, indent=1)
+    write_atomically(kept, text.encode())
+    return from_json(json.loads(text)["scores"])
+
+
+def kept_scores(run: Path, split: Split) -> Path:
+    """The file that keeps them."""
+    return run / "evaluations" / f"compare.{split}.json"
+
+
+def from_json(plain: Mapping[str, Any]) -> Scores:
+    """The scores that were kept."""
+    alignment = None if plain["alignment"] is None else AlignmentScores(**plain["alignment"])
+    matrices = [Matrix(**matrix) for matrix in plain["matrices"]]
+    return Scores(**{**plain, "alignment": alignment, "matrices": matrices})
+
+
+def key_of(job: Job, test: TestSet) -> str:
+    """Digest of all that the scores depend on."""
+    settings = read_section(TrainConfig, job.config["train"], "train")
+    device = choose_device(settings.device)
+    gold = [[sorted(links.sure), sorted(links.possible)] for links in test.gold or []]
+    return digest(
+        [
+            VERSION, file_digest(job.run / "model.safetensors"), file_digest(job.run / "manifest.json"),
+            job.config["search"], test.sources, test.references, test.words, gold, test.gold_units, test.shown,
+            str(device), str(choose_dtype(settings.precision, device)), settings.threads,
+            torch.__version__, sacrebleu.__version__,
+        ]
+    )  # fmt: skip
+
+
+def measured(job: Job, test: TestSet) -> Scores:
+    """Translates and scores."""
+    settings = read_section(TrainConfig, job.config["train"], "train")
+    if settings.threads is not None:
+        torch.set_num_threads(settings.threads)
+    translator = Translator.load(job.run, None, job.config["trust"], settings.device, settings.precision, False)
+    texts = test.sources, [test.references]
+    said = [*cautions.of_training(seen_file(job.run), "the model", *texts)]
+    said += cautions.of_test_set(translator.tokenizers, *texts)
+    start = perf_counter()
+    hypotheses = translate_all(translator, test.sources, said.append)
+    seconds = perf_counter() - start
+    said += cautions.of_translations(hypotheses, [test.references])
+    bleu = BLEU(tokenize=bleu_tokenizer(test.words), force=True)
+    chrf = CHRF()
+    return Scores(
+        bleu=float(bleu.corpus_score(hypotheses, [test.references]).score),
+        chrf=float(chrf.corpus_score(hypotheses, [test.references]).score),
+        perplexity=perplexity(translator, test),
+        alignment=alignment(translator, test),
+        parameters=sum(parameter.numel() for parameter in translator.model.parameters()),
+        sentences_per_s=len(hypotheses) / seconds,
+        precision=translator.precision,
+        signatures=[f"BLEU {bleu.get_signature().format()}", f"chrF {chrf.get_signature().format()}"],
+        matrices=matrices(translator, test),
+        hypotheses=hypotheses,
+        cautions=said,
+    )
+
+
+def perplexity(translator: Translator, test: TestSet) -> float:
+    """exp of the negative log-likelihood of the references per piece, ends of sentences included."""
+    log_probs = translator.forced_scores(test.sources, test.references)
+    pieces = translator.tokenizers.tgt.encode_batch(test.references)
+    return float(np.exp(-sum(log_probs) / sum(len(sentence) + 1 for sentence in pieces)))
+
+
+def alignment(translator: Translator, test: TestSet) -> AlignmentScores | None:
+    """Of the attention over the references against the gold links."""
+    if test.gold is None:
+        return None
+    return gold_scores(translator, test.sources, test.references, test.gold, test.gold_units)
+
+
+def matrices(translator: Translator, test: TestSet) -> list[Matrix]:
+    """Attention over the references of the sentences shown."""
+    if not translator.has_attention:
+        return []
+    sources, references = ([side[row] for row in test.shown] for side in (test.sources, test.references))
+    found = [translation.word_attention for translation in translator.force(sources, references)]
+    return [Matrix(np.round(weights.astype(float), 4).tolist(), src, tgt) for weights, src, tgt in found]
+
+
+def history(run: Path) -> History:
+    """From the records that the training left."""
+    records = [point for _, point in read_points(run / METRICS_FILE) if point]
+    dev = [record for record in records if record["kind"] == "dev"]
+    train = [record for record in records if record["kind"] == "train"]
+    speeds = [record["tokens_per_s"] for record in train if record.get("tokens_per_s")]
+    speed = statistics.median(speeds) if speeds else None
+    best = max((record["update"] for record in dev if record["best"]), default=None)
+    return History(
+        dev,
+        max((record["update"] for record in records), default=0),
+        speed,
+        best,
+        None if speed is None or best is None else seconds_until(best, train, speed),
+    )
+
+
+def seconds_until(update: int, train: Sequence[Mapping[str, Any]], speed: float) -> float:
+    """Time of the log intervals up to the update; one without a speed of its own has the median's."""
+    seconds, start = 0.0, 0
+    for record in train:
+        share = (update - start) / (record["update"] - start) if record["update"] > update else 1.0
+        if share <= 0:
+            break
+        seconds += share * record["tokens"] / (record.get("tokens_per_s") or speed)
+        start = record["update"]
+    return seconds
+
+
+def chosen(
+    sources: Sequence[str], references: Sequence[str], lengths: Sequence[int], words: Sequence[int]
+) -> list[int]:
+    """Four sentences by rule: RULE. `lengths` are of the sources, `words` of the references."""
+    fit = [row for row in range(len(sources)) if 0 < lengths[row] <= LONGEST and 0 < words[row] <= LONGEST]
+    if not fit:
+        return []
+    ordered = sorted(lengths[row] for row in fit)
+    wanted = [ordered[int(share * (len(ordered) - 1))] for share in SHARES]
+    rows: list[int] = []
+    for length in wanted:
+        rows += [row for row in fit if lengths[row] == length and row not in rows][:1]
+    return rows

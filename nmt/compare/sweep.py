@@ -1,0 +1,91 @@
+"""Composes every job of a command line whose values have commas, for `nmt compare`."""
+
+import hashlib
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from hydra import compose
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+
+from nmt.compare.runs import Job, Sweep
+from nmt.config.compose import (
+    MISTAKES,
+    base_name,
+    choices,
+    explain,
+    known_keys,
+    loader,
+    refuse_no_choices,
+    settled,
+    untouched,
+    without_hydra,
+)
+from nmt.config.overrides import LONGEST_NAME, NOT_IN_NAME, parse, text_of
+from nmt.errors import ConfigError
+
+NOT_HERE = ("name", "resume", "resume_with", "init_from")  # of nmt train: for one run
+
+
+def composed(verb: str, words: list[str], typed: list[str], config_dir: str | None) -> Sweep:
+    """The jobs, in the order in which Hydra's multirun trains them."""
+    with loader(config_dir) as available:
+        before = untouched(verb)
+        refuse_no_choices(verb, typed, choices(before))
+        try:
+            parser = OverridesParser.create(config_loader=available)
+            overrides = {o.get_key_element(): o for o in parser.parse_overrides(typed)}
+            own = [o for o in overrides.values() if not o.key_or_group.startswith("hydra")]
+            refuse_other(own)
+            [jobs] = BasicSweeper.split_arguments(own, None)
+            axes = {o.key_or_group: list(values(o)) for o in own if o.is_sweep_override()}
+            composed_jobs = [compose(verb, job, return_hydra_config=True) for job in jobs]
+        except MISTAKES as error:
+            raise explain(verb, typed, error) from error
+    known = known_keys(before)
+    found = []
+    for job, config in zip(jobs, composed_jobs, strict=True):
+        settings, _ = settled(verb, without_hydra(config), config.hydra, known)
+        found.append(Job(variant(job, axes), settings["seed"], settings))
+    name = sweep_name(base_name(composed_jobs[0].hydra.runtime.choices), own, axes, found)
+    return Sweep(shlex.join(["nmt", verb, *words]), name, axes, found)
+
+
+def refuse_other(overrides: list[Override]) -> None:
+    """Words that belong to a single run, and ranges without steps."""
+    for override in overrides:
+        if override.key_or_group in NOT_HERE:
+            remedy = "runs are named by what is typed" if override.key_or_group == "name" else "every run is a new one"
+            raise ConfigError(f"{override.input_line} is for nmt train; leave it out: {remedy}")
+        if override.is_sweep_override() and not override.is_discrete_sweep():
+            raise ConfigError(f"{override.input_line} has no single values; list them: {override.key_or_group}=A,B")
+
+
+def values(override: Override) -> Iterator[str]:
+    """The values of an axis, without quotes."""
+    for value in override.sweep_string_iterator():
+        yield text_of(parse(f"{override.get_key_element()}={value}"))
+
+
+def variant(words: list[str], axes: dict[str, Any]) -> str:
+    """What tells the job from the others, but for the seed."""
+    overrides = [parse(word) for word in words]
+    own = [o for o in overrides if o.key_or_group in axes and o.key_or_group != "seed"]
+    return " ".join(f"{o.key_or_group}={text_of(o)}" for o in own)
+
+
+def sweep_name(base: str, overrides: list[Override], axes: dict[str, list[str]], jobs: list[Job]) -> str:
+    """A folder's name that tells comparisons apart, like the names of runs."""
+    kept = {*axes, "split"} - {"seed"}
+    changed = [o for o in overrides if o.key_or_group in kept or o.key_or_group not in NOT_IN_NAME]
+    changed = [o for o in changed if (o.key_or_group, text_of(o)) != ("data", base)]
+    seeds = dict.fromkeys(str(job.seed) for job in jobs)
+    parts = [(o.key_or_group, axes[o.key_or_group] if o.key_or_group in axes else [text_of(o)]) for o in changed]
+    raw = "_".join([base, *(f"{key}-{'-'.join(listed)}" for key, listed in parts), f"seed{'-'.join(seeds)}"])
+    name = re.sub(r"[^\w.-]+", "-", raw)
+    if name == raw and len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[:LONGEST_NAME]}_{hashlib.sha256(raw.encode()).hexdigest()[:8]}"

@@ -1,0 +1,1 @@
+"""Words of a command line and YAML files → one checked, frozen configuration."""

@@ -1,0 +1,179 @@
+"""Runs a verb through Hydra, so that multirun, launchers and completion work; explains mistakes our way."""
+
+import os
+from collections.abc import Container, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, version
+from hydra._internal.hydra import Hydra
+from hydra._internal.utils import create_config_search_path
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.config_search_path import SearchPathQuery
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from nmt.config.check import check_values
+from nmt.config.overrides import parse, run_name, text_of
+from nmt.config.plain import plain
+from nmt.config.verbs import ROOTS
+from nmt.errors import ConfigError, nearest
+
+MISTAKES = (HydraException, OmegaConfBaseException)  # what Hydra raises where words are wrong
+CONFIGS = next(
+    package / "configs" for package in Path(__file__).parents[1:3] if (package / "configs").is_dir()
+)  # of a wheel, of a checkout
+
+
+def settled(verb: str, config: DictConfig, hydra: Any, known: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A job's configuration, checked and named, and what its command line changes of it; `hydra` is the job's."""
+    settings = plain(config)
+    for key in settings:
+        if key not in known:
+            raise ConfigError(f"unknown key '{key}'; {nearest(key, known)}")
+    check_values(ROOTS[verb], settings)
+    overrides = [parse(word) for word in hydra.overrides.task]
+    typed = typed_values(overrides, config)
+    if "resume" in settings and settings["resume"] is not None and "experiment" in typed:
+        raise ConfigError("experiment and resume are both given; a resumed run keeps its own, type single keys")
+    if "name" in settings and settings["name"] is None and settings["resume"] is None:
+        settings["name"] = run_name(base_name(hydra.runtime.choices), overrides, settings["seed"])
+    return settings, typed
+
+
+def base_name(chosen: Mapping[str, Any]) -> str:
+    """What names of runs begin with, as one word."""
+    return str(chosen["experiment"] or chosen["data"]).replace("/", "_")
+
+
+def typed_values(overrides: list[Override], config: DictConfig) -> dict[str, Any]:
+    """Dotted key -> value of what was typed: the section for a group's choice, the name for `experiment`."""
+    values: dict[str, Any] = {}
+    for override in overrides:
+        key = override.key_or_group.replace("/", ".")
+        value = override.value() if key == "experiment" else OmegaConf.select(config, key)
+        values[key] = OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+    return values
+
+
+@contextmanager
+def loader(config_dir: str | None = None) -> Iterator[ConfigLoader]:
+    """Hydra's config loader over our configs (and the user's own folder), outside of a run."""
+    path = create_config_search_path(str(CONFIGS))
+    if config_dir is not None:
+        if not os.path.isdir(config_dir):
+            raise ConfigError(f"--config-dir {config_dir} is not a folder; name one with your configs")
+        own = f"file://{os.path.abspath(config_dir)}"
+        path.prepend("command-line", own, SearchPathQuery(provider="schema"))
+    version.setbase("1.3")
+    GlobalHydra.instance().clear()
+    Hydra.create_main_hydra2("nmt", path)
+    try:
+        yield GlobalHydra.instance().config_loader()
+    finally:
+        GlobalHydra.instance().clear()
+
+
+def untouched(verb: str) -> DictConfig:
+    """The verb's configuration as no words change it, with Hydra's own section; `loader` is open."""
+    return compose(verb, return_hydra_config=True)
+
+
+def choices(config: DictConfig) -> dict[str, str | None]:
+    """The group choices that made a configuration, composed with Hydra's own section."""
+    chosen: dict[str, str | None] = dict(config.hydra.runtime.choices)
+    return {key: choice for key, choice in chosen.items() if not key.startswith(("hydra", "base"))}
+
+
+def composed(verb: str, words: list[str], before: DictConfig) -> DictConfig:
+    """What a command line makes of the `untouched` configuration, with Hydra's own section; `loader` is open."""
+    refuse_no_choices(verb, words, choices(before))
+    try:
+        return compose(verb, words, return_hydra_config=True)
+    except MISTAKES as error:
+        raise explain(verb, words, error) from error
+
+
+def without_hydra(config: DictConfig) -> DictConfig:
+    """A configuration so composed, without that section."""
+    return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+
+
+def refuse_no_choices(verb: str, words: list[str], known: Container[str]) -> None:
+    """Of each `known` group one of its files is chosen; for null, numbers and lists Hydra has no error of a user's."""
+    for word, override in zip(words, map(parse, words), strict=True):
+        group = override.key_or_group
+        if not group:
+            raise ConfigError(f"'{word}' is not of the form key=value; nmt {verb} --help shows every key")
+        options = options_of(group)
+        if options and group not in known and not group.startswith("hydra/"):
+            raise ConfigError(unknown_key(group, compose(verb)) or f"{group} is no group of nmt {verb}; leave it out")
+        text = text_of(override)
+        for choice in text.split(",") if options and "(" not in text else []:  # choice(a,b), glob(*): Hydra's words
+            if choice == "null":
+                remedy = f"leave it out, or choose from: {', '.join(options)}"
+                raise ConfigError(f"{group}=null chooses nothing; {remedy}")
+            folder, slash, name = choice.rpartition("/")
+            if name not in (inside := options_of(f"{group}/{folder}") if slash else options):
+                known_ones = [folder + slash + option for option in inside] or options
+                raise ConfigError(f"{group}={choice} does not exist; {nearest(choice, known_ones)}")
+
+
+def options_of(group: str) -> list[str]:
+    """The files of a group, without those in its folders."""
+    return GlobalHydra.instance().config_loader().get_group_options(group)
+
+
+def known_keys(before: DictConfig) -> list[str]:
+    """The keys at the root of a verb's `untouched` configuration, and its groups."""
+    return [*(str(key) for key in before if key != "hydra"), *choices(before)]
+
+
+def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
+    """The mistake on the command line behind Hydra's error, with the nearest right word."""
+    overrides = [o for o in map(parse, words) if not o.key_or_group.startswith("hydra")]
+    known_groups = choices(untouched(verb))
+    chosen = [o for o in overrides if o.key_or_group in known_groups]
+    try:
+        config = compose(verb, [o.input_line or "" for o in chosen if not o.is_sweep_override()])
+    except MISTAKES as deeper:
+        return ConfigError(f"the configuration cannot be composed: {_first_line(deeper)}; correct that file")
+    for override in overrides:
+        settled = override in chosen or override.is_add()
+        if not settled and (unknown := unknown_key(override.key_or_group, config)) is not None:
+            return ConfigError(unknown)
+    return ConfigError(f"{_first_line(error)}; nmt {verb} --help shows every key")
+
+
+def unknown_key(key: str, config: DictConfig) -> str | None:
+    """What is wrong with the dotted key, or None where it exists."""
+    node: Any = config
+    words = key.replace("/", ".").split(".")
+    for depth, word in enumerate(words):
+        if not isinstance(node, DictConfig):
+            return f"unknown key '{key}'; '{'.'.join(words[:depth])}' is a single value"
+        if word not in node.keys():  # noqa: SIM118 - `in` alone is false for a missing value
+            same_end = [leaf for leaf in leaves(config) if leaf.split(".")[-1] == words[-1]]
+            siblings = [".".join([*words[:depth], str(known)]) for known in node]
+            remedy = nearest(key, same_end or siblings)
+            return f"unknown key '{key}'; {remedy}"
+        node = node._get_node(word) if OmegaConf.is_missing(node, word) else node[word]
+    return None
+
+
+def leaves(config: DictConfig, prefix: str = "") -> list[str]:
+    """Every dotted key that holds a value."""
+    found: list[str] = []
+    for key in config:
+        node = None if OmegaConf.is_missing(config, key) else config[key]
+        name = f"{prefix}{key!s}"
+        found += leaves(node, f"{name}.") if isinstance(node, DictConfig) else [name]
+    return found
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".")

@@ -1,0 +1,1 @@
+"""Files of text → pairs of segments, pieces, and batches of token ids."""

@@ -1,0 +1,98 @@
+"""Batches of sentence pairs as tensors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from nmt.data.encoded import Ragged
+from nmt.data.tokenizer import BOS, EOS, PAD
+
+R = TypeVar("R", bound="Rows")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Tensors that share the batch on axis 0, so that one selection serves batches, beams and decoders alike."""
+
+    def select(self: R, rows: Int[Tensor, " N"]) -> R:
+        """Rows `rows` of every tensor, in that order."""
+        changed = {
+            f.name: value.index_select(0, rows)
+            for f in fields(self)
+            if isinstance(value := getattr(self, f.name), Tensor)
+        }
+        return replace(self, **changed)
+
+    def to(self: R, device: torch.device) -> R:
+        """The same rows on another device."""
+        moved = {
+            f.name: value.to(device, non_blocking=True)
+            for f in fields(self)
+            if isinstance(value := getattr(self, f.name), Tensor)
+        }
+        return replace(self, **moved)
+
+
+@dataclass(frozen=True)
+class Batch(Rows):
+    """Sentence pairs. Sources and tgt_out end with eos, tgt_in starts with bos; `tokens` counts the real ones there."""
+
+    src: Int[Tensor, "B S"]
+    src_mask: Bool[Tensor, "B S"]
+    tgt_in: Int[Tensor, "B T"]
+    tgt_out: Int[Tensor, "B T"]
+    tgt_mask: Bool[Tensor, "B T"]
+    tokens: int
+
+    def select(self, rows: Int[Tensor, " N"]) -> "Batch":
+        """Rows `rows`, in that order; waits for the device."""
+        chosen = super().select(rows)
+        return replace(chosen, tokens=int(chosen.tgt_mask.sum()))
+
+    def twice(self) -> "Batch":
+        """All rows, and all of them again."""
+        each = {f.name: getattr(self, f.name) for f in fields(self)}
+        again = {name: torch.cat([value, value]) for name, value in each.items() if isinstance(value, Tensor)}
+        return replace(self, **again, tokens=2 * self.tokens)
+
+    def real(self) -> Int[Tensor, " N"]:
+        """Places of the N real target tokens among all B · T. That N is known spares waiting for the device."""
+        return torch.nonzero_static(self.tgt_mask.flatten(), size=self.tokens)[:, 0]
+
+
+def make_batch(src_ids: Sequence[Sequence[int]], tgt_ids: Sequence[Sequence[int]]) -> Batch:
+    """Token ids of sentence pairs, padded; bos and eos are added here and nowhere else."""
+    return pad_batch(_ragged(src_ids), _ragged(tgt_ids))
+
+
+def pad_batch(src: Ragged, tgt: Ragged) -> Batch:
+    """The same for ids that stand one behind the other."""
+    src_ids, src_mask = _pad(src)
+    tgt_out, tgt_mask = _pad(tgt)
+    tgt_in = np.full_like(tgt_out, BOS)
+    tgt_in[:, 1:] = tgt_out[:, :-1]
+    tgt_in[~tgt_mask] = PAD
+    arrays = {"src": src_ids, "src_mask": src_mask, "tgt_in": tgt_in, "tgt_out": tgt_out, "tgt_mask": tgt_mask}
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    return Batch(**tensors, tokens=int(tgt_mask.sum()))
+
+
+def _ragged(rows: Sequence[Sequence[int]]) -> Ragged:
+    tokens = np.array([token for row in rows for token in row], np.int32)
+    return Ragged(tokens, np.array([len(row) for row in rows], np.int32))
+
+
+def _pad(sentences: Ragged) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Sentences with eos [B, N], and the mask of real tokens."""
+    lengths = sentences.lengths[:, None]
+    columns = np.arange(int(lengths.max()) + 1, dtype=np.int32)
+    ids = np.full((len(lengths), len(columns)), PAD, np.int64)
+    ids[columns < lengths] = sentences.tokens
+    ids[columns == lengths] = EOS
+    return ids, columns <= lengths

@@ -1,0 +1,234 @@
+"""Sentence pairs, cleaned, filtered and split into train, dev and test, in memory-mapped Arrow tables."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt.config.sections import DataConfig
+from nmt.data.cache import cached
+from nmt.data.paths import read_lines, resolve
+from nmt.data.readers import Pair, Split, find_split
+from nmt.data.tables import BATCH_ROWS, TableWriter, load_table, read_batches
+from nmt.data.text import clean
+from nmt.errors import ConfigError, DataError
+from nmt.machine.digests import digest
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+__all__ = ["SPLITS", "Corpus", "clean", "load_table", "read_batches", "read_corpus", "read_lines", "resolve"]
+
+VERSION = 1  # of the cached tables; raise it whenever what they hold changes
+SPLITS = ("train", "dev", "test")
+SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string()), ("index", pa.int64())])
+BATCH_CHARACTERS = 1 << 25
+FILTERS = (
+    "empty",
+    "identical",
+    "duplicates",
+)  # a pair counts for the first that drops it
+_VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Three splits with columns src, tgt (text) and index (number of the pair in the split as read)."""
+
+    folder: Path
+    report: list[str]  # what was read, dropped and cut off
+    fingerprint: str  # of the content and of the settings
+
+    def path(self, split: str) -> Path:
+        """The file of a split: dev and test have no rows when neither given nor cut off."""
+        return self.folder / f"{split}.arrow"
+
+    @property
+    def train(self) -> Dataset:
+        return load_table(self.path("train"))
+
+    @property
+    def dev(self) -> Dataset:
+        return load_table(self.path("dev"))
+
+    @property
+    def test(self) -> Dataset:
+        return load_table(self.path("test"))
+
+
+def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
+    """The corpus that a configuration describes; taken from `cache_dir` while content and settings stay."""
+    for key in ("dev_size", "test_size"):
+        if getattr(data, key) < 0:
+            raise ConfigError(f"data.{key}={getattr(data, key)} is negative; 0 cuts off nothing")
+    splits = {name: find_split(data, name, cache_dir) for name in SPLITS}
+    if splits["train"] is None:
+        files = "data.train.src and data.train.tgt" if data.format == "text" else "data.train.files"
+        raise ConfigError(f"the training split is not given, data.format={data.format}; set {files}")
+    settings = {
+        "version": VERSION,
+        "splits": {name: split and split.content for name, split in splits.items()},
+        "filters": {name: getattr(data.filters, name) for name in FILTERS},
+        **{k: v for k, v in asdict(data).items() if k in ("format", "src_column", "tgt_column", "nfc")},
+        **{k: v for k, v in asdict(data).items() if k in ("dev_size", "test_size") and splits[k[:-5]] is None},
+    }
+    key = digest(settings)
+    folder = cached(cache_dir, "corpus", key, lambda draft: _build(data, splits, draft))
+    return Corpus(folder, json.loads((folder / "report.json").read_text("utf-8")), key)
+
+
+@dataclass(frozen=True)
+class _Marks:
+    """What the filters and the cut need to know of each pair, 8 bytes each."""
+
+    src: npt.NDArray[np.uint64]  # hash of the source
+    pair: npt.NDArray[np.uint64]  # hash of both sides
+    empty: npt.NDArray[np.bool_]
+    identical: npt.NDArray[np.bool_]
+
+
+def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> None:
+    marks: dict[str, _Marks] = {}
+    report = []
+    for name, split in splits.items():
+        if split is not None:
+            marks[name] = _store(split, data.nfc, folder / f"{name}.arrow")
+            if not len(marks[name].src):
+                raise DataError(f"the {name} split holds no sentence pair, data.{name}; check its files")
+    keep, dropped = _filter(data, marks["train"])
+    train = marks["train"]
+    line = f"train: {len(train.src):,} pairs read"
+    if not keep.any():
+        raise DataError(f"no training pair is left: {line}, {dropped}; change data.filters or the files")
+    report.append(f"{line}, {dropped}" if dropped else line)
+    missing = [name for name in ("dev", "test") if splits[name] is None]
+    home = _cut(train.src, keep, {name: getattr(data, f"{name}_size") for name in missing})
+    report += [_cut_line(name, home, data) for name in missing]
+    report += [_overlap_line(name, marks[name], train.src[home == 0]) for name in ("dev", "test") if name in marks]
+    _route(folder, home, missing)
+    (folder / "report.json").write_text(json.dumps(report, ensure_ascii=False), "utf-8")
+
+
+def _store(split: Split, nfc: bool, path: Path) -> _Marks:
+    """Write the pairs of a split, cleaned; nothing that grows with the corpus is kept but the marks."""
+    src_hash, pair_hash = array("Q"), array("Q")
+    empty, identical = array("b"), array("b")
+    first = 0
+    with TableWriter(path, SCHEMA) as table:
+        for sides in _batches((clean(src, nfc), clean(tgt, nfc)) for src, tgt in split.pairs()):
+            for src, tgt in zip(*sides, strict=True):
+                src_hash.append(_hash(src))
+                pair_hash.append(_hash(f"{src}\n{tgt}"))
+                empty.append(not (_VISIBLE.search(src) and _VISIBLE.search(tgt)))
+                identical.append(src == tgt)
+            count = len(sides[0])
+            table.write({"src": sides[0], "tgt": sides[1], "index": range(first, first + count)})
+            first += count
+    return _Marks(
+        np.frombuffer(src_hash, np.uint64),
+        np.frombuffer(pair_hash, np.uint64),
+        np.frombuffer(empty, np.bool_),
+        np.frombuffer(identical, np.bool_),
+    )
+
+
+def _batches(pairs: Iterator[Pair]) -> Iterator[tuple[list[str], list[str]]]:
+    sources: list[str] = []
+    targets: list[str] = []
+    size = 0
+    for src, tgt in pairs:
+        sources.append(src)
+        targets.append(tgt)
+        size += len(src) + len(tgt)
+        if len(sources) == BATCH_ROWS or size >= BATCH_CHARACTERS:
+            yield sources, targets
+            sources, targets, size = [], [], 0
+    if sources:
+        yield sources, targets
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _filter(data: DataConfig, marks: _Marks) -> tuple[npt.NDArray[np.bool_], str]:
+    """Which pairs of the training split stay, and the counts of those that do not."""
+    keep = np.ones(len(marks.src), np.bool_)
+    counts = []
+    for name in FILTERS:
+        if not getattr(data.filters, name):
+            continue
+        if name == "duplicates":
+            left = np.flatnonzero(keep)
+            drop = np.ones_like(keep)
+            drop[left[np.unique(marks.pair[left], return_index=True)[1]]] = False
+        else:
+            drop = getattr(marks, name)
+        counts.append(f"{int((keep & drop).sum()):,} {name}")
+        keep &= ~drop
+    return keep, f"dropped: {', '.join(counts)}" if counts else ""
+
+
+def _cut(src: npt.NDArray[np.uint64], keep: npt.NDArray[np.bool_], sizes: dict[str, int]) -> npt.NDArray[np.int8]:
+    """For each pair 0 (train), 1 (dev), 2 (test) or -1 (dropped).
+
+    All pairs with the same source go to the same split, in the order of the source's hash: the choice depends
+    on nothing but the text, and no source of dev or test is trained on.
+    """
+    home = np.where(keep, 0, -1).astype(np.int8)
+    wanted = {name: min(size, int(keep.sum()) // 10) for name, size in sizes.items()}
+    if not any(wanted.values()):
+        return home
+    groups, counts = np.unique(src[keep], return_counts=True)
+    chosen: dict[str, list[int]] = {name: [] for name in wanted}
+    for group, count in zip(groups, counts, strict=True):
+        room = next((name for name, left in wanted.items() if left >= count), None)
+        if room is not None:
+            chosen[room].append(group)
+            wanted[room] -= int(count)
+        elif not any(wanted.values()):
+            break
+    for name, hashes in chosen.items():
+        home[keep & np.isin(src, np.array(hashes, np.uint64))] = SPLITS.index(name)
+    return home
+
+
+def _cut_line(name: str, home: npt.NDArray[np.int8], data: DataConfig) -> str:
+    count = int((home == SPLITS.index(name)).sum())
+    if count:
+        return f"{name}: {count:,} pairs cut off the training split (data.{name} is not given)"
+    if getattr(data, f"{name}_size") == 0:
+        return f"{name}: none (data.{name} is not given, data.{name}_size=0)"
+    return f"{name}: none (data.{name} is not given, the training split is too small to cut it off)"
+
+
+def _overlap_line(name: str, marks: _Marks, train: npt.NDArray[np.uint64]) -> str:
+    line = f"{name}: {len(marks.src):,} pairs read"
+    shared = int(np.isin(marks.src, train).sum())
+    return f"{line}, {shared:,} of their sources stand in the training split too" if shared else line
+
+
+def _route(folder: Path, home: npt.NDArray[np.int8], missing: list[str]) -> None:
+    """Write the pairs read as training split to the splits that they belong to."""
+    read = folder / "read.arrow"
+    (folder / "train.arrow").rename(read)
+    for name in ["train", *missing]:
+        with TableWriter(folder / f"{name}.arrow", SCHEMA) as writer:
+            first = 0
+            for batch in read_batches(read):
+                rows = pa.array(home[first : first + batch.num_rows] == SPLITS.index(name))
+                chosen = batch.filter(rows)
+                if chosen.num_rows:
+                    writer.write({column: chosen[column] for column in SCHEMA.names})
+                first += batch.num_rows
+    read.unlink()

@@ -1,0 +1,96 @@
+"""Files of the configuration: where a path lies, what a glob names, and the one reader of text lines."""
+
+import glob
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from nmt.config.sections import Paths
+from nmt.errors import ConfigError, DataError, nearest
+
+BUNDLED = "bundled:"
+BOM = b"\xef\xbb\xbf"
+
+
+def resolve(path: str, root: str | None) -> Path:
+    """Where a path of the configuration lies: under `root` unless absolute; 'bundled:NAME' is nmt's data."""
+    return _folder(root) / Path(path).expanduser()
+
+
+def _folder(root: str | None) -> Path:
+    if root is None:
+        return Path()
+    if not root.startswith(BUNDLED):
+        return Path(root).expanduser()
+    name = root.removeprefix(BUNDLED)
+    package = Path(__file__).parents[1]
+    places = [package / "corpora", package.parent / "data"]  # of a wheel, of a checkout
+    there = {
+        entry.name: entry for place in reversed(places) if place.is_dir() for entry in place.iterdir() if entry.is_dir()
+    }
+    if name not in there:
+        raise ConfigError(f"data.root={root}: no such corpus comes with nmt; {nearest(name, there)}")
+    return there[name]
+
+
+def find_files(paths: Paths, root: str | None, key: str) -> list[Path]:
+    """The files that a path, a glob or a list of them names, each glob's in sorted order."""
+    named = [paths] if isinstance(paths, str) else list(paths or [])
+    if not named:
+        raise ConfigError(f"{key} is an empty list; name at least one file")
+    return [path for name in named for path in _expand(name, root, key)]
+
+
+def _expand(name: str, root: str | None, key: str) -> list[Path]:
+    path = resolve(name, root)
+    if path.is_file():
+        return [path]
+    if path.exists():
+        raise DataError(f"{path} is not a regular file, {key}; name a file or a glob such as FOLDER/*.txt")
+    if not glob.has_magic(name):
+        raise DataError(f"file {path} does not exist, {key}; check the path{_and_root(name, root)}")
+    pattern = str(Path(name).expanduser())
+    found = sorted(glob.glob(pattern, root_dir=_folder(root), recursive=True))
+    files = [file for file in (_folder(root) / entry for entry in found) if file.is_file()]
+    if not files:
+        raise DataError(f"no file matches {path}, {key}; check the pattern{_and_root(name, root)}")
+    return files
+
+
+def _and_root(name: str, root: str | None) -> str:
+    """What else the remedy names: the folder that the path was looked for in, or that none was given."""
+    if root:
+        return f" and data.root={root}"
+    return "" if Path(name).expanduser().is_absolute() else ", or give the folder that it is in: data.root=FOLDER"
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Lines of a UTF-8 file, gzip or not: split on \\n alone; one \\r before it and the BOM are dropped."""
+    try:
+        with open(path, "rb") as handle:
+            packed = handle.read(2) == b"\x1f\x8b"
+        with gzip.open(path, "rb") if packed else open(path, "rb") as handle:
+            yield from decode_lines(handle, str(path))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{path} is a damaged gzip file: {error}; compress it again") from error
+    except OSError as error:
+        raise DataError(f"file {path} cannot be read: {error.strerror}; check the path") from error
+
+
+def decode_lines(lines: Iterable[bytes], name: str) -> Iterator[str]:
+    """The same for an open binary stream; `name` is what errors call it."""
+    for number, raw in enumerate(lines, start=1):
+        if raw == BOM and number == 1:  # an empty file of those that begin with one
+            continue
+        line = raw.removesuffix(b"\n").removesuffix(b"\r")
+        if number == 1:
+            line = line.removeprefix(BOM)
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            encoding = "UTF-16" if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff") else "ENCODING"
+            raise DataError(
+                f"{name}, line {number}: byte {raw[error.start]:#04x} is not valid UTF-8;"
+                f" convert the file, e.g. iconv -f {encoding} -t UTF-8"
+            ) from error

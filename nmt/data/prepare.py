@@ -1,0 +1,136 @@
+"""From the configuration to numbers: corpus read, tokenizers trained, every split encoded, all cached."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import sentencepiece
+
+from nmt.config.limits import check_tokenizer
+from nmt.config.sections import DataConfig, TokenizerConfig
+from nmt.data.cache import cached
+from nmt.data.corpus import SPLITS, Corpus, read_corpus
+from nmt.data.tables import TableWriter, load_table, read_batches
+from nmt.data.tokenizer import Tokenizer, TokenizerPair
+from nmt.data.train_hashes import FILE, hashes
+from nmt.data.train_tokenizers import sides, train_tokenizers
+from nmt.errors import DataError
+from nmt.machine.digests import digest
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+VERSION = 2  # of the cached tables; raise it whenever what they hold changes
+IDS = pa.list_(pa.int32())
+SCHEMA = pa.schema(
+    [("src", pa.string()), ("tgt", pa.string()), ("src_ids", IDS), ("tgt_ids", IDS), ("index", pa.int64())]
+)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Splits with columns src, tgt (text), src_ids, tgt_ids (no bos, no eos), index (pair number as read)."""
+
+    tokenizers: TokenizerPair
+    train: Dataset
+    dev: Dataset
+    test: Dataset
+    report: list[str]
+    fingerprint: str  # of the content and of all settings that shaped the tables
+    seen: Path  # hashes of the training pairs: see nmt.data.train_hashes
+
+
+def prepare(
+    data: DataConfig, tokenizer: TokenizerConfig, cache_dir: Path, given: TokenizerPair | None = None
+) -> Prepared:
+    """Corpus and tokenizers, ready to train on; `given`: those of a model that is trained further."""
+    tokenizers, folder, report, fingerprint = _fill(data, tokenizer, cache_dir, given)
+    tables = {name: load_table(folder / f"{name}.arrow") for name in SPLITS}
+    return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint, seen=folder / FILE)
+
+
+def _fill(
+    data: DataConfig, tokenizer: TokenizerConfig, cache_dir: Path, given: TokenizerPair | None
+) -> tuple[TokenizerPair, Path, list[str], str]:
+    """Makes what is not cached: tokenizers, the folder of the tables, report, fingerprint."""
+    check_tokenizer(tokenizer)
+    corpus = read_corpus(data, cache_dir)
+    if given is None:
+        tokenizers, report = _train(corpus, tokenizer, cache_dir)
+    else:
+        tokenizers, report = given, ["tokenizer: that of the model"]
+    key = digest([tokenizers.src.bytes.hex(), tokenizers.tgt.bytes.hex()])
+    limits = [data.filters.max_tokens, data.filters.max_ratio]
+    fingerprint = digest([VERSION, corpus.fingerprint, key, limits])
+    folder = cached(cache_dir, "encoded", fingerprint, lambda draft: _encode(corpus, tokenizers, data, draft))
+    report = corpus.report + report + json.loads((folder / "report.json").read_text("utf-8"))
+    return tokenizers, folder, report, fingerprint
+
+
+def _train(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[TokenizerPair, list[str]]:
+    settings = {name: value for name, value in asdict(cfg).items() if name != "sampling_alpha"}
+    key = digest([VERSION, corpus.fingerprint, settings, sentencepiece.__version__])
+    folder = cached(cache_dir, "tokenizer", key, lambda draft: train_tokenizers(corpus.path("train"), cfg, draft))
+    models = [Tokenizer.load(folder / f"{name}.model") for name in sides(cfg)]
+    return TokenizerPair(models[0], models[-1]), json.loads((folder / "report.json").read_text("utf-8"))
+
+
+def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder: Path) -> None:
+    report = []
+    for name in SPLITS:
+        dropped = {"max_tokens": 0, "max_ratio": 0}
+        kept, pieces = 0, np.zeros(2, np.int64)
+        with TableWriter(folder / f"{name}.arrow", SCHEMA) as writer, open(folder / FILE, "ab") as known:
+            for batch in read_batches(corpus.path(name)):
+                columns, lengths = _encode_batch(batch, tokenizers)
+                if name == "train":
+                    keep = _within(lengths, data, dropped)
+                    columns = {column: values.filter(pa.array(keep)) for column, values in columns.items()}
+                    lengths = lengths[:, keep]
+                    known.write(hashes(columns["src"].to_pylist(), columns["tgt"].to_pylist()).tobytes())
+                kept += lengths.shape[1]
+                pieces += lengths.sum(axis=1)
+                writer.write(columns)
+        active = [f"{count:,} {key}" for key, count in dropped.items() if getattr(data.filters, key) is not None]
+        counts = f"dropped: {', '.join(active)}" if name == "train" and active else ""
+        if name == "train" and not kept:
+            raise DataError(
+                f"no training pair is left: {sum(dropped.values()):,} pairs encoded, {counts}; raise"
+                " data.filters.max_tokens or data.filters.max_ratio, or set them to null"
+            )
+        if kept:
+            line = f"{name}: {kept:,} pairs encoded, {pieces[0]:,} source and {pieces[1]:,} target pieces"
+            report.append(f"{line}, {counts}" if counts else line)
+    (folder / "report.json").write_text(json.dumps(report), "utf-8")
+
+
+def _encode_batch(
+    batch: pa.RecordBatch, tokenizers: TokenizerPair
+) -> tuple[dict[str, pa.Array], npt.NDArray[np.int64]]:
+    """The columns of SCHEMA for a batch of the corpus, and the lengths of both sides, [2, rows]."""
+    columns = {name: batch[name] for name in ("src", "tgt", "index")}
+    lengths = []
+    for side, tokenizer in (("src", tokenizers.src), ("tgt", tokenizers.tgt)):
+        ids = tokenizer.encode_batch(batch[side].to_pylist())
+        columns[f"{side}_ids"] = pa.array(ids, IDS)
+        lengths.append([len(row) for row in ids])
+    return columns, np.array(lengths, np.int64)
+
+
+def _within(lengths: npt.NDArray[np.int64], data: DataConfig, dropped: dict[str, int]) -> npt.NDArray[np.bool_]:
+    """Which pairs the limits in pieces leave; `dropped` counts the others, each under the first it breaks."""
+    longer, shorter = lengths.max(axis=0), np.maximum(lengths.min(axis=0), 1)
+    keep = np.ones(len(longer), np.bool_)
+    limits = {"max_tokens": data.filters.max_tokens, "max_ratio": data.filters.max_ratio}
+    for (key, limit), value in zip(limits.items(), (longer, longer / shorter), strict=True):
+        if limit is not None:
+            over = keep & (value > limit)
+            dropped[key] += int(over.sum())
+            keep &= ~over
+    return keep

@@ -1,0 +1,87 @@
+"""Lines of text in and out: files, standard input, standard output."""
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from nmt.data.paths import decode_lines, read_lines
+from nmt.errors import ConfigError, DataError
+from nmt.machine.safe_files import draft
+
+LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # JSON may hold them as they are
+
+
+def input_lines(given: str | list[str] | None) -> Iterator[str]:
+    """Lines of the files given, one after another, or of standard input; missing files are refused at once."""
+    if given is None:
+        return standard_input()
+    names = [given] if isinstance(given, str) else given
+    if not names:
+        raise ConfigError("input is an empty list; name a file, or leave input out to read standard input")
+    for name in names:
+        if not Path(name).expanduser().exists():
+            raise DataError(f"no file {name}, input={name}; check the path")
+    return (line for name in names for line in file_lines(Path(name).expanduser()))
+
+
+def standard_input() -> Iterator[str]:
+    """Lines of standard input."""
+    if sys.stdin is None:
+        raise DataError("standard input is closed; give it a file, or input=FILE")
+    if sys.stdin.isatty():
+        print("type sentences; Ctrl-D ends and translates them (nmt interactive answers at once)", file=sys.stderr)
+    try:
+        yield from decode_lines(sys.stdin.buffer, "standard input")
+    except OSError as error:
+        raise DataError(f"cannot read standard input ({error.strerror}); give it a file, or input=FILE") from None
+
+
+def file_lines(path: Path) -> Iterator[str]:
+    """Lines of a file, gzip or not, or of a pipe."""
+    if path.is_file() or path.is_dir():
+        yield from read_lines(path)
+        return
+    with open(path, "rb") as pipe:
+        yield from decode_lines(pipe, str(path))
+
+
+@contextmanager
+def output_file(name: str | None) -> Iterator[IO[str]]:
+    """The file of that name, written whole or not at all; None is standard output."""
+    path = None if name is None else Path(name).expanduser().resolve()
+    beside = path
+    if path is not None and (path.is_file() or not path.exists()):  # not a pipe or a device
+        beside = draft(path)
+    mode = "w" if beside == path else "x"
+    try:
+        with standard_output() if beside is None else open(beside, mode, encoding="utf-8", newline="\n") as file:
+            yield file
+        if path is not None and beside is not None and beside != path:
+            beside.replace(path)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        shown = "standard output" if name is None else name
+        raise DataError(f"cannot write {shown} ({error.strerror}); choose another output=") from None
+    finally:
+        if beside is not None and beside != path:
+            with suppress(OSError):
+                beside.unlink()
+
+
+@contextmanager
+def standard_output() -> Iterator[IO[str]]:
+    """Standard output as UTF-8 with LF; one that refuses is let go, so that Python's exit is quiet."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    try:
+        yield sys.stdout
+    except BrokenPipeError:
+        raise
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise

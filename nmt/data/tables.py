@@ -1,0 +1,59 @@
+"""Arrow tables on disk: written in batches, read memory-mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+
+from nmt.errors import DataError
+
+BATCH_ROWS = 10_000
+
+
+def load_table(path: Path) -> Dataset:
+    """A memory-mapped table of the cache."""
+    from datasets import Dataset  # half a second, which nothing else here needs
+
+    try:
+        return Dataset.from_file(str(path))
+    except (OSError, pa.ArrowInvalid) as error:
+        raise _damaged(path) from error
+
+
+def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    """Its record batches, one at a time."""
+    try:
+        with pa.memory_map(str(path)) as mapped:
+            yield from pa.ipc.open_stream(mapped)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise _damaged(path) from error
+
+
+def _damaged(path: Path) -> DataError:
+    return DataError(f"cached table {path} is damaged; delete the folder {path.parent}")
+
+
+class TableWriter:
+    """Writes an Arrow table batch by batch, in the stream format that `datasets` maps into memory."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._sink = pa.OSFile(str(path), "wb")
+        self._writer = pa.ipc.new_stream(self._sink, schema)
+
+    def __enter__(self) -> TableWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writer.close()
+        self._sink.close()
+        pa.default_memory_pool().release_unused()
+
+    def write(self, columns: dict[str, object]) -> None:
+        """Rows given as one sequence or array per column."""
+        self._writer.write_batch(pa.record_batch([columns[name] for name in self._schema.names], schema=self._schema))

@@ -1,0 +1,39 @@
+"""Unicode normal forms in time that grows with the text alone, whatever it is."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import groupby
+from typing import Literal
+
+_RUN = re.compile("[^\x00-\u02ff]{1000,}")  # where there are marks, they are among these
+
+
+def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
+    """The same as of unicodedata, which puts a letter's marks in order in the square of their number.
+
+    Long runs are therefore put in order first.
+    """
+    return unicodedata.normalize(form, _RUN.sub(lambda run: _in_order(run[0], form), text))
+
+
+def _in_order(text: str, form: Literal["NFC", "NFKC"]) -> str:
+    """The text decomposed, the marks of each letter in canonical order."""
+    whole: Literal["NFD", "NFKD"] = "NFD" if form == "NFC" else "NFKD"
+    decomposed = "".join(unicodedata.normalize(whole, char) for char in text)
+    groups = groupby(decomposed, lambda char: unicodedata.combining(char) > 0)
+    return "".join("".join(sorted(run, key=unicodedata.combining) if marks else run) for marks, run in groups)
+
+
+_BREAKS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str, nfc: bool) -> str:
+    """A sentence as every part of nmt sees it: tabs and line breaks are spaces, the ends are stripped.
+
+    Half of a surrogate pair, which no UTF-8 file can hold, becomes U+FFFD.
+    """
+    text = _SURROGATES.sub("\ufffd", _BREAKS.sub(" ", text)).strip()
+    return normalize("NFC", text) if nfc else text

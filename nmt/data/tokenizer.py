@@ -1,0 +1,133 @@
+"""Text to numbers and back: SentencePiece models, trained, loaded, applied, sampled from.
+
+Whatever a text spells, `</s>`, `<0x41>` or `▁`, is text: SentencePiece never reads control pieces from it,
+and `▁`, its mark for a space, is written as two characters that come back as `▁` (as is the first of them).
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import sentencepiece
+
+from nmt.errors import CheckpointError, ConfigError
+
+PAD, UNK, BOS, EOS = range(4)
+MARK = "▁"
+ESCAPE = "\U0010f581"  # private use
+
+_ESCAPED = re.compile(f"[{MARK}{ESCAPE}]")
+_ESCAPES = re.compile(f"{ESCAPE}([01])")
+_sampling = threading.Lock()
+
+sentencepiece.set_min_log_level(3)
+
+
+class Tokenizer:
+    """A SentencePiece model with pad 0, unk 1, bos 2, eos 3. Texts come from `nmt.data.text.clean`."""
+
+    def __init__(self, blob: bytes, name: str) -> None:
+        """`name` is what errors call the model."""
+        self._model = sentencepiece.SentencePieceProcessor()
+        try:
+            self._model.LoadFromSerializedProto(blob)
+        except RuntimeError as error:
+            raise CheckpointError(f"{name} is not a SentencePiece model; restore the file or train again") from error
+        ids = tuple(getattr(self._model, f"{piece}_id")() for piece in ("pad", "unk", "bos", "eos"))
+        if ids != (PAD, UNK, BOS, EOS):
+            raise CheckpointError(
+                f"{name} has pad, unk, bos, eos at {', '.join(map(str, ids))}, not 0 to 3; train it with nmt"
+            )
+        self.bytes = blob
+
+    @classmethod
+    def from_bytes(cls, blob: bytes) -> Tokenizer:
+        """The model whose file holds `blob`."""
+        return cls(blob, "the tokenizer")
+
+    @classmethod
+    def load(cls, path: Path) -> Tokenizer:
+        """The model of a file."""
+        try:
+            blob = path.read_bytes()
+        except OSError as error:
+            raise CheckpointError(f"tokenizer {path} cannot be read: {error.strerror}; check the folder") from error
+        return cls(blob, f"tokenizer {path}")
+
+    @property
+    def vocab_size(self) -> int:
+        return int(self._model.get_piece_size())
+
+    def encode(self, text: str) -> list[int]:
+        """The likeliest pieces, without bos and eos."""
+        return list(self._model.encode(_escape(text), out_type=int))
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The likeliest pieces of each text."""
+        if len(texts) == 1:  # a batch starts threads, which wait for those of torch
+            return [self.encode(texts[0])]
+        return list(self._model.encode([_escape(text) for text in texts], out_type=int))
+
+    @cached_property
+    def has_choices(self) -> bool:
+        """Can a text be segmented in several ways? Not by characters or words, and SentencePiece does not say so."""
+        from sentencepiece import sentencepiece_model_pb2
+
+        spec = sentencepiece_model_pb2.ModelProto.FromString(self.bytes).trainer_spec
+        return spec.model_type in (spec.UNIGRAM, spec.BPE)
+
+    def sample_batch(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
+        """Segmentations drawn at random, the same for the same seed.
+
+        unigram: from all segmentations, with probability ∝ p^alpha; bpe: a merge is left out with probability
+        alpha.
+        """
+        if not self.has_choices:
+            raise ConfigError(
+                f"tokenizer.sampling_alpha={alpha} is set, but this tokenizer has one segmentation only; set it to null"
+            )
+        escaped = [_escape(text) for text in texts]
+        drawn: list[list[int]] = []
+
+        def draw() -> None:
+            options = {"enable_sampling": True, "nbest_size": -1, "alpha": alpha, "num_threads": 1}
+            drawn.extend(self._model.encode(escaped, out_type=int, **options))
+
+        with _sampling:  # a thread's generator is seeded when first used: hence a new thread
+            sentencepiece.set_random_generator_seed(seed % (2**32 - 1))  # 2**32 - 1 would mean a random seed
+            thread = threading.Thread(target=draw)
+            thread.start()
+            thread.join()
+        return drawn
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of pieces; special ones vanish, unk is ⁇, bytes that are not UTF-8 are U+FFFD."""
+        text = str(self._model.decode([int(i) for i in ids])).replace(MARK, " ").strip(" ")
+        return _ESCAPES.sub(lambda match: MARK if match[1] == "1" else ESCAPE, text) if ESCAPE in text else text
+
+    def spelled(self, ids: Sequence[int]) -> int:
+        """How many of these pieces are unknown, or one byte of a character that has no piece."""
+        return sum(self._model.is_unknown(int(i)) or self._model.is_byte(int(i)) for i in ids)
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The pieces as SentencePiece spells them: `▁` begins a word, `<0x41>` is a byte."""
+        return [str(self._model.id_to_piece(int(i))) for i in ids]
+
+
+def _escape(text: str) -> str:
+    if MARK not in text and ESCAPE not in text:
+        return text
+    return _ESCAPED.sub(lambda match: ESCAPE + ("1" if match[0] == MARK else "0"), text)
+
+
+@dataclass(frozen=True)
+class TokenizerPair:
+    """The tokenizers of both sides: the same object twice when they share one vocabulary."""
+
+    src: Tokenizer
+    tgt: Tokenizer

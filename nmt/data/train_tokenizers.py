@@ -1,0 +1,168 @@
+"""A corpus's tokenizers, trained: one for both sides or one for each, large corpora in a process of its own.
+
+    python -m nmt.data.train_tokenizers FOLDER        (as `train_tokenizers` calls it: FOLDER/job.json says what to do)
+
+SentencePiece's trainer keeps 25 to 65 MB for good of a million sentences. With a process that ends, it keeps nothing.
+"""
+
+import io
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import sentencepiece
+
+from nmt.config.check import read_section
+from nmt.config.limits import check_tokenizer
+from nmt.config.sections import TokenizerConfig
+from nmt.data.tables import read_batches
+from nmt.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, _escape
+from nmt.errors import ConfigError, DataError, NmtError
+
+MAX_SENTENCE_BYTES = 4192  # longer ones are not shown to SentencePiece in training
+THREADS = 16  # part of the result: SentencePiece's sums depend on it, whatever the machine has
+
+
+def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, report: list[str]) -> Tokenizer:
+    """A model of these sentences, the same bytes for the same ones; adds a line for people to `report`."""
+    check_tokenizer(cfg)
+    shown, skipped = _choose(sentences, cfg.max_sentences, seed)
+    if not any(sentence.strip() for sentence in shown):
+        raise DataError(f"no sentence to train a tokenizer on ({skipped:,} too long); check the training split")
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(shown),
+            model_writer=model,
+            model_type=cfg.model,
+            vocab_size=cfg.vocab_size,
+            character_coverage=cfg.character_coverage,
+            byte_fallback=cfg.byte_fallback,
+            normalization_rule_name=cfg.normalization,
+            add_dummy_prefix=True,
+            remove_extra_whitespaces=True,
+            max_sentence_length=MAX_SENTENCE_BYTES,
+            num_threads=THREADS,
+            pad_id=PAD,
+            unk_id=UNK,
+            bos_id=BOS,
+            eos_id=EOS,
+            minloglevel=3,
+        )
+    except RuntimeError as error:
+        raise _explain(str(error), cfg) from error
+    tokenizer = Tokenizer.from_bytes(model.getvalue())
+    long = f", {skipped:,} longer than {MAX_SENTENCE_BYTES:,} bytes skipped" if skipped else ""
+    report.append(f"{cfg.model}, {tokenizer.vocab_size:,} pieces, trained on {len(shown):,} sentences{long}")
+    return tokenizer
+
+
+def _choose(sentences: Iterable[str], count: int, seed: int) -> tuple[list[str], int]:
+    """At most `count` sentences, chosen at random, escaped; and how many were too long."""
+    rng = random.Random(seed)
+    chosen: list[str] = []
+    skipped = 0
+    for number, sentence in enumerate(_escape(text) for text in sentences):
+        if len(sentence.encode()) > MAX_SENTENCE_BYTES:
+            skipped += 1
+        elif len(chosen) < count:
+            chosen.append(sentence)
+        elif (place := rng.randrange(number - skipped + 1)) < count:
+            chosen[place] = sentence
+    return chosen, skipped
+
+
+def _explain(message: str, cfg: TokenizerConfig) -> ConfigError:
+    if most := re.search(r"Please set it to a value <= (\d+)", message):
+        return ConfigError(
+            f"tokenizer.vocab_size={cfg.vocab_size} is too large for this corpus and model {cfg.model};"
+            f" set it to at most {most[1]}"
+        )
+    if least := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
+        return ConfigError(
+            f"tokenizer.vocab_size={cfg.vocab_size} is too small for the characters of this corpus;"
+            f" set it to at least {least[1]}, or lower tokenizer.character_coverage"
+        )
+    return ConfigError(f"SentencePiece cannot train this tokenizer: {message.strip()[:300]}; check tokenizer.*")
+
+
+SEED = 1  # of the choice of sentences: apart from the training's, so that seeds share the cache
+MANY_PAIRS = 50_000  # from here on a second Python's start (0.4 s) is little beside the training
+BAD_INPUT = 3  # exit code of the process: its output is the error's line
+
+
+def sides(cfg: TokenizerConfig) -> dict[str, tuple[str, ...]]:
+    """The models by name, and the columns that each is trained on."""
+    return {"joint": ("src", "tgt")} if cfg.joint else {"src": ("src",), "tgt": ("tgt",)}
+
+
+def train_tokenizers(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
+    """Fills a folder with NAME.model for every side and report.json, lines for people; `table`: the training split."""
+    if sum(batch.num_rows for batch in read_batches(table)) < MANY_PAIRS:
+        _train(table, cfg, folder)
+    else:
+        _train_apart(table, cfg, folder)
+
+
+def _train(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
+    report = []
+    for name, columns in sides(cfg).items():
+        lines: list[str] = []
+        model = train_tokenizer(_sentences(table, columns), cfg, SEED, lines)
+        (folder / f"{name}.model").write_bytes(model.bytes)
+        report += [f"tokenizer ({name}): {line}" for line in lines]
+    (folder / "report.json").write_text(json.dumps(report), "utf-8")
+
+
+def _sentences(table: Path, columns: tuple[str, ...]) -> Iterator[str]:
+    """One side's, or those of both in turn."""
+    for batch in read_batches(table):
+        for row in zip(*(batch[column].to_pylist() for column in columns), strict=True):
+            yield from row
+
+
+def _train_apart(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
+    job = folder / "job.json"
+    job.write_text(json.dumps({"table": str(table), "tokenizer": asdict(cfg)}), "utf-8")
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "nmt.data.train_tokenizers",
+        str(folder),
+    ]
+    places = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
+    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    job.unlink()
+    if done.returncode == BAD_INPUT:
+        raise DataError(done.stdout.strip())
+    if done.returncode == -signal.SIGKILL:
+        raise DataError(
+            f"the training of the tokenizer was killed, most likely for lack of memory, {table};"
+            f" set tokenizer.max_sentences={cfg.max_sentences} lower"
+        )
+    if done.returncode:
+        raise RuntimeError(f"the training of the tokenizer ended with {done.returncode}: {done.stderr[-2000:]}")
+
+
+def main(folder: Path) -> int:
+    """The process's work."""
+    job = json.loads((folder / "job.json").read_text("utf-8"))
+    try:
+        _train(Path(job["table"]), read_section(TokenizerConfig, job["tokenizer"], "tokenizer"), folder)
+    except NmtError as error:
+        print(error)
+        return BAD_INPUT
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

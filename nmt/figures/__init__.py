@@ -1,0 +1,1 @@
+"""Attention weights and curves → pictures and text for a terminal."""

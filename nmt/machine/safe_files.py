@@ -1,0 +1,118 @@
+"""Files that hold either their old content or all of the new one, whatever happens."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+from nmt.errors import CheckpointError, remedy
+
+RECORD_BYTES = 2**26  # of a file that `read_file` reads, unless told otherwise
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """The file holds either its old content or all of the new one, whatever happens."""
+    try:
+        replace_file(path, content)
+    except OSError as error:
+        raise CheckpointError(f"cannot write {path} ({error.strerror}); {remedy(error)}, or write elsewhere") from None
+
+
+def join_files(path: Path, parts: Sequence[Path]) -> None:
+    """A file that holds these one after another, or its old content; takes no memory for them."""
+    try:
+        with _beside(path) as together:
+            for part in parts:
+                with open(part, "rb") as file:
+                    shutil.copyfileobj(file, together)
+    except OSError as error:
+        raise CheckpointError(f"cannot write {path} ({error.strerror}); {remedy(error)}, or write elsewhere") from None
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """The same as `write_atomically` with the system's own error."""
+    with _beside(path) as file:
+        file.write(content)
+
+
+def draft(path: Path) -> Path:
+    """A name beside the path that no file has, for what will take its place; to be opened as a new file ("x")."""
+    return path.with_name(f".{path.name}.{os.urandom(4).hex()}.writing")
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[IO[bytes]]:
+    """A new file, so that no link is followed; once it is written it takes the path's place."""
+    beside = draft(path)
+    try:
+        with open(beside, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+        sync_folder(path.parent)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes renames in a folder survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_folder(folder: Path) -> None:
+    """With the folders that it lies in, so that they survive a power cut."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in reversed(missing):
+        sync_folder(path.parent)
+
+
+def refuse_foreign_files(folder: Path) -> None:
+    """A run folder holds folders and regular files: links, pipes and devices in it would lead elsewhere, or hang."""
+    for place, folders, names in os.walk(folder):  # which follows no link
+        for path in (Path(place) / name for name in (*folders, *names)):
+            with suppress(FileNotFoundError):  # a run that trains took it away
+                mode = path.lstat().st_mode
+                if stat.S_ISLNK(mode):
+                    raise CheckpointError(f"{path} is a link, which nmt never makes; put what it names in its place")
+                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                    raise CheckpointError(f"{path} is neither a file nor a folder, so nmt did not make it; delete it")
+
+
+def read_file(path: Path, most: int = RECORD_BYTES) -> bytes:
+    """Content of a file that a run folder must hold, which nmt never makes larger than `most` bytes."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a pipe is not waited for
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise CheckpointError(f"{path} is no regular file, so nmt did not write it; restore it from a copy")
+            if found.st_size > most:
+                raise CheckpointError(
+                    f"{path} has {found.st_size:,} bytes, more than the {most:,} it can have; restore it from a copy"
+                )
+            return file.read(most)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} is missing; restore it from a copy, or train the model again") from None
+    except OSError as error:
+        raise CheckpointError(f"cannot read {path} ({error.strerror}); check its permissions") from None
+
+
+def check_writable(folder: Path) -> None:
+    """Makes the folder, and finds out before the work whether files can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CheckpointError(f"cannot write {folder} ({error.strerror}); choose another output=") from None

@@ -1,0 +1,1 @@
+"""Batches of token ids → features of every target position; encoders, attention, decoders."""

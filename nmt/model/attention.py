@@ -1,0 +1,148 @@
+"""Attention layers: what makes keys, values and queries of states, one head or many, and attends with a score."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from nmt.model.interfaces import Source
+from nmt.model.scores import AttentionScore, Normaliser
+from nmt.model.sizes import check_heads, require_positive, require_share
+
+ScoreFactory = Callable[[int, int], AttentionScore]  # d_query, d_memory
+
+
+class AttentionLayer(nn.Module):
+    """Contexts of the queries Y over the states X: `layer(X, Y, …)`; self-attention is `layer(X, X, …)`.
+
+    Keys and values are made of X once (`keys_values`) and may serve many calls of `attend`. This layer has one head,
+    whose score sees X and Y as they are.
+    """
+
+    def __init__(self, score: AttentionScore, normaliser: Normaliser) -> None:
+        super().__init__()
+        self.score = score
+        self.normaliser = normaliser
+        self.d_context = score.d_value
+
+    def forward(
+        self, X: Float[Tensor, "B S Dx"], Y: Float[Tensor, "B T Dy"], mask: Bool[Tensor, "#B #T S"], weights: bool
+    ) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B Hw T S"]]:
+        keys, values = self.keys_values(X)
+        return self.attend(Y, keys, values, mask, weights)
+
+    def keys_values(
+        self, states: Float[Tensor, "B S D"]
+    ) -> tuple[Float[Tensor, "B H S Dk"], Float[Tensor, "B H S Dv"]]:
+        """What queries are compared with, and what contexts are made of."""
+        return self.score.keys(states)[:, None], self.score.values(states)[:, None]
+
+    def attend(
+        self,
+        query: Float[Tensor, "B T D"],
+        keys: Float[Tensor, "B H S Dk"],
+        values: Float[Tensor, "B H S Dv"],
+        mask: Bool[Tensor, "#B #T S"],
+        weights: bool,
+    ) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B Hw T S"]]:
+        """Contexts, and the weights of every head (their H axis, Hw, is empty when they are not wanted)."""
+        context, found = self.score.attend(query, keys[:, 0], values[:, 0], mask, self.normaliser, 0.0, weights)
+        return context, found[:, None] if weights else found[:, None][:, :0]
+
+
+class MultiHead(AttentionLayer):
+    """Heads side by side, each over its own projections of queries, keys and values; concatenated, W_O.
+
+    Vaswani et al. 2017, §3.2.2. Any score serves in the heads, each head with its own score parameters; contexts have
+    the queries' size.
+    """
+
+    def __init__(
+        self,
+        d_query: int,
+        d_memory: int,
+        heads: int,
+        d_attention: int | None,
+        score: ScoreFactory,
+        dropout: float,
+        normaliser: Normaliser,
+    ) -> None:
+        d_attention = d_query if d_attention is None else d_attention
+        require_positive("attention.d_attention", d_attention)
+        check_heads("attention", heads, d_attention)
+        require_share("attention.dropout", dropout)
+        d_head = d_attention // heads
+        first = score(d_head, d_head)
+        super().__init__(first, normaliser)
+        self.heads = heads
+        self.dropout = dropout
+        self.d_context = d_query
+        alike = not list(first.parameters())  # one score without parameters serves all heads at once
+        self.others = nn.ModuleList() if alike else nn.ModuleList(score(d_head, d_head) for _ in range(1, heads))
+        self.query_projection = nn.Linear(d_query, d_attention)
+        self.key_projection = nn.Linear(d_memory, d_attention)
+        self.value_projection = nn.Linear(d_memory, d_attention)
+        self.output_projection = nn.Linear(heads * first.d_value, d_query)
+        for projection in (self.query_projection, self.key_projection, self.value_projection):
+            nn.init.xavier_uniform_(projection.weight)
+            nn.init.zeros_(projection.bias)
+        nn.init.zeros_(self.output_projection.bias)
+
+    def keys_values(
+        self, states: Float[Tensor, "B S D"]
+    ) -> tuple[Float[Tensor, "B H S Dk"], Float[Tensor, "B H S Dv"]]:
+        keys, values = self.split(self.key_projection(states)), self.split(self.value_projection(states))
+        if not self.others:
+            return self.score.keys(keys), self.score.values(values)
+        scores = [self.score, *self.others]
+        return (
+            torch.stack([score.keys(keys[:, head]) for head, score in enumerate(scores)], 1),
+            torch.stack([score.values(values[:, head]) for head, score in enumerate(scores)], 1),
+        )
+
+    def attend(
+        self,
+        query: Float[Tensor, "B T D"],
+        keys: Float[Tensor, "B H S Dk"],
+        values: Float[Tensor, "B H S Dv"],
+        mask: Bool[Tensor, "#B #T S"],
+        weights: bool,
+    ) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B Hw T S"]]:
+        queries = self.split(self.query_projection(query))
+        dropout = self.dropout if self.training else 0.0
+        if self.others:
+            parts = [
+                score.attend(queries[:, h], keys[:, h], values[:, h], mask, self.normaliser, dropout, weights)
+                for h, score in enumerate([self.score, *self.others])
+            ]
+            contexts = torch.stack([context for context, _ in parts], 1)
+            found = torch.stack([alpha for _, alpha in parts], 1)
+        else:
+            contexts, found = self.score.attend(queries, keys, values, mask[:, None], self.normaliser, dropout, weights)
+        context: Tensor = self.output_projection(contexts.transpose(1, 2).flatten(2))
+        return context, found if weights else found[:, :0]
+
+    def split(self, states: Float[Tensor, "B N D"]) -> Float[Tensor, "B H N Dh"]:
+        """The heads' shares of the features."""
+        return states.view(*states.shape[:2], self.heads, -1).transpose(1, 2)
+
+
+AttentionFactory = Callable[[int, int], AttentionLayer]  # d_query, d_memory; a decoder has one layer or several
+
+
+def cross_attend(
+    layer: AttentionLayer, query: Float[Tensor, "R T D"], source: Source, depth: int
+) -> tuple[Float[Tensor, "R T C"], Float[Tensor, "R Hw T S"]]:
+    """Attention over the source's keys and values number `depth`; a sentence's beams share them.
+
+    The R rows are K for each of the source's B sentences, side by side: they are folded into the query axis.
+    """
+    rows, length, d_query = query.shape
+    sentences, positions = source.mask.shape
+    folded = query.reshape(sentences, -1, d_query)  # [B, K*T, D]
+    keys, values = source.keys[:, depth], source.values[:, depth]
+    context, weights = layer.attend(folded, keys, values, source.mask[:, None], source.weights)
+    heads = weights.shape[1]
+    beams = weights.view(sentences, heads, rows // sentences, length, positions).transpose(1, 2)  # [B, K, H, T, S]
+    return context.view(rows, length, -1), beams.reshape(rows, heads, length, positions)

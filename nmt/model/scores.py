@@ -1,0 +1,229 @@
+"""Attention: every score e_{t,i} = score(s_t, h_i), and the one masked normalisation of the project.
+
+Axis letters: B sentences, T queries (decoder positions), S source positions, D features. A score leaves all axes before
+the last two free, so that the same class serves one head ([B, T, D]) and many ([B, H, T, D]).
+To add a score: one class here, one file in configs/attention/. nmt/model/attention.py makes layers of scores.
+"""
+
+import math
+from typing import Literal
+
+import torch
+from entmax import entmax15, sparsemax
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nmt.errors import ConfigError
+from nmt.model.additive import additive_scores
+from nmt.model.sizes import require_equal_sizes, require_positive
+
+Normaliser = Literal["softmax", "sparsemax", "entmax15"]
+
+
+class AttentionScore(nn.Module):
+    """How well a query (decoder state) matches each key (source position).
+
+    `keys` and `values` see the encoder states once per sentence; `forward` runs at every step.
+    """
+
+    def __init__(self, d_query: int, d_memory: int) -> None:
+        super().__init__()
+        self.d_query = d_query
+        self.d_value = d_memory
+
+    def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
+        """What queries are compared with."""
+        return states
+
+    def values(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dv"]:
+        """What the context is made of."""
+        return states
+
+    def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
+        """Scores before the softmax."""
+        raise NotImplementedError
+
+    def attend(
+        self,
+        query: Float[Tensor, "*B T Dq"],
+        keys: Float[Tensor, "*B S Dk"],
+        values: Float[Tensor, "*B S Dv"],
+        mask: Bool[Tensor, "*#B #T S"],
+        normaliser: Normaliser,
+        dropout: float,
+        wanted: bool,
+    ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
+        """Contexts and weights as `attend` makes them of the scores; weights that are not `wanted` may not be right."""
+        return attend(self(query, keys), values, mask, normaliser, dropout)
+
+
+class InnerProduct(AttentionScore):
+    """q · k of a projected query and the keys: the family of scores that fused attention kernels compute."""
+
+    def queries(self, query: Float[Tensor, "*B T Dq"]) -> Float[Tensor, "*B T Dk"]:
+        """What the keys are multiplied with."""
+        return query
+
+    def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
+        return self.queries(query) @ keys.transpose(-2, -1)
+
+    def attend(
+        self,
+        query: Float[Tensor, "*B T Dq"],
+        keys: Float[Tensor, "*B S Dk"],
+        values: Float[Tensor, "*B S Dv"],
+        mask: Bool[Tensor, "*#B #T S"],
+        normaliser: Normaliser,
+        dropout: float,
+        wanted: bool,
+    ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
+        if wanted or normaliser != "softmax" or not fused_pays(query.device):
+            return super().attend(query, keys, values, mask, normaliser, dropout, wanted)
+        queries = self.queries(query)
+        context = functional.scaled_dot_product_attention(
+            queries, keys.to(queries.dtype), values.to(queries.dtype), mask, dropout, scale=1.0
+        )
+        return context, context.new_zeros(()).expand(*context.shape[:-1], keys.shape[-2])
+
+
+class Dot(InnerProduct):
+    """s · h (Luong et al. 2015, eq. 8)."""
+
+    def __init__(self, d_query: int, d_memory: int) -> None:
+        super().__init__(d_query, d_memory)
+        require_equal_sizes(type(self).__name__, d_query, d_memory)
+
+
+class ScaledDot(Dot):
+    """s · h / √d_k (Vaswani et al. 2017, eq. 1)."""
+
+    def queries(self, query: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B T D"]:
+        return query / math.sqrt(query.shape[-1])
+
+
+class Cosine(Dot):
+    """τ · cos(s, h), τ learned (Graves et al. 2014, eq. 5 and 6, where τ is called β).
+
+    The cosine lies in [-1, 1]; without a large τ the softmax over it is almost uniform.
+    """
+
+    def __init__(self, d_query: int, d_memory: int, tau: float) -> None:
+        super().__init__(d_query, d_memory)
+        if not tau > 0:
+            raise ConfigError(f"attention.tau is {tau}; it must be above 0 (it is learned from there)")
+        self.log_tau = nn.Parameter(torch.tensor(math.log(tau)))
+
+    def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S D"]:
+        return functional.normalize(states, dim=-1)
+
+    def queries(self, query: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B T D"]:
+        return functional.normalize(query, dim=-1) * self.log_tau.exp()
+
+
+class General(InnerProduct):
+    """sᵀ W h, the bilinear or multiplicative score (Luong et al. 2015, eq. 8). W h is computed once per sentence."""
+
+    def __init__(self, d_query: int, d_memory: int) -> None:
+        super().__init__(d_query, d_memory)
+        self.key_projection = nn.Linear(d_memory, d_query, bias=False)
+
+    def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
+        projected: Tensor = self.key_projection(states)
+        return projected
+
+
+class ReducedRank(General):
+    """(U s)ᵀ (V h) with U, V of `rank` rows: a bilinear score whose matrix UᵀV has a small rank (CS224n notes)."""
+
+    def __init__(self, d_query: int, d_memory: int, rank: int) -> None:
+        super().__init__(d_query, d_memory)
+        if not 1 <= rank <= min(d_query, d_memory):
+            raise ConfigError(
+                f"attention.rank is {rank}; it must lie between 1 and {min(d_query, d_memory)}, the smaller of "
+                "decoder state and encoder state"
+            )
+        self.key_projection = nn.Linear(d_memory, rank, bias=False)
+        self.query_projection = nn.Linear(d_query, rank, bias=False)
+
+    def queries(self, query: Float[Tensor, "*B T Dq"]) -> Float[Tensor, "*B T Dk"]:
+        projected: Tensor = self.query_projection(query)
+        return projected
+
+
+class Additive(AttentionScore):
+    """vᵀ tanh(W_1 h + W_2 s), a small network of `d_attention` units (Bahdanau et al. 2015, appendix A.1.2)."""
+
+    def __init__(self, d_query: int, d_memory: int, d_attention: int) -> None:
+        super().__init__(d_query, d_memory)
+        require_positive("attention.d_attention", d_attention)
+        self.key_projection = nn.Linear(d_memory, d_attention, bias=True)
+        self.query_projection = nn.Linear(d_query, d_attention, bias=False)
+        self.v = nn.Linear(d_attention, 1, bias=False)
+
+    def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
+        projected: Tensor = self.key_projection(states)
+        return projected
+
+    def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
+        return additive_scores(self.query_projection(query), keys, self.v.weight[0])
+
+
+class KeyValue(ScaledDot):
+    """(W_Q s) · (W_K h) / √d over values W_V h: separate roles, separate projections (Vaswani et al. 2017)."""
+
+    def __init__(self, d_query: int, d_memory: int, d_attention: int) -> None:
+        require_positive("attention.d_attention", d_attention)
+        super().__init__(d_attention, d_attention)
+        self.query_projection = nn.Linear(d_query, d_attention, bias=False)
+        self.key_projection = nn.Linear(d_memory, d_attention, bias=False)
+        self.value_projection = nn.Linear(d_memory, d_attention, bias=False)
+
+    def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
+        projected: Tensor = self.key_projection(states)
+        return projected
+
+    def values(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dv"]:
+        projected: Tensor = self.value_projection(states)
+        return projected
+
+    def queries(self, query: Float[Tensor, "*B T Dq"]) -> Float[Tensor, "*B T Dk"]:
+        return super().queries(self.query_projection(query))
+
+
+def fused_pays(device: torch.device) -> bool:
+    """Is torch's fused attention the faster one? On a CPU plain products are, for sequences as short as sentences."""
+    return device.type != "cpu"
+
+
+def attend(
+    scores: Float[Tensor, "*B T S"],
+    values: Float[Tensor, "*B S D"],
+    mask: Bool[Tensor, "*#B #T S"],
+    normaliser: Normaliser = "softmax",
+    dropout: float = 0.0,
+) -> tuple[Float[Tensor, "*B T D"], Float[Tensor, "*B T S"]]:
+    """Contexts a_t = Σ_i α_{t,i} v_i and weights α_t = softmax(e_t) over real positions (float32).
+
+    Weights are exactly 0 on padding; where a row has no real position at all they are all 0. `dropout` drops weights
+    from the contexts only.
+    """
+    weights = normalise(scores.float(), mask, normaliser).masked_fill(~mask, 0.0)
+    used = functional.dropout(weights, dropout) if dropout else weights
+    return used.to(values.dtype) @ values, weights
+
+
+def normalise(
+    scores: Float[Tensor, "*B T S"], mask: Bool[Tensor, "*#B #T S"], normaliser: Normaliser
+) -> Float[Tensor, "*B T S"]:
+    """Scores to weights that sum to 1: softmax; sparsemax (Martins & Astudillo 2016); 1.5-entmax (Peters et al. 2019).
+
+    The latter two give exactly 0 to what scores far below the best: 1 (sparsemax) or 2 (entmax15) suffice.
+    """
+    lowest = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    if normaliser == "softmax":
+        return lowest.softmax(-1)
+    out_of_reach = lowest.detach().amax(-1, keepdim=True) - 10.0  # finite: sums of squares stay exact
+    bounded = torch.where(mask, scores, out_of_reach.clamp(min=-1e4))
+    weights: Tensor = sparsemax(bounded, dim=-1) if normaliser == "sparsemax" else entmax15(bounded, dim=-1)
+    return weights

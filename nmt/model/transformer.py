@@ -1,0 +1,169 @@
+"""Transformer encoder and decoder (Vaswani et al. 2017), and self-attention over the states of an RNN.
+
+Every attention is an `AttentionLayer`: self-attention is a multi-head layer over its own input, the decoder's
+cross-attention is whatever `attention=` names.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from nmt.errors import ConfigError
+from nmt.model.attention import AttentionFactory
+from nmt.model.interfaces import Memory, Source, State
+from nmt.model.positions import PositionedTokens, Positions
+from nmt.model.rnn import Cell, RnnEncoder
+from nmt.model.sizes import MOST_LAYERS, require_positive
+from nmt.model.transformer_layers import Activation, DecoderLayer, EncoderLayer, Norm, Sizes
+
+
+class EncoderStack(nn.Module):
+    """Self-attention layers over the states of a sentence; `final` is the mean over real positions."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(sizes) for _ in range(sizes.layers))
+        self.norm = sizes.final_norm()
+
+    def forward(self, states: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Memory:
+        for layer in self.layers:
+            states = layer(states, mask[:, None])
+        states = self.norm(states)
+        total = states.masked_fill(~mask[..., None], 0.0).sum(1)
+        return Memory(states, total / mask.sum(1, keepdim=True).clamp(min=1).to(states.dtype), mask)
+
+
+class TransformerEncoder(nn.Module):
+    """Embeddings with positions, then self-attention layers."""
+
+    def __init__(
+        self,
+        d_embed: int,
+        layers: int,
+        heads: int,
+        d_model: int,
+        d_feed_forward: int,
+        norm: Norm,
+        activation: Activation,
+        positions: Positions,
+        max_positions: int,
+        dropout: float,
+        attention_dropout: float,
+    ) -> None:
+        super().__init__()
+        sizes = Sizes("encoder", layers, heads, d_model, d_feed_forward, norm, activation, dropout, attention_dropout)
+        self.d_memory = d_model
+        self.tokens = PositionedTokens("encoder", d_embed, d_model, positions, max_positions, dropout)
+        self.stack = EncoderStack(sizes)
+
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:
+        memory: Memory = self.stack(self.tokens(embedded, start=0), mask)
+        return memory
+
+
+class RnnSelfAttentionEncoder(nn.Module):
+    """An RNN encoder, then self-attention layers over its states, which know the order already (no positions)."""
+
+    def __init__(
+        self,
+        d_embed: int,
+        cell: Cell,
+        rnn_layers: int,
+        d_hidden: int,
+        bidirectional: bool,
+        layers: int,
+        heads: int,
+        d_feed_forward: int,
+        norm: Norm,
+        activation: Activation,
+        dropout: float,
+        attention_dropout: float,
+    ) -> None:
+        super().__init__()
+        require_positive("encoder.rnn_layers", rnn_layers, MOST_LAYERS)
+        self.rnn = RnnEncoder(d_embed, cell, rnn_layers, d_hidden, bidirectional, dropout)
+        self.d_memory = self.rnn.d_memory
+        sizes = Sizes(
+            "encoder", layers, heads, self.d_memory, d_feed_forward, norm, activation, dropout, attention_dropout
+        )
+        self.stack = EncoderStack(sizes)
+
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:
+        memory: Memory = self.stack(self.rnn(embedded, mask).states, mask)
+        return memory
+
+
+@dataclass(frozen=True)
+class TransformerState(State):
+    """Keys and values of every layer's self-attention over the t tokens so far."""
+
+    keys: Float[Tensor, "R L H t Dh"]
+    values: Float[Tensor, "R L H t Dh"]
+
+
+class TransformerDecoder(nn.Module):
+    """Embeddings with positions, then layers of causal self-attention, attention over the source and feed-forward.
+
+    What a token's position is follows from the state: as many tokens were there before as it has keys.
+    """
+
+    def __init__(
+        self,
+        embedding: nn.Module,
+        attention: AttentionFactory | None,
+        d_embed: int,
+        d_memory: int,
+        d_output: int | None,
+        layers: int,
+        heads: int,
+        d_model: int,
+        d_feed_forward: int,
+        norm: Norm,
+        activation: Activation,
+        positions: Positions,
+        max_positions: int,
+        dropout: float,
+        attention_dropout: float,
+    ) -> None:
+        super().__init__()
+        if attention is None:
+            raise ConfigError(
+                "attention is none, but decoder=transformer sees the source through attention alone; "
+                "set attention=multi_head, or another one, or decoder=rnn"
+            )
+        sizes = Sizes("decoder", layers, heads, d_model, d_feed_forward, norm, activation, dropout, attention_dropout)
+        self.embedding = embedding
+        self.heads = heads
+        self.d_head = d_model // heads
+        self.tokens = PositionedTokens("decoder", d_embed, d_model, positions, max_positions, dropout)
+        self.layers = nn.ModuleList(DecoderLayer(sizes, attention(d_model, d_memory)) for _ in range(layers))
+        self.norm = sizes.final_norm()
+        self.d_output = d_model if d_output is None else d_output
+        self.output = nn.Identity() if self.d_output == d_model else nn.Linear(d_model, self.d_output, bias=False)
+
+    def start(self, memory: Memory, weights: bool) -> tuple[Source, TransformerState]:
+        """Every layer's keys and values of the sentences, and a state of no tokens."""
+        pairs = [layer.cross.keys_values(memory.states) for layer in self.layers]  # type: ignore[union-attr,operator]
+        keys, values = (torch.stack(each, 1) for each in zip(*pairs, strict=True))
+        empty = memory.states.new_zeros(len(memory.states), len(self.layers), self.heads, 0, self.d_head)
+        return Source(keys, values, memory.mask, weights), TransformerState(empty, empty)
+
+    def forward(
+        self, tokens: Int[Tensor, "R T"], source: Source, state: TransformerState
+    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R L H T S"], TransformerState]:
+        rows, length = tokens.shape
+        before = state.keys.shape[3]
+        x = self.tokens(self.embedding(tokens), before)
+        causal = torch.ones(1, length, before + length, dtype=torch.bool, device=tokens.device).tril(before)
+        attended, caches = [], []
+        for depth, layer in enumerate(self.layers):
+            past = (state.keys[:, depth], state.values[:, depth])
+            x, weights, cache = layer(x, past, causal, source, depth)
+            attended.append(weights)
+            caches.append(cache)
+        keys, values = (torch.stack(each, 1) for each in zip(*caches, strict=True))
+        nothing = x.new_zeros(rows, 0, 1, length, source.mask.shape[1])
+        found = torch.stack(attended, 1) if source.weights else nothing
+        return self.output(self.norm(x)), found, TransformerState(keys, values)

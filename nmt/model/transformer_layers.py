@@ -1,0 +1,175 @@
+"""The layers of Transformers: sizes, residuals with pre- or post-norm, feed-forward, encoder and decoder layer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nmt.model.attention import AttentionLayer, MultiHead, cross_attend
+from nmt.model.interfaces import Source
+from nmt.model.positions import linear
+from nmt.model.scores import ScaledDot
+from nmt.model.sizes import MOST_LAYERS, check_heads, require_positive, require_share
+
+Norm = Literal["pre", "post"]
+Activation = Literal["relu", "gelu"]
+ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"relu": functional.relu, "gelu": functional.gelu}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What all layers of a stack have in common; `where` is the section that it comes from."""
+
+    where: str
+    layers: int
+    heads: int
+    d_model: int
+    d_feed_forward: int
+    norm: Norm
+    activation: Activation
+    dropout: float
+    attention_dropout: float
+
+    def __post_init__(self) -> None:
+        require_positive(f"{self.where}.layers", self.layers, MOST_LAYERS)
+        for key in ("d_model", "d_feed_forward"):
+            require_positive(f"{self.where}.{key}", getattr(self, key))
+        for key in ("dropout", "attention_dropout"):
+            require_share(f"{self.where}.{key}", getattr(self, key))
+        check_heads(self.where, self.heads, self.d_model)
+
+    def self_attention(self) -> MultiHead:
+        """A layer's attention over its own input."""
+        return MultiHead(
+            self.d_model, self.d_model, self.heads, None, ScaledDot, self.attention_dropout, normaliser="softmax"
+        )
+
+    def residual(self) -> "Residual":
+        """What stands around each part of a layer."""
+        return RESIDUALS[self.norm](self.d_model, self.dropout)
+
+    def final_norm(self) -> nn.Module:
+        """What the last layer's output still needs: with pre-norm nothing has normalised the sum of the layers."""
+        return RESIDUALS[self.norm].final(self.d_model)
+
+
+class Residual(nn.Module):
+    """The sum x + f(x) around a part f of a layer, with dropout on f(x); f is called on `enter(x)`."""
+
+    def __init__(self, d_model: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def enter(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
+        """What the part sees."""
+        raise NotImplementedError
+
+    def leave(self, x: Float[Tensor, "R T D"], change: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
+        """What follows once the part has answered `change`."""
+        raise NotImplementedError
+
+    @staticmethod
+    def final(d_model: int) -> nn.Module:
+        """What comes after the last layer."""
+        raise NotImplementedError
+
+
+class PreNorm(Residual):
+    """x + f(LN(x)) (Xiong et al. 2020): the gradient reaches every layer unscaled, short warm-ups suffice."""
+
+    def enter(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
+        normed: Tensor = self.norm(x)
+        return normed
+
+    def leave(self, x: Float[Tensor, "R T D"], change: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
+        left: Tensor = x + self.dropout(change)
+        return left
+
+    @staticmethod
+    def final(d_model: int) -> nn.Module:
+        return nn.LayerNorm(d_model)
+
+
+class PostNorm(Residual):
+    """LN(x + f(x)) (Vaswani et al. 2017)."""
+
+    def enter(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
+        return x
+
+    def leave(self, x: Float[Tensor, "R T D"], change: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
+        left: Tensor = self.norm(x + self.dropout(change))
+        return left
+
+    @staticmethod
+    def final(d_model: int) -> nn.Module:
+        return nn.Identity()
+
+
+RESIDUALS: dict[Norm, type[Residual]] = {"pre": PreNorm, "post": PostNorm}
+
+
+class FeedForward(nn.Module):
+    """W_2 f(W_1 x + b_1) + b_2 at every position by itself, inside its residual."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.inner = linear(sizes.d_model, sizes.d_feed_forward)
+        self.outer = linear(sizes.d_feed_forward, sizes.d_model)
+        self.activation = ACTIVATIONS[sizes.activation]
+        self.residual = sizes.residual()
+
+    def forward(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
+        change = self.outer(self.activation(self.inner(self.residual.enter(x))))
+        return self.residual.leave(x, change)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.attention = sizes.self_attention()
+        self.residual = sizes.residual()
+        self.feed_forward = FeedForward(sizes)
+
+    def forward(self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B 1 S"]) -> Float[Tensor, "B S D"]:
+        seen = self.residual.enter(x)
+        context, _ = self.attention(seen, seen, mask, weights=False)
+        passed: Tensor = self.feed_forward(self.residual.leave(x, context))
+        return passed
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention over the target so far, attention over the source, feed-forward."""
+
+    def __init__(self, sizes: Sizes, cross: AttentionLayer) -> None:
+        super().__init__()
+        self.attention = sizes.self_attention()
+        self.residual = sizes.residual()
+        self.cross = cross
+        self.context = nn.Identity() if cross.d_context == sizes.d_model else linear(cross.d_context, sizes.d_model)
+        self.cross_residual = sizes.residual()
+        self.feed_forward = FeedForward(sizes)
+
+    def forward(
+        self,
+        x: Float[Tensor, "R T D"],
+        past: tuple[Float[Tensor, "R H t Dh"], Float[Tensor, "R H t Dh"]],
+        mask: Bool[Tensor, "1 T N"],
+        source: Source,
+        depth: int,
+    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R Hc T S"], tuple[Tensor, Tensor]]:
+        """Outputs, attention over the source, and the keys and values of all N = t + T tokens."""
+        seen = self.residual.enter(x)
+        new = self.attention.keys_values(seen)
+        keys, values = (torch.cat([p.to(n.dtype), n], 2) for p, n in zip(past, new, strict=True))
+        context, _ = self.attention.attend(seen, keys, values, mask, weights=False)
+        x = self.residual.leave(x, context)
+        context, weights = cross_attend(self.cross, self.cross_residual.enter(x), source, depth)
+        x = self.cross_residual.leave(x, self.context(context))
+        return self.feed_forward(x), weights, (keys, values)

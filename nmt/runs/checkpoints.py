@@ -1,0 +1,166 @@
+"""The checkpoints of a run: what resuming and averaging need. Nothing read here is ever executed.
+
+runs/NAME/checkpoints/00000100/     weights of a good update; the last one also holds what resuming needs
+    weights.safetensors  training.safetensors  training.json
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from nmt.errors import CheckpointError, remedy
+from nmt.machine.safe_files import make_folder, read_file, replace_file, sync_folder
+from nmt.runs.tensors import Form, packed, read_forms, read_signed, refuse_other_forms, signature
+
+NUMBERED = re.compile(r"[0-9]{8}|[1-9][0-9]{8,11}")
+LEFTOVERS = (".*.writing", "tensorboard/.*.writing", "checkpoints/*/.*.writing")  # of killed writes: files
+
+
+def checkpoint_folder(run: Path, update: int) -> Path:
+    """Where the checkpoint of an update lies."""
+    return run / "checkpoints" / f"{update:08d}"
+
+
+def saved_updates(run: Path) -> list[int]:
+    """Updates whose weights are on disk, in order."""
+    try:
+        return sorted(int(name) for name in os.listdir(run / "checkpoints") if NUMBERED.fullmatch(name))
+    except FileNotFoundError:
+        return []
+    except NotADirectoryError:
+        raise CheckpointError(f"{run / 'checkpoints'} is no folder; restore it from a copy") from None
+
+
+def last_resumable(run: Path) -> int | None:
+    """The latest update whose whole training state is on disk."""
+    whole = [u for u in saved_updates(run) if (checkpoint_folder(run, u) / "training.json").exists()]
+    return max(whole, default=None)
+
+
+def save_checkpoint(
+    run: Path, update: int, weights: Mapping[str, Tensor], optimiser: Mapping[str, Tensor], record: Mapping[str, Any]
+) -> None:
+    """A checkpoint appears whole or not at all: written beside, synced, then renamed.
+
+    Saved again at the same update, weights and optimiser are the same; only what is on record may have grown.
+    """
+    target = checkpoint_folder(run, update)
+    beside = target.with_name(f".{target.name}.writing")
+    whole = {**record, "weights": signature(weights), "optimiser": signature(optimiser)}
+    sealed = json.dumps({**whole, "sha256": seal(whole)}, indent=1).encode()
+    try:
+        if (target / "training.json").exists():
+            replace_file(target / "training.json", sealed)
+            return
+        shutil.rmtree(beside, ignore_errors=True)
+        make_folder(beside)
+        replace_file(beside / "weights.safetensors", packed(weights))
+        replace_file(beside / "training.safetensors", packed(optimiser))
+        replace_file(beside / "training.json", sealed)
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(beside, target)
+        sync_folder(target.parent)
+    except OSError as error:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise CheckpointError(f"cannot write {target} ({error.strerror}); {last_good(run, remedy(error))}") from None
+
+
+def seal(record: Mapping[str, Any]) -> str:
+    """SHA-256 of plain data."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """What `save_checkpoint` put on record."""
+    path = folder / "training.json"
+    try:
+        record = json.loads(read_file(path))
+        given = record.pop("sha256")
+        whole = seal(record) == given
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        whole = False
+    if not whole:
+        raise CheckpointError(f"{path} is damaged; restore it from a copy, or start a new run")
+    return dict(record)
+
+
+def read_part(path: Path, known: str | None) -> dict[str, Tensor]:
+    """Tensors of a checkpoint, which must have the checksum that is on record (None: an older version kept none)."""
+    tensors, found = read_signed(path)
+    if known not in (None, found):
+        raise CheckpointError(f"{path} is that of another checkpoint or run; restore it from a copy")
+    return tensors
+
+
+def to_resume(run: Path) -> int | None:
+    """The update that a run goes on from, None at its beginning; refuses one whose checkpoints are gone."""
+    saved = saved_updates(run)
+    if not saved and (run / "model.safetensors").exists():
+        raise CheckpointError(
+            f"{run / 'checkpoints'} holds no checkpoint any more; restore it from a copy, or start a new run with "
+            f"init_from={run}"
+        )
+    if saved and last_resumable(run) != saved[-1]:
+        path = checkpoint_folder(run, saved[-1]) / "training.json"
+        raise CheckpointError(f"{path} is missing; restore it from a copy, or start a new run")
+    return saved[-1] if saved else None
+
+
+def refuse_other_tensors(run: Path, model: nn.Module, last: int, optimiser: Mapping[str, Form]) -> None:
+    """Refuses checkpoints, before they are read, whose weights or (of the `last`) optimiser's state are not these."""
+    for update in saved_updates(run):
+        path = checkpoint_folder(run, update) / "weights.safetensors"
+        if path.exists():
+            refuse_other_forms(model, read_forms(path), path)
+    path = checkpoint_folder(run, last) / "training.safetensors"
+    forms = read_forms(path)
+    different = sorted(name for name in forms.keys() | optimiser.keys() if forms.get(name) != optimiser.get(name))
+    if different:
+        raise CheckpointError(f"{path} does not fit the model ({different[0]!r}); both must come from one run")
+
+
+def last_good(run: Path, remedy: str) -> str:
+    """What is left after a failure, and what to do once the remedy is applied, for the end of its message."""
+    again = f"{remedy}, then nmt train resume={run}"
+    try:
+        last = last_resumable(run)
+    except (OSError, CheckpointError):  # they cannot be listed
+        return f"what is saved lies in {run / 'checkpoints'}: {again}"
+    if last is None:
+        return f"no checkpoint is saved yet: {remedy} and start again"
+    return f"the last good checkpoint is {checkpoint_folder(run, last)}: {again}"
+
+
+def prune(run: Path, keep: Sequence[int]) -> None:
+    """Deletes what neither resuming (the last) nor averaging (`keep`) needs, and leftovers of killed writes."""
+    for leftover in (run / "checkpoints").glob(".*.writing"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    for leftover in (path for pattern in LEFTOVERS for path in run.glob(pattern) if path.is_file()):
+        leftover.unlink(missing_ok=True)
+    last = last_resumable(run)
+    for update in saved_updates(run):
+        folder = checkpoint_folder(run, update)
+        if update == last:
+            continue
+        if update not in keep:
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            (folder / "training.json").unlink(missing_ok=True)
+            (folder / "training.safetensors").unlink(missing_ok=True)
+
+
+def average(run: Path, known: Mapping[int, str | None]) -> dict[str, Tensor]:
+    """Mean of the weights of these checkpoints; `known` has their updates and checksums."""
+    mean: dict[str, Tensor] = {}
+    for update, own in known.items():
+        for name, tensor in read_part(checkpoint_folder(run, update) / "weights.safetensors", own).items():
+            part = tensor / len(known)
+            mean[name] = mean[name] + part if name in mean else part
+    return mean

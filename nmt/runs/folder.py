@@ -1,0 +1,155 @@
+"""Run folders: what a model and a training state are on disk. Nothing read here is ever executed.
+
+runs/NAME/  config.yaml  manifest.json  src.spm  tgt.spm        written once
+            model.safetensors                                   the best weights so far; what translation loads
+            seen.bin                                            hashes of the training pairs: see seen.py
+            shortlist.safetensors                               see shortlist.py
+            checkpoints/                                        see training_state.py
+            metrics.jsonl  tensorboard/
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nmt.data.tokenizer import Tokenizer, TokenizerPair
+from nmt.data.train_hashes import FILE
+from nmt.errors import CheckpointError
+from nmt.machine.digests import file_digest
+from nmt.machine.safe_files import join_files, read_file, refuse_foreign_files, write_atomically
+from nmt.model.build import build_model
+from nmt.model.seq2seq import Seq2Seq
+from nmt.runs.stored_config import CONFIG_BYTES, config_bytes, read_config
+from nmt.runs.tensors import read_forms, read_signed, refuse_other_forms, set_weights
+
+FORMAT = 4  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
+TOKENIZER_BYTES = 2**28  # of a file, at most
+MOST_BYTES = {"config.yaml": CONFIG_BYTES, "src.spm": TOKENIZER_BYTES, "tgt.spm": TOKENIZER_BYTES}
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model as translation needs it."""
+
+    config: dict[str, Any]
+    model: Seq2Seq
+    tokenizers: TokenizerPair
+    checksum: str  # of the weights, hexadecimal
+
+
+def create_run(folder: Path, config: Mapping[str, Any], tokenizers: TokenizerPair, known: Sequence[Path]) -> None:
+    """Everything but weights into a folder that is there; refuses one that holds another run.
+
+    `known`: files with hashes of what its model is trained on (see nmt.data.train_hashes).
+    """
+    refuse_used(folder)
+    files = {"config.yaml": config_bytes(config), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
+    for name, content in files.items():
+        write_atomically(folder / name, content)
+    checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    join_files(folder / FILE, known)
+    checksums[FILE] = file_digest(folder / FILE)
+    _write_manifest(folder, checksums)
+
+
+def seen_file(folder: Path) -> Path:
+    """The file with hashes of what a run's model was trained on."""
+    path = folder / FILE
+    if not path.exists():
+        raise CheckpointError(f"{path} is missing; restore it from a copy")
+    if file_digest(path) != _manifest(folder)["sha256"].get(FILE):
+        raise CheckpointError(f"{path} is damaged: its checksum differs; restore it from a copy")
+    return path
+
+
+def change_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Another configuration for a run; its manifest knows both while the file is replaced."""
+    checksums = _manifest(folder)["sha256"]
+    checksums["config.yaml"] = hashlib.sha256(read_file(folder / "config.yaml")).hexdigest()
+    content = config_bytes(config)
+    checksums["config.yaml, next"] = hashlib.sha256(content).hexdigest()
+    _write_manifest(folder, checksums)
+    write_atomically(folder / "config.yaml", content)
+    checksums["config.yaml"] = checksums.pop("config.yaml, next")
+    _write_manifest(folder, checksums)
+
+
+def _write_manifest(folder: Path, checksums: Mapping[str, str]) -> None:
+    manifest = {"format": FORMAT, "sha256": dict(checksums)}
+    write_atomically(folder / "manifest.json", json.dumps(manifest, indent=1).encode())
+
+
+def refuse_used(folder: Path) -> None:
+    """Another run's folder is never written into."""
+    if (folder / "manifest.json").exists():
+        raise CheckpointError(
+            f"{folder} already holds a run; continue it with resume={folder}, or choose another name="
+        )
+    for name in ("checkpoints", "model.safetensors", "metrics.jsonl", "tensorboard"):
+        if (folder / name).exists():
+            raise CheckpointError(
+                f"{folder} holds {name} of a run whose manifest.json is gone; restore that, or choose another name="
+            )
+
+
+def read_run(folder: Path) -> tuple[dict[str, Any], TokenizerPair]:
+    """Configuration and tokenizers of a run folder, checked against its manifest."""
+    if not folder.is_dir():
+        raise CheckpointError(f"{folder} is not a folder; give a run folder such as runs/NAME")
+    if not (folder / "manifest.json").is_file():
+        raise CheckpointError(f"{folder} holds no run: manifest.json is missing; give a folder written by nmt train")
+    refuse_foreign_files(folder)
+    manifest = _manifest(folder)
+    written, checksums = manifest["format"], manifest["sha256"]
+    if written != FORMAT:
+        raise CheckpointError(
+            f"{folder} has format {written}, this nmt reads format {FORMAT}; use the nmt version that wrote it"
+        )
+    contents = {}
+    for name, most in MOST_BYTES.items():
+        contents[name] = read_file(folder / name, most)
+        known = (checksums.get(name), checksums.get(f"{name}, next"))  # two: change_config was cut short
+        if hashlib.sha256(contents[name]).hexdigest() not in known:
+            raise CheckpointError(f"{folder / name} is damaged: its checksum differs; restore it from a copy")
+    source = Tokenizer.from_bytes(contents["src.spm"])
+    same = contents["src.spm"] == contents["tgt.spm"]
+    pair = TokenizerPair(source, source if same else Tokenizer.from_bytes(contents["tgt.spm"]))
+    return read_config(folder / "config.yaml", contents["config.yaml"]), pair
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """Format and checksums."""
+    try:
+        manifest = json.loads(read_file(folder / "manifest.json"))
+        return {"format": manifest["format"], "sha256": dict(manifest["sha256"])}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise CheckpointError(f"{folder / 'manifest.json'} is damaged; restore it from a copy") from None
+
+
+def refuse_unfitting(config: Mapping[str, Any], tokenizers: TokenizerPair, path: Path, trust: Sequence[str]) -> None:
+    """Refuses a file whose weights do not fit, before they or the model take memory."""
+    forms = read_forms(path)
+    with torch.device("meta"):
+        model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size, trust)
+    refuse_other_forms(model, forms, path)
+
+
+def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:
+    """The best model of a run folder, on the CPU, in evaluation mode."""
+    config, tokenizers = read_run(folder)
+    path = folder / "model.safetensors"
+    if not path.exists():
+        raise CheckpointError(
+            f"{folder} holds no model yet: model.safetensors appears after the first validation; "
+            f"continue the run with nmt train resume={folder}"
+        )
+    refuse_unfitting(config, tokenizers, path, trust)
+    weights, signature = read_signed(path)
+    model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size, trust)
+    set_weights(model, weights, path)
+    return LoadedModel(config, model.eval(), tokenizers, signature)

@@ -1,0 +1,95 @@
+"""A run's shortlist on disk."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from nmt.errors import CheckpointError, ConfigError
+from nmt.runs.folder import LoadedModel
+from nmt.runs.tensors import Form, read_forms, read_tensors, write_tensors
+from nmt.search.shortlist import Shortlist
+
+FILE = "shortlist.safetensors"  # in a run folder
+
+Use = bool | Literal["auto"]  # True: must be there; auto: where there is one that fits the model
+
+
+def write_shortlist(folder: Path, shortlist: Shortlist, weights: str) -> Path:
+    """The file in the run folder; `weights` is the checksum of the model that it was learned with."""
+    tensors = {
+        "best": shortlist.best.int(),
+        "frequent": shortlist.frequent.int(),
+        "candidates": torch.tensor([shortlist.candidates]),
+        "weights": torch.tensor(list(bytes.fromhex(weights)), dtype=torch.uint8),
+    }
+    write_tensors(folder / FILE, tensors)
+    return folder / FILE
+
+
+def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | None:
+    """The shortlist of a run folder, None where it is not to be used.
+
+    One that was learned with other weights, those of the run before it was trained further, is refused where it must
+    be there, else left unused, which a line on standard error says: nothing is known of its quality.
+    """
+    path = folder / FILE
+    if use is False:
+        return None
+    if not path.exists():
+        if use is True:
+            raise ConfigError(
+                f"shortlist=true, but {path} does not exist; make it with nmt shortlist model={folder}, or leave "
+                "shortlist=true out"
+            )
+        return None
+    shortlist, weights = _checked(path, folder, model)
+    if weights == model.checksum:
+        return shortlist
+    stale = f"{path} was learned with other weights than those of {folder / 'model.safetensors'}"
+    remedy = f"make it anew with nmt shortlist model={folder}"
+    if use is True:
+        raise CheckpointError(f"{stale}, shortlist=true; {remedy}, or leave shortlist=true out")
+    print(f"note: {stale} and is not used; {remedy}", file=sys.stderr)
+    return None
+
+
+def _checked(path: Path, folder: Path, model: LoadedModel) -> tuple[Shortlist, str]:
+    """The file's shortlist, every piece of it in the vocabulary, and the checksum of its model."""
+    remedy = f"make it anew with nmt shortlist model={folder}, or type shortlist=false"
+    try:
+        good = _fits(read_forms(path), model)
+        tensors = read_tensors(path) if good else {}
+    except CheckpointError:
+        raise CheckpointError(f"{path} is damaged; {remedy}") from None
+    if good:
+        pieces = torch.cat([tensors["best"].flatten(), tensors["frequent"]])
+        known = range(model.tokenizers.tgt.vocab_size)
+        good = all(int(piece) in known for piece in pieces.aminmax())
+    if not good:
+        raise CheckpointError(f"{path} does not hold a shortlist of this model's pieces; {remedy}")
+    shortlist = Shortlist(tensors["best"].long(), tensors["frequent"].long(), float(tensors["candidates"]))
+    return shortlist, bytes(tensors["weights"].tolist()).hex()
+
+
+def _fits(forms: Mapping[str, Form], model: LoadedModel) -> bool:
+    """Are these the tensors of a shortlist for the model's vocabularies? Asked before they are read."""
+    shapes = {name: shape for name, (_, shape) in forms.items()}
+    if {name: len(shape) for name, shape in shapes.items()} != {
+        "best": 2,
+        "frequent": 1,
+        "candidates": 1,
+        "weights": 1,
+    }:
+        return False
+    pieces = model.tokenizers.tgt.vocab_size
+    types = {"best": torch.int32, "frequent": torch.int32, "candidates": torch.float32, "weights": torch.uint8}
+    (rows, best), (frequent,) = shapes["best"], shapes["frequent"]
+    return (
+        {name: dtype for name, (dtype, _) in forms.items()} == types
+        and (rows, shapes["candidates"], shapes["weights"]) == (model.tokenizers.src.vocab_size, (1,), (32,))
+        and 1 <= best <= pieces
+        and frequent <= pieces
+    )

@@ -1,0 +1,1 @@
+"""Text against text → metrics, significance, word alignments, error rates, cautions."""

@@ -1,0 +1,193 @@
+"""Word alignments against gold ones: files, alignment error rate, a baseline, and two directions made one.
+
+A link (i, j) joins source unit i and target unit j, both counted from 0.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmt.data.paths import read_lines
+from nmt.errors import DataError
+from nmt.scoring.alignment import Unit, units
+
+Links = frozenset[tuple[int, int]]
+
+FEW = 10  # sentence pairs of which some link their first units
+_FIELD = re.compile(r"([0-9]+)([-p])([0-9]+)")
+_NEIGHBOURS = ((0, -1), (-1, 0), (0, 1), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1))  # straight ones first
+
+
+@dataclass(frozen=True)
+class Gold:
+    """The links of one sentence pair that a right alignment has (sure), and those that it may have."""
+
+    sure: Links
+    possible: Links  # the sure ones among them
+
+
+@dataclass(frozen=True)
+class AlignmentScores:
+    """Shares from 0 to 1 over a corpus."""
+
+    aer: float  # alignment error rate, lower is better
+    precision: float  # links that are possible
+    recall: float  # sure links that were found
+
+
+def read_gold(path: Path, reverse: bool) -> list[Gold]:
+    """The gold links of every line: `i-j` is sure, `ipj` possible; `reverse`: i counts in the target."""
+    if not path.exists():
+        raise DataError(f"no file {path}, gold alignments; check the path")
+    return [_parse(line, f"{path}, line {number}", reverse) for number, line in enumerate(read_lines(path), 1)]
+
+
+def check_gold(gold: Sequence[Gold], lengths: Sequence[tuple[int, int]], path: Path) -> None:
+    """Refuses gold links that cannot be of sentence pairs with `lengths` (source, target) units."""
+    if len(gold) != len(lengths):
+        raise DataError(
+            f"{path} has {len(gold):,} lines of gold alignments for {len(lengths):,} sentence pairs; "
+            "it needs one line for each, empty where nothing is aligned"
+        )
+    for number, (links, (S, T)) in enumerate(zip(gold, lengths, strict=True), 1):
+        for i, j in sorted(links.possible):
+            if i >= S or j >= T:
+                raise DataError(
+                    f"{path}, line {number}: the link of source unit {i} and target unit {j}, counted from 0, lies "
+                    f"outside of the sentences, which have {S} and {T}; check the order of the languages, what "
+                    "counts as a unit, and whether the file counts from 0"
+                )
+    linked = [links.possible for links in gold if links.possible]
+    if len(linked) >= FEW and all(i > 0 and j > 0 for links in linked for i, j in links):
+        raise DataError(
+            f"{path} links no first unit in any of {len(linked):,} lines, as if it counted from 1; "
+            "subtract 1 from every number"
+        )
+    if not any(links.sure for links in gold):
+        raise DataError(f"{path} holds no sure link, i-j; alignment error rate needs some")
+
+
+def alignment_scores(links: Sequence[Links], gold: Sequence[Gold]) -> AlignmentScores:
+    """Alignment error rate, precision and recall (Och & Ney 2003) of the corpus, whose gold has sure links.
+
+    AER = 1 - (|A∩S| + |A∩P|) / (|A| + |S|), precision = |A∩P| / |A| (0 where nothing is linked),
+    recall = |A∩S| / |S|; every count is a sum over sentence pairs.
+    """
+    proposed = sum(map(len, links))
+    sure = sum(len(g.sure) for g in gold)
+    assert sure
+    found = sum(len(a & g.sure) for a, g in zip(links, gold, strict=True))
+    allowed = sum(len(a & g.possible) for a, g in zip(links, gold, strict=True))
+    return AlignmentScores(1 - (found + allowed) / (proposed + sure), allowed / max(proposed, 1), found / sure)
+
+
+def scores_table(rows: Mapping[str, AlignmentScores | None]) -> str:
+    """The scores of each name in percent, in columns for people; — where there are none."""
+    width = max(len("alignments"), *map(len, rows))
+    lines = [f"{'alignments':<{width}}     AER  precision  recall"]
+    for name, scores in rows.items():
+        shown = ["—"] * 3
+        if scores is not None:
+            shown = [f"{100 * share:.2f}" for share in (scores.aer, scores.precision, scores.recall)]
+        lines.append(f"{name:<{width}}  {shown[0]:>6}  {shown[1]:>9}  {shown[2]:>6}")
+    return "\n".join(lines)
+
+
+def diagonal(S: int, T: int) -> Links:
+    """The baseline that knows lengths alone: each of T target units with the one at the same place among S."""
+    return frozenset(((2 * j + 1) * S // (2 * T), j) for j in range(T) if S)
+
+
+def intersection(forward: Links, backward: Links) -> Links:
+    """Links of both directions."""
+    return forward & backward
+
+
+def union(forward: Links, backward: Links) -> Links:
+    """Links of either direction."""
+    return forward | backward
+
+
+def grow_diag_final_and(forward: Links, backward: Links) -> Links:
+    """GROW-DIAG-FINAL-AND of Koehn et al. (2005), between intersection and union.
+
+    It starts from the intersection. GROW-DIAG: links are scanned target by target, source by source, again until
+    nothing changes, those just added included; each takes in those of its 8 neighbours that stand in the union and
+    join a unit that has no link yet, be it source or target. FINAL-AND: then come the links of `forward`, and after
+    them those of `backward`, in the same order, whose units both have none yet.
+    """
+    either = forward | backward
+    chosen = set(forward & backward)
+    sources, targets = {i for i, _ in chosen}, {j for _, j in chosen}
+
+    def add(i: int, j: int) -> None:
+        chosen.add((i, j))
+        sources.add(i)
+        targets.add(j)
+
+    before = -1
+    while before < len(chosen):
+        before = len(chosen)
+        for i, j in sorted(either, key=_by_target):
+            for right, down in _NEIGHBOURS if (i, j) in chosen else ():
+                near = (i + right, j + down)
+                if near in either and (near[0] not in sources or near[1] not in targets):
+                    add(*near)
+    for direction in (forward, backward):
+        for i, j in sorted(direction, key=_by_target):
+            if i not in sources and j not in targets:
+                add(i, j)
+    return frozenset(chosen)
+
+
+SYMMETRISE: dict[str, Callable[[Links, Links], Links]] = {
+    "intersection": intersection,
+    "union": union,
+    "grow-diag-final-and": grow_diag_final_and,
+}
+
+
+def transposed(links: Links) -> Links:
+    """The same links seen from the other side."""
+    return frozenset((j, i) for i, j in links)
+
+
+def _by_target(link: tuple[int, int]) -> tuple[int, int]:
+    return link[1], link[0]
+
+
+def _parse(line: str, where: str, reverse: bool) -> Gold:
+    fields = list(_fields(line, where))
+    sure = frozenset(link for link, kind in fields if kind == "-")
+    possible = frozenset(link for link, _ in fields)
+    return Gold(transposed(sure), transposed(possible)) if reverse else Gold(sure, possible)
+
+
+def _fields(line: str, where: str) -> Iterator[tuple[tuple[int, int], str]]:
+    for field in line.split():
+        match = _FIELD.fullmatch(field)
+        if match is None:
+            raise DataError(
+                f"'{field}' is no link, {where}; write i-j for a sure link and ipj for a possible one, counted from 0"
+            )
+        yield (int(match[1]), int(match[3])), match[2]
+
+
+def load_gold(path: Path, reverse: bool, sources: Sequence[str], references: Sequence[str], unit: Unit) -> list[Gold]:
+    """The gold links of these sentence pairs, checked; `reverse`: the file counts the target first."""
+    gold = read_gold(path, reverse)
+    check_gold(gold, lengths(sources, references, unit), path)
+    return gold
+
+
+def diagonal_scores(
+    sources: Sequence[str], references: Sequence[str], gold: Sequence[Gold], unit: Unit
+) -> AlignmentScores:
+    """The same of the baseline that knows lengths alone."""
+    return alignment_scores([diagonal(S, T) for S, T in lengths(sources, references, unit)], gold)
+
+
+def lengths(sources: Sequence[str], targets: Sequence[str], unit: Unit) -> list[tuple[int, int]]:
+    """Units of each source and target."""
+    return [(len(units(s, unit)), len(units(t, unit))) for s, t in zip(sources, targets, strict=True)]

@@ -1,0 +1,256 @@
+"""Units of text (words, tokens), which pieces stand for them, and the links that attention draws between them.
+
+Pieces alone (`words`): a piece that begins with '▁' begins a word. In scripts written without spaces (Chinese,
+Japanese, Thai, …) every piece is a word of its own; the script of the characters decides, not the language. The byte
+pieces of one character (<0xE2><0x82><0xAC>) always stay together and are treated as that character.
+
+Text and its pieces (`units`, `cover`): in scripts without spaces every character is a unit, and a piece of several
+stands for each of them.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt.data.tokenizer import ESCAPE
+
+Unit = Literal["words", "tokens"]
+Cover = NDArray[np.bool_]  # [pieces, units]: does the piece stand for (a part of) the unit?
+
+SPACE = "▁"  # SentencePiece's sign for the space before a word
+UNKNOWN = "<unk>"  # a piece for characters that the tokenizer has none for
+_ANY = "\ue000"  # what it spells here: nothing that a text has (private use)
+
+# first and last character of the scripts that are written without spaces between words
+_SPACELESS = (
+    ("\u0e00", "\u0eff"),  # Thai, Lao
+    ("\u1000", "\u109f"),  # Myanmar
+    ("\u1780", "\u17ff"),  # Khmer
+    ("\u2e80", "\u312f"),  # CJK radicals and punctuation, kana, bopomofo
+    ("\u3190", "\ua4cf"),  # more kana, CJK ideographs, Yi
+    ("\uf900", "\ufaff"),  # CJK compatibility ideographs
+    ("\ufe30", "\ufe4f"),  # CJK compatibility forms
+    ("\uff00", "\uffef"),  # full-width and half-width forms
+    ("\U0001b000", "\U0001b16f"),  # more kana
+    ("\U00020000", "\U0003ffff"),  # more CJK ideographs
+)
+
+
+def spaceless(char: str) -> bool:
+    """Does the character belong to a script that puts no spaces between words?"""
+    return char >= _SPACELESS[0][0] and any(first <= char <= last for first, last in _SPACELESS)
+
+
+def units(text: str, unit: Unit) -> list[str]:
+    """The text without its spaces, cut into units.
+
+    words: what stands between spaces; in scripts without spaces every character (with its marks).
+    tokens: words whose punctuation at the edges is split off, every mark a token of its own.
+    """
+    found: list[str] = []
+    start: int | None = None  # of the unit that is being read
+    for place, char in enumerate(text):
+        space = char.isspace()
+        if start is not None and (space or _are_apart(text[place - 1], char)):
+            found.append(text[start:place])
+            start = None
+        if start is None and not space:
+            start = place
+    if start is not None:
+        found.append(text[start:])
+    return found if unit == "words" else [token for word in found for token in _tokens(word)]
+
+
+def source_length(sentence: str) -> int:
+    """Words between spaces; in scripts without spaces every character counts as one (its marks do not)."""
+    return len(units(sentence, "words"))
+
+
+def words(pieces: Sequence[str]) -> list[range]:
+    """The pieces of each word; together they cover all pieces, in order."""
+    starts: list[int] = []
+    word = ""  # what the current word shows so far
+    for number, text in enumerate(characters(pieces)):
+        visible = text.replace(SPACE, "")
+        divided = bool(word and visible) and (spaceless(word[-1]) or spaceless(visible[0]))
+        divided = divided and not _is_mark(visible[0])
+        if not starts or (word and text.startswith(SPACE)) or divided:
+            starts.append(number)
+            word = ""
+        word += visible
+    if len(starts) > 1 and not word:  # only a space follows the last word
+        starts.pop()
+    return [range(start, end) for start, end in pairwise([*starts, len(pieces)])]
+
+
+def cover(pieces: Sequence[str], own: Sequence[str]) -> Cover:
+    """Which units each piece stands for; `own` are the units of the text that the pieces spell.
+
+    A tokenizer may rewrite characters: what differs between pieces and text is matched in order. A piece that shows
+    nothing, as a space, stands for the unit after it (the last one at the end).
+    """
+    spelt, owners = "", []  # visible characters of the pieces, and whose they are
+    for number, (piece, text) in enumerate(zip(pieces, characters(pieces), strict=True)):
+        shown = _ANY if piece == UNKNOWN else "".join(text.replace(SPACE, "").split())
+        spelt += shown
+        owners += [number] * len(shown)
+    escaped = [(unit, text.replace(ESCAPE, f"{ESCAPE}0").replace(SPACE, f"{ESCAPE}1")) for unit, text in enumerate(own)]
+    given = "".join(text for _, text in escaped)
+    places = [unit for unit, text in escaped for _ in text]
+    result = np.zeros((len(pieces), len(own)), np.bool_)
+    for start, end, first, last in _matched(spelt, given):
+        length, size = end - start, last - first
+        for k in range(length):
+            begin, beyond = k * size // length, -(-(k + 1) * size // length)
+            result[owners[start + k], places[first + begin : first + beyond]] = True
+    return _complete(result, pieces)
+
+
+def fold(weights: NDArray[np.floating], src: Cover, tgt: Cover) -> NDArray[np.floating]:
+    """Attention [target units, source units] out of [target pieces, source pieces].
+
+    A source unit gets the sum of its pieces, a target unit the mean of its own.
+    """
+    sums = weights @ src.astype(weights.dtype)
+    counts = np.maximum(tgt.sum(0), 1).astype(weights.dtype)
+    folded: NDArray[np.floating] = tgt.T.astype(weights.dtype) @ sums / counts[:, None]
+    return folded
+
+
+def word_attention(
+    weights: NDArray[np.floating], src_pieces: Sequence[str], tgt_pieces: Sequence[str]
+) -> tuple[NDArray[np.floating], list[str], list[str]]:
+    """Attention [target words, source words], summed over source and averaged over target pieces; both words.
+
+    `weights` is [target pieces, source pieces]; a last row and column for the end of the sentence are left
+    out when they are there, so that a row may sum to less than 1.
+    """
+    T, S = len(tgt_pieces), len(src_pieces)
+    assert weights.shape[0] in (T, T + 1)
+    assert weights.shape[1] in (S, S + 1)
+    src_words, tgt_words = words(src_pieces), words(tgt_pieces)
+    result = fold(weights[:T, :S], _partition(src_words), _partition(tgt_words))
+    return result, [_word(src_pieces, w) for w in src_words], [_word(tgt_pieces, w) for w in tgt_words]
+
+
+def align(weights: NDArray[np.floating]) -> list[tuple[int, int]]:
+    """Links (source i, target j): each target word's heaviest source word, none where all weights are 0."""
+    if weights.size == 0:
+        return []
+    best = weights.argmax(axis=1)
+    return [(int(i), j) for j, i in enumerate(best) if weights[j, i] > 0]
+
+
+def argmax_links(weights: NDArray[np.floating], src: Cover) -> frozenset[tuple[int, int]]:
+    """Each target unit's heaviest source unit, and the others that stand in exactly the same pieces."""
+    groups = np.unique(src, axis=1, return_inverse=True)[1].ravel() if src.size else np.zeros(0)
+    return frozenset((int(twin), j) for i, j in align(weights) for twin in np.flatnonzero(groups == groups[i]))
+
+
+def threshold_links(weights: NDArray[np.floating], threshold: float) -> frozenset[tuple[int, int]]:
+    """Every link whose weight is at least `threshold`."""
+    return frozenset((int(i), int(j)) for j, i in np.argwhere(weights >= threshold))
+
+
+def pharaoh(links: Iterable[tuple[int, int]]) -> str:
+    """Links as "i-j i-j …", from 0, in the order of the source."""
+    return " ".join(f"{i}-{j}" for i, j in sorted(links))
+
+
+def _are_apart(before: str, char: str) -> bool:
+    """Does a unit end between these two characters of it?"""
+    return (spaceless(char) or spaceless(before)) and not _is_mark(char)
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char).startswith("M")
+
+
+def _tokens(word: str) -> list[str]:
+    """The word without the punctuation at its edges, and each mark of that."""
+    inner = [place for place, char in enumerate(word) if not unicodedata.category(char).startswith("P")]
+    if not inner:
+        return list(word)
+    first, last = inner[0], inner[-1] + 1
+    return [*word[:first], word[first:last], *word[last:]]
+
+
+def _matched(spelt: str, given: str) -> Iterator[tuple[int, int, int, int]]:
+    """Spans of both texts that stand for each other, in order; what they begin and end with alike goes unsearched.
+
+    The search takes the product of what remains, and a long line differs in a place or two.
+    """
+    first = _alike(spelt, given)
+    last = _alike(spelt[first:][::-1], given[first:][::-1])
+    beyond, given_beyond = len(spelt) - last, len(given) - last
+    yield 0, first, 0, first
+    between = SequenceMatcher(None, spelt[first:beyond], given[first:given_beyond], autojunk=False)
+    for _, start, end, given_start, given_end in between.get_opcodes():
+        yield first + start, first + end, first + given_start, first + given_end
+    yield beyond, len(spelt), given_beyond, len(given)
+
+
+def _alike(a: str, b: str) -> int:
+    """Characters that both begin with."""
+    return next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _complete(result: Cover, pieces: Sequence[str]) -> Cover:
+    """Gives the pieces that show nothing their units."""
+    for number in range(1, len(pieces)):  # the bytes of a character after its first
+        if not result[number].any() and _byte(pieces[number]) is not None and _byte(pieces[number - 1]) is not None:
+            result[number] = result[number - 1]
+    following = result.shape[1] - 1
+    for number in reversed(range(len(pieces) if result.size else 0)):
+        if not result[number].any():
+            result[number, following] = True
+        following = int(result[number].argmax())
+    return result
+
+
+def _partition(ranges: Sequence[range]) -> Cover:
+    """The cover of words that share no piece."""
+    result = np.zeros((sum(map(len, ranges)), len(ranges)), np.bool_)
+    for number, own in enumerate(ranges):
+        result[own.start : own.stop, number] = True
+    return result
+
+
+def _byte(piece: str) -> int | None:
+    """The value of a byte piece such as <0xE2>."""
+    if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
+        try:
+            return int(piece[3:5], 16)
+        except ValueError:
+            return None
+    return None
+
+
+def characters(pieces: Sequence[str]) -> list[str]:
+    """Each piece's text; the first byte piece of a character has the character, its other bytes have ''."""
+    texts = list(pieces)
+    number = 0
+    while number < len(pieces):
+        lead = _byte(pieces[number])
+        if lead is None:
+            number += 1
+            continue
+        run = [lead]
+        length = 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)  # UTF-8: the first byte tells
+        for piece in pieces[number + 1 : number + length]:
+            if (byte := _byte(piece)) is None:
+                break
+            run.append(byte)
+        texts[number : number + len(run)] = [bytes(run).decode("utf-8", errors="replace")] + [""] * (len(run) - 1)
+        number += len(run)
+    return texts
+
+
+def _word(pieces: Sequence[str], word: range) -> str:
+    text = "".join(characters(pieces[word.start : word.stop])).replace(SPACE, "")
+    return text.replace(f"{ESCAPE}1", SPACE).replace(f"{ESCAPE}0", ESCAPE)  # what the tokenizer wrote for them

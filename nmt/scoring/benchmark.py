@@ -1,0 +1,120 @@
+"""What a model is evaluated on: sentences, references, gold alignments."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmt.config.check import read_section
+from nmt.config.sections import DataConfig
+from nmt.data.corpus import read_corpus
+from nmt.data.paths import read_lines, resolve
+from nmt.data.text import clean
+from nmt.errors import ConfigError, DataError
+from nmt.scoring.aer import Gold, load_gold
+from nmt.scoring.alignment import Unit, spaceless
+from nmt.scoring.metrics import counted_words
+from nmt.scoring.test_sets import named_test_set
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Sentences and their reference translations, one list per reference."""
+
+    name: str
+    sources: list[str]
+    references: list[list[str]]
+    words: str | None  # what BLEU counts: see nmt.scoring.metrics
+
+
+@dataclass(frozen=True)
+class GoldAlignments:
+    """The gold links between sources and reference, and what they count."""
+
+    links: list[Gold]
+    unit: Unit
+    file: str
+
+
+def read_benchmark(config: Mapping[str, Any], data: Mapping[str, Any]) -> Benchmark:
+    """What is evaluated on: files, a set that sacreBLEU knows by name, or a split of the model's own corpus."""
+    if config["src"] is not None and config["test_set"] is not None:
+        raise ConfigError("src and test_set are both given; evaluate on one of them")
+    if (config["src"] is None) != (config["ref"] is None):
+        missing = "ref" if config["ref"] is None else "src"
+        raise ConfigError(f"{missing} is not given; evaluating on files needs both, src=FILE ref=FILE")
+    if config["src"] is not None:
+        benchmark = from_files(config["src"], config["ref"], counted_words(data))
+    elif config["test_set"] is not None:
+        if data["src_lang"] is None or data["tgt_lang"] is None:
+            raise ConfigError(
+                f"the model's corpus does not say its languages, test_set={config['test_set']}; "
+                "type them, for example data.src_lang=en data.tgt_lang=de"
+            )
+        sources, references = named_test_set(config["test_set"], data["src_lang"], data["tgt_lang"])
+        benchmark = Benchmark(config["test_set"], sources, references, counted_words(data))
+    else:
+        benchmark = from_corpus(config["split"], data, Path(config["cache_dir"]).expanduser())
+    text = "".join("".join(reference) for reference in benchmark.references)
+    if benchmark.words is None and 2 * sum(map(spaceless, text)) > len(text):
+        raise ConfigError(
+            "the references are in a script without spaces, and data.tgt_lang=null does not say how BLEU "
+            "counts its words; type data.tgt_lang=zh, for example"
+        )
+    return benchmark
+
+
+def read_alignments(config: Mapping[str, Any], data: Mapping[str, Any], benchmark: Benchmark) -> GoldAlignments | None:
+    """Gold alignments of the file named, else those of the corpus for its test split; None where there are none."""
+    own = config["src"] is None and config["test_set"] is None and config["split"] == "test"
+    if config["gold"] is not None:
+        path = Path(config["gold"]).expanduser()
+        unit: Unit = config["gold_units"] or (data["gold_units"] if own else "words")
+    elif config["gold_reverse"] or config["gold_units"] is not None:
+        key = "gold_reverse" if config["gold_reverse"] else "gold_units"
+        raise ConfigError(f"{key} describes a file with gold alignments; name it, gold=FILE, or leave {key} out")
+    elif own and data["gold"] is not None:
+        path, unit = resolve(data["gold"], data["root"]), data["gold_units"]
+    else:
+        return None
+    if len(benchmark.references) > 1:
+        raise ConfigError(
+            f"gold alignments are of one translation, and there are {len(benchmark.references)} references, "
+            f"gold={path}; give one ref"
+        )
+    links = load_gold(path, config["gold_reverse"], benchmark.sources, benchmark.references[0], unit)
+    return GoldAlignments(links, unit, str(path))
+
+
+def from_corpus(split: str, data: Mapping[str, Any], cache_dir: Path) -> Benchmark:
+    """A split of a corpus."""
+    table = getattr(read_corpus(read_section(DataConfig, data, "data"), cache_dir), split)
+    if not len(table):
+        raise DataError(f"the corpus has no pairs in its {split} split, split={split}; give src=FILE ref=FILE")
+    return Benchmark(split, list(table["src"]), [list(table["tgt"])], counted_words(data))
+
+
+def from_files(src: str, ref: str | list[str], words: str | None) -> Benchmark:
+    """A test set in text files; every reference has as many lines as the source."""
+    sources = read_file(src, "src")
+    names = [ref] if isinstance(ref, str) else ref
+    if not names:
+        raise ConfigError("ref is an empty list; name a file with reference translations")
+    references = [read_file(name, "ref") for name in names]
+    for name, lines in zip(names, references, strict=True):
+        if len(lines) != len(sources):
+            raise DataError(
+                f"{src} has {len(sources):,} lines, {name} has {len(lines):,}; line N of one must translate line N "
+                "of the other"
+            )
+    if not sources:
+        raise DataError(f"{src} is empty, src={src}; give a file with sentences")
+    return Benchmark(Path(src).name, sources, references, words)
+
+
+def read_file(name: str, key: str) -> list[str]:
+    """All lines of a text file; what other programs take for a line break inside of one is a space."""
+    path = Path(name).expanduser()
+    if not path.exists():
+        raise DataError(f"no file {name}, {key}={name}; check the path")
+    return [clean(line, nfc=False) for line in read_lines(path)]

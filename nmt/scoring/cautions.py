@@ -1,0 +1,151 @@
+"""What would make an evaluation mislead: refused where it surely does, said where it may."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nmt.data import train_hashes
+from nmt.data.tokenizer import Tokenizer, TokenizerPair
+from nmt.errors import ConfigError, DataError
+
+MARKS = {  # of text in pieces, and where they stand in it
+    "\u2581": re.compile("\u2581"),  # SentencePiece's for a space
+    "@@": re.compile(r"@@(?= |$)"),  # subword-nmt's for a word that goes on
+    "##": re.compile(r"\S ##[^\s#]"),  # WordPiece's for the same
+    "</w>": re.compile(r"(?<!\S)[^\s<>]+</w>(?!\S)"),  # for the end of a word
+    "\uffed": re.compile("\uffed\\S|\\S\uffed"),  # OpenNMT's for no space
+    "\u0120": re.compile(r"(?<!\S)\u0120\S*(?: \S+){0,3} \u0120"),  # of bytes, for a space; two: Maltese has the letter
+}
+MOSTLY = 0.5  # share of the lines (or pieces) from which on something is taken for a property of the text
+HARDLY = 0.05
+LOOKED_AT = 1000  # sentences
+
+
+def refuse_unfit(name: str, sources: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    """Refuses references that are empty, and text in pieces; `name` is what errors call the test set."""
+    for which, reference in _named(references):
+        for line, text in enumerate(reference, 1):
+            if not text.strip():
+                raise DataError(
+                    f"{which} of {name} is empty in line {line:,}; take the line out of all files, or give its "
+                    "translation"
+                )
+        _refuse_pieces(f"{which} of {name}", reference)
+    _refuse_pieces(f"the source of {name}", sources)
+
+
+def _named(references: Sequence[Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
+    """What lines call each reference."""
+    for number, reference in enumerate(references, 1):
+        yield f"reference {number}" if len(references) > 1 else "the reference", reference
+
+
+def _refuse_pieces(what: str, lines: Sequence[str]) -> None:
+    for mark, marked in _marked(lines):
+        if len(marked) > HARDLY * len(lines):
+            raise DataError(
+                f"{what} is cut into pieces: {mark} stands in {len(marked):,} of {len(lines):,} lines, the first is "
+                f"line {marked[0]:,}; give the text as it was before"
+            )
+
+
+def _marked(lines: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+    """Each mark of pieces that there is, with the numbers of its lines, from 1."""
+    for mark, pattern in MARKS.items():
+        marked = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
+        if marked:
+            yield mark, marked
+
+
+def refuse_other_languages(stored: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    """Refuses a test set's languages that are not those that the model was trained on, where both are known."""
+    for key in ("src_lang", "tgt_lang"):
+        if None not in (stored[key], data[key]) and data[key] != stored[key]:
+            raise ConfigError(
+                f"data.{key}={data[key]}, but the model was trained with {stored[key]}; leave it out, or take a model "
+                "of that language"
+            )
+
+
+def of_training(file: Path, whose: str, sources: Sequence[str], references: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Says how much of a test set a model was trained on: `file` holds the hashes of what it saw."""
+    known = train_hashes.seen(file, sources, references)
+    if known.normalised:
+        share = f"{known.normalised:,} of {known.pairs:,} test pairs ({known.normalised / known.pairs:.1%})"
+        yield f"{share} stand in the training data of {whose}, {known.exact:,} of them letter for letter"
+
+
+def of_test_set(
+    tokenizers: TokenizerPair, sources: Sequence[str], references: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    """Says where a test set may be in pieces, or the model can hardly read or write it."""
+    sides = [("the source", tokenizers.src, sources)]
+    sides += [(which, tokenizers.tgt, reference) for which, reference in _named(references)]
+    for what, tokenizer, lines in sides:
+        for mark, marked in _marked(lines):
+            share = f"{mark} stands in {len(marked):,} of {len(lines):,} lines of {what}"
+            yield f"{share}, the first is line {marked[0]:,}: are they cut into pieces?"
+        yield from of_language(tokenizer, what, lines)
+
+
+def of_language(tokenizer: Tokenizer, what: str, lines: Sequence[str]) -> Iterator[str]:
+    """Says where the vocabulary hardly fits the text."""
+    looked_at = list(lines[:LOOKED_AT])
+    rows = tokenizer.encode_batch(looked_at)
+    count, spelled = sum(map(len, rows)), sum(map(tokenizer.spelled, rows))
+    if spelled > MOSTLY * count:
+        share = f"{spelled / count:.0%} of the pieces of {what}"
+        yield f"{share} are unknown to the model, or single bytes: is it in the model's language?"
+    theirs = scripts(looked_at)
+    known = [
+        piece for i, piece in enumerate(tokenizer.pieces(range(tokenizer.vocab_size))) if not tokenizer.spelled([i])
+    ]
+    own = scripts(known)
+    for script, letters in theirs.most_common(1):
+        if letters > MOSTLY * theirs.total() and own[script] < HARDLY * own.total():
+            yield f"{what} is in {script.lower()} letters, which the model's vocabulary hardly knows"
+
+
+def of_translations(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Says where translations are not of the form that BLEU compares."""
+    for which, reference in _named(references):
+        yield from of_case(hypotheses, which, reference)
+    yield from of_pieces(hypotheses)
+
+
+def of_case(hypotheses: Sequence[str], which: str, reference: Sequence[str]) -> Iterator[str]:
+    """Says where translations and a reference differ in case throughout: BLEU counts that."""
+    ours, theirs = cased(hypotheses), cased(reference)
+    if theirs is not None and ours is not None:
+        if theirs > MOSTLY and ours < HARDLY:
+            yield f"{which} has capitals, the translations none: BLEU counts that; use a lower-cased reference"
+        if ours > MOSTLY and theirs < HARDLY:
+            yield f"the translations have capitals, {which} none: BLEU counts that; use a cased reference"
+
+
+def of_pieces(hypotheses: Sequence[str]) -> Iterator[str]:
+    """Says where translations are in pieces, as they are if the training text was."""
+    for mark, marked in _marked(hypotheses):
+        if len(marked) > HARDLY * len(hypotheses):
+            yield (
+                f"{len(marked):,} translations hold {mark}: the model was trained on text in pieces, which BLEU is "
+                "not for"
+            )
+
+
+def cased(lines: Iterable[str]) -> float | None:
+    """Share of the lines with letters of a script that has case which hold a capital; None: there are no such."""
+    with_case = [line for line in lines if line.lower() != line.upper()]
+    return sum(line != line.lower() for line in with_case) / len(with_case) if with_case else None
+
+
+def scripts(texts: Iterable[str]) -> Counter[str]:
+    """How many letters there are of each script: the first word of their Unicode names."""
+    letters = Counter(character for text in texts for character in text if character.isalpha())
+    found: Counter[str] = Counter()
+    for letter, count in letters.items():
+        found[unicodedata.name(letter, "UNKNOWN").split()[0]] += count
+    return found

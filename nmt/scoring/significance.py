@@ -1,0 +1,65 @@
+"""What is luck in the BLEU of several seeds: bootstrap over test sentences (Koehn 2004) of the mean over seeds.
+
+With one seed interval and p are sacreBLEU's own: same resamples, same formulae.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sacrebleu.metrics.bleu import BLEU
+
+from nmt.scoring.metrics import BOOTSTRAP_SAMPLES, bleu_tokenizer
+
+SEED = 12345  # of the resamples, sacreBLEU's own
+ORDERS = 4
+
+Counts = NDArray[np.int64]  # [sentences, 10]: matching and all n-grams of each order, lengths of output and reference
+
+
+@dataclass(frozen=True)
+class Interval:
+    """BLEU, mean over seeds, with 95 % of its resamples; p that a gap as large to the first system is luck."""
+
+    low: float
+    high: float
+    p: float | None  # None: it is the first
+
+
+def counts(hyps: Sequence[str], refs: Sequence[str], words: str | None) -> Counts:
+    """What BLEU adds up over the sentences of a corpus."""
+    scorer = BLEU(tokenize=bleu_tokenizer(words), force=True, effective_order=True)
+    scores = [scorer.sentence_score(hyp, [ref]) for hyp, ref in zip(hyps, refs, strict=True)]
+    return np.array([[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in scores], np.int64)
+
+
+def bleu_of(total: NDArray[np.int64]) -> float:
+    """Corpus BLEU in percent of a sum of counts."""
+    numbers = [int(number) for number in total]
+    correct, every, (sys_len, ref_len) = numbers[:ORDERS], numbers[ORDERS : 2 * ORDERS], numbers[2 * ORDERS :]
+    return float(BLEU.compute_bleu(correct, every, sys_len, ref_len, smooth_method="exp").score)
+
+
+def intervals(systems: Sequence[Sequence[Counts]], samples: int = BOOTSTRAP_SAMPLES) -> list[Interval]:
+    """Of every system, given as the counts of each of its seeds; p is against the first system."""
+    sentences = len(systems[0][0])
+    rows = np.random.default_rng(SEED).choice(sentences, size=(samples, sentences), replace=True)
+    drawn = np.stack([np.bincount(row, minlength=sentences) for row in rows])  # [samples, sentences]
+    resampled = [np.mean([[bleu_of(total) for total in drawn @ seed] for seed in seeds], axis=0) for seeds in systems]
+    means = [float(np.mean([bleu_of(seed.sum(0)) for seed in seeds])) for seeds in systems]
+    found = []
+    for number, (scores, mean) in enumerate(zip(resampled, means, strict=True)):
+        low, high = np.percentile(scores, [2.5, 97.5])
+        p = None if number == 0 else p_value(scores - resampled[0], mean - means[0])
+        found.append(Interval(float(low), float(high), p))
+    return found
+
+
+def p_value(differences: NDArray[np.float64], difference: float) -> float:
+    """Two-sided: how often resampling alone moves the difference by more than its size; 1 where there is none."""
+    if difference == 0:
+        return 1.0
+    sizes = np.abs(differences)
+    beyond = int((sizes - sizes.mean() > abs(difference)).sum())
+    return (beyond + 1) / (len(differences) + 1)

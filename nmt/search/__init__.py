@@ -1,0 +1,1 @@
+"""A model and source sentences → hypotheses with scores; beam search, sampling, ensembles, shortlists, int8."""

@@ -1,0 +1,208 @@
+"""Beam search and sampling: one loop over target positions, tensors over sentences and hypotheses.
+
+Axis letters as in hypotheses.py.
+"""
+
+from dataclasses import replace
+from math import inf
+from typing import Protocol, TypeVar, runtime_checkable
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from nmt.config.limits import check_search
+from nmt.config.sections import SearchConfig
+from nmt.data.batch import Rows
+from nmt.data.tokenizer import BOS, EOS, PAD
+from nmt.errors import ConfigError
+from nmt.search.hypotheses import (
+    Beam,
+    Candidates,
+    Finished,
+    Hypothesis,
+    Step,
+    begin,
+    extend,
+    finish,
+    length_divisors,
+    merge,
+    read,
+    unsettled,
+)
+from nmt.search.sampling import draw
+
+BEAM = 5  # the width that batch_sentences is meant for
+GROUPS = 512  # of vocabulary entries, so that most of them are only read to find the likeliest groups
+FEW = 2**16  # log-probabilities of a step for which groups do not pay
+
+Source = TypeVar("Source", bound=Rows)
+State = TypeVar("State", bound=Rows)
+
+
+@runtime_checkable
+class StepModel(Protocol[Source, State]):
+    """A translation model as the search sees it."""
+
+    def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Source, State]: ...
+
+    def step(
+        self, tokens: Int[Tensor, "R 1"], source: Source, state: State
+    ) -> tuple[Float[Tensor, "R V"], Float[Tensor, "R L H 1 S"], State]:
+        """Log-probabilities of the next token (the search may overwrite them), attention weights, new state.
+
+        R is a multiple of the rows of `source`: the hypotheses of a sentence lie side by side.
+        """
+        ...
+
+
+@torch.inference_mode()
+def search(
+    model: StepModel[Source, State],
+    src: Int[Tensor, "B S"],
+    src_mask: Bool[Tensor, "B S"],
+    cfg: SearchConfig,
+    generator: torch.Generator | None,
+) -> list[list[Hypothesis]]:
+    """The n_best hypotheses of each sentence, best first: found by beam search, or drawn if `cfg.sample`.
+
+    Fewer where there are fewer translations. A sentence leaves the batch when as many hypotheses have
+    finished as the beam is wide, or when n_best have and no open one can still score higher.
+    """
+    check_search(cfg)
+    if len(src) == 0:
+        return []
+    width = width_of(cfg)
+    beam, finished = begin(src, src_mask, cfg)
+    shortest, longest = (int(limit) for limit in beam.limit.aminmax())
+    divisors = length_divisors(longest + 1, cfg, src.device)
+    source, state = model.start(src, src_mask, cfg.coverage_penalty > 0)
+    tokens = src.new_full((len(src), 1), BOS)
+    steps: list[Step] = []
+    done: list[Finished] = []
+    for length, divisor in enumerate(divisors):
+        log_probs, attention, state = model.step(tokens, source, state)
+        beam = _cover(beam, attention, cfg.coverage_penalty)
+        candidates = _continue(log_probs, beam, cfg, generator)
+        if length >= shortest:
+            candidates = _force_eos(candidates, log_probs.view(*beam.log_prob.shape, -1), beam, length)
+        finished = finish(finished, candidates, beam, length, width, divisor, cfg.coverage_penalty)
+        open_before = beam.log_prob.shape[1]
+        beam, step = extend(beam, candidates, width)
+        steps.append(step)
+        going = unsettled(beam, finished, width, divisors)
+        kept = going.nonzero()[:, 0]  # the one wait for the device in a step
+        parent, token = step.parent, step.token
+        if len(kept) < len(going):
+            done.append(finished.select((~going).nonzero()[:, 0]))
+            if len(kept) == 0:
+                break
+            source, finished, beam = source.select(kept), finished.select(kept), beam.select(kept)
+            parent, token = parent[kept], token[kept]
+        state = state.select((kept[:, None] * open_before + parent).flatten())
+        tokens = token.view(-1, 1)
+    return read(merge(done), steps, width)
+
+
+def width_of(cfg: SearchConfig) -> int:
+    """Hypotheses of a sentence that are open at a time."""
+    return cfg.n_best if cfg.sample else cfg.beam
+
+
+def batch_size(cfg: SearchConfig) -> int:
+    """Sentences to search together: a narrow beam has room for more, a wide one for fewer."""
+    return max(1, cfg.batch_sentences * BEAM // width_of(cfg))
+
+
+def _continue(
+    log_probs: Float[Tensor, "R V"],
+    beam: Beam,
+    cfg: SearchConfig,
+    generator: torch.Generator | None,
+) -> Candidates:
+    """What the open hypotheses may be continued with, were there no limit to their length."""
+    _forbid(log_probs, beam.prefix, cfg.no_repeat_ngram)
+    log_probs = log_probs.view(*beam.log_prob.shape, -1)
+    if cfg.sample:
+        return draw(log_probs, beam.log_prob, cfg, generator)
+    return likeliest(log_probs, beam.log_prob, 2 * cfg.beam)
+
+
+def _cover(beam: Beam, attention: Float[Tensor, "R L H 1 S"], penalty: float) -> Beam:
+    """`beam` with this step's attention, averaged over layers and heads, added to its coverage."""
+    if beam.coverage is None:
+        return beam
+    if attention.shape[1] == 0:
+        raise ConfigError(f"search.coverage_penalty={penalty} needs attention, this model has none; set it to 0")
+    received = attention.float().mean((1, 2, 3)).view_as(beam.coverage)
+    return replace(beam, coverage=beam.coverage + received)
+
+
+def _forbid(log_probs: Float[Tensor, "R V"], prefix: Int[Tensor, "N K T"] | None, ngram: int | None) -> None:
+    """Set to -inf what must not come next: pad, bos, the last token of an n-gram that has occurred."""
+    log_probs[:, PAD] = -inf
+    log_probs[:, BOS] = -inf
+    if prefix is None or ngram is None or prefix.shape[-1] < ngram:
+        return
+    seen = prefix.flatten(0, 1).unfold(1, ngram, 1)  # [R, T - ngram + 1, ngram]
+    last = prefix.flatten(0, 1)[:, prefix.shape[-1] - ngram + 1 :]
+    repeated = (seen[..., :-1] == last[:, None]).all(-1)
+    log_probs.scatter_(1, seen[..., -1].masked_fill(~repeated, PAD), -inf)
+
+
+def _force_eos(candidates: Candidates, log_probs: Float[Tensor, "N K V"], beam: Beam, length: int) -> Candidates:
+    """In sentences at their length limit, eos after each open hypothesis is all there is."""
+    missing = (0, candidates.token.shape[1] - log_probs.shape[1])
+    ended = functional.pad(beam.log_prob + log_probs[..., EOS], missing, value=-inf)
+    parent = torch.arange(ended.shape[1], device=ended.device).clamp(max=log_probs.shape[1] - 1)
+    forced = (beam.limit <= length)[:, None]
+    return Candidates(
+        torch.where(forced, ended, candidates.log_prob),
+        torch.where(forced, parent, candidates.parent),
+        candidates.token.masked_fill(forced, EOS),
+    )
+
+
+def likeliest(log_probs: Float[Tensor, "N K V"], log_prob: Float[Tensor, "N K"], size: int) -> Candidates:
+    """The `size` likeliest continuations of each sentence, likeliest first."""
+    vocab = log_probs.shape[-1]
+    there = min(size, log_probs[0].numel())
+    if log_probs.numel() <= FEW:
+        values, index = (log_probs + log_prob[..., None]).flatten(1).topk(there)
+    else:
+        values, index = _likeliest_by_groups(log_probs, log_prob, there)
+    found = Candidates(values, index // vocab, index % vocab)
+    if there == size:
+        return found
+    missing = (0, size - there)
+    return Candidates(
+        functional.pad(found.log_prob, missing, value=-inf),
+        functional.pad(found.parent, missing),
+        functional.pad(found.token, missing, value=PAD),
+    )
+
+
+def _likeliest_by_groups(
+    log_probs: Float[Tensor, "N K V"], log_prob: Float[Tensor, "N K"], size: int
+) -> tuple[Float[Tensor, "N C"], Int[Tensor, "N C"]]:
+    """The `size` greatest sums of a sentence, and their places among all K * V.
+
+    The whole vocabulary is read once, for the maximum of each group; then the members of the best groups are.
+    """
+    vocab = log_probs.shape[-1]
+    groups = min(GROUPS, vocab)
+    members = vocab // groups
+    even = log_probs[..., : members * groups]
+    best = even.view(*even.shape[:2], members, groups).amax(-2)
+    rest = vocab - members * groups
+    if rest:
+        best[..., :rest] = torch.maximum(best[..., :rest], log_probs[..., -rest:])
+    best = (best + log_prob[..., None]).flatten(1)
+    group = best.topk(min(size, best.shape[1]), sorted=False).indices[..., None]
+    parent = group // groups
+    token = group % groups + groups * torch.arange(members + 1, device=group.device)
+    index = (parent * vocab + token.clamp(max=vocab - 1)).flatten(1)
+    total = log_probs.flatten(1).gather(1, index).view(token.shape) + log_prob.gather(1, parent[..., 0])[..., None]
+    values, chosen = total.masked_fill(token >= vocab, -inf).flatten(1).topk(size)
+    return values, index.gather(1, chosen)

@@ -1,0 +1,191 @@
+"""Hypotheses of a search: open, finished, and read back from their parents.
+
+Axis letters: B sentences given, N sentences still searched, K open hypotheses of each, C candidates,
+F finished ones kept.
+"""
+
+from dataclasses import dataclass, fields, replace
+from math import inf
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from nmt.config.sections import SearchConfig
+from nmt.data.batch import Rows
+from nmt.data.tokenizer import EOS, PAD
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A finished translation."""
+
+    tokens: list[int]  # without bos and eos
+    log_prob: float  # of the tokens and eos, nats
+    score: float  # after the penalties
+
+
+@dataclass(frozen=True)
+class Beam(Rows):
+    """The open hypotheses of the sentences still searched; log_prob -inf: none. K is 1 at the first step."""
+
+    sentence: Int[Tensor, " N"]  # its row in the batch given
+    limit: Int[Tensor, " N"]  # most tokens, eos not counted
+    mask: Bool[Tensor, "N S"]
+    log_prob: Float[Tensor, "N K"]
+    prefix: Int[Tensor, "N K T"] | None  # kept only to block n-grams
+    coverage: Float[Tensor, "N K S"] | None  # attention that each source position has received
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Continuations by one token, log_prob of the whole; -inf: none."""
+
+    log_prob: Float[Tensor, "N C"]
+    parent: Int[Tensor, "N C"]  # the hypothesis continued
+    token: Int[Tensor, "N C"]
+
+
+@dataclass(frozen=True)
+class Finished(Rows):
+    """The best finished hypotheses of each sentence, best first; score -inf: none."""
+
+    sentence: Int[Tensor, " N"]
+    count: Int[Tensor, " N"]  # all that finished, also those no longer here
+    score: Float[Tensor, "N F"]
+    log_prob: Float[Tensor, "N F"]
+    length: Int[Tensor, "N F"]  # tokens, eos not counted
+    parent: Int[Tensor, "N F"]  # the open hypothesis, at that length, that eos ended
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the open hypotheses were continued with: enough to read the tokens back."""
+
+    sentence: Int[Tensor, " N"]
+    parent: Int[Tensor, "N K"]
+    token: Int[Tensor, "N K"]
+
+
+def length_divisors(longest: int, cfg: SearchConfig, device: torch.device) -> Float[Tensor, " T"]:
+    """What a log-probability is divided by, at index t for t tokens and eos."""
+    length = torch.arange(1, longest + 1, device=device, dtype=torch.float32)
+    match cfg.length_penalty:
+        case "average":
+            return length**cfg.alpha
+        case "wu":  # Wu et al. 2016, eq. 14
+            return ((5 + length) / 6) ** cfg.alpha
+        case "none":
+            return torch.ones_like(length)
+
+
+def coverage_log(coverage: Float[Tensor, "N K S"], mask: Bool[Tensor, "N S"]) -> Float[Tensor, "N K"]:
+    """Sum over source positions of log min(attention received, 1): Wu et al. 2016, eq. 14 without beta."""
+    smallest = torch.finfo(coverage.dtype).tiny  # attention can underflow to 0
+    return coverage.clamp(smallest, 1).log().masked_fill(~mask[:, None], 0).sum(-1)
+
+
+def begin(src: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], cfg: SearchConfig) -> tuple[Beam, Finished]:
+    sentence = torch.arange(len(src), device=src.device)
+    length = (mask & (src != EOS)).sum(1)
+    limit = (cfg.max_length_a + cfg.max_length_b * length.double()).floor().long()
+    blocking, covering = cfg.no_repeat_ngram is not None, cfg.coverage_penalty > 0
+    beam = Beam(
+        sentence,
+        limit,
+        mask,
+        log_prob=torch.zeros(len(src), 1, device=src.device),
+        prefix=src.new_empty(len(src), 1, 0) if blocking else None,
+        coverage=torch.zeros(mask.shape, device=src.device)[:, None] if covering else None,
+    )
+    none = torch.full((len(src), cfg.n_best), -inf, device=src.device)
+    nowhere = torch.zeros_like(none, dtype=torch.long)
+    return beam, Finished(sentence, torch.zeros_like(sentence), none, none, nowhere, nowhere)
+
+
+def finish(
+    finished: Finished,
+    candidates: Candidates,
+    beam: Beam,
+    length: int,
+    width: int,
+    divisor: Float[Tensor, ""],
+    coverage_penalty: float,
+) -> Finished:
+    """`finished` with the candidates among the best `width` that end in eos."""
+    parent = candidates.parent[:, :width]
+    log_prob = candidates.log_prob[:, :width].masked_fill(candidates.token[:, :width] != EOS, -inf)
+    score = log_prob / divisor
+    if beam.coverage is not None:
+        score = score + coverage_penalty * coverage_log(beam.coverage, beam.mask).gather(1, parent)
+    best, chosen = torch.cat([finished.score, score], 1).topk(finished.score.shape[1])
+    return Finished(
+        finished.sentence,
+        finished.count + (score > -inf).sum(1),
+        best,
+        torch.cat([finished.log_prob, log_prob], 1).gather(1, chosen),
+        functional.pad(finished.length, (0, width), value=length).gather(1, chosen),
+        torch.cat([finished.parent, parent], 1).gather(1, chosen),
+    )
+
+
+def extend(beam: Beam, candidates: Candidates, width: int) -> tuple[Beam, Step]:
+    """The best `width` candidates that do not end in eos become the open hypotheses."""
+    log_prob, chosen = candidates.log_prob.masked_fill(candidates.token == EOS, -inf).topk(width)
+    parent = candidates.parent.gather(1, chosen)
+    token = candidates.token.gather(1, chosen).masked_fill(log_prob == -inf, PAD)
+    prefix, coverage = beam.prefix, beam.coverage
+    if prefix is not None:
+        prefix = torch.cat([_pick(prefix, parent), token[..., None]], -1)
+    if coverage is not None:
+        coverage = _pick(coverage, parent)
+    extended = replace(beam, log_prob=log_prob, prefix=prefix, coverage=coverage)
+    return extended, Step(beam.sentence, parent, token)
+
+
+def unsettled(beam: Beam, finished: Finished, width: int, divisors: Float[Tensor, " T"]) -> Bool[Tensor, " N"]:
+    """Sentences with less than `width` finished hypotheses and an open one that may still be among the best.
+
+    A log-probability only falls, coverage_log is at most 0, and the longest length allowed divides most.
+    """
+    bound = beam.log_prob[:, 0] / divisors[beam.limit]
+    return (bound > finished.score[:, -1]) & (finished.count < width)
+
+
+def _pick(rows: Tensor, parent: Int[Tensor, "N K"]) -> Tensor:
+    """Rows `parent` of axis 1, for each sentence."""
+    return rows.gather(1, parent[..., None].expand(-1, -1, rows.shape[-1]))
+
+
+def merge(parts: list[Finished]) -> Finished:
+    """All sentences, in the order given."""
+    whole = Finished(*(torch.cat([getattr(part, f.name) for part in parts]) for f in fields(Finished)))
+    return whole.select(whole.sentence.argsort())
+
+
+def read(finished: Finished, steps: list[Step], width: int) -> list[list[Hypothesis]]:
+    """Follow the parents from the end of each hypothesis to its beginning."""
+    tokens = finished.length.new_full((len(steps), *finished.length.shape), PAD)
+    table = finished.length.new_zeros(2, len(finished.length), width)
+    row = finished.parent
+    for t in range(len(steps) - 1, -1, -1):
+        table[0, steps[t].sentence], table[1, steps[t].sentence] = steps[t].token, steps[t].parent
+        inside = t < finished.length
+        tokens[t] = table[0].gather(1, row).masked_fill(~inside, PAD)
+        row = torch.where(inside, table[1].gather(1, row), row)
+    every = zip(
+        tokens.permute(1, 2, 0).tolist(),
+        finished.length.tolist(),
+        finished.log_prob.tolist(),
+        finished.score.tolist(),
+        strict=True,
+    )
+    return [
+        [
+            Hypothesis(ids[:length], log_prob, score)
+            for ids, length, log_prob, score in zip(*sentence, strict=True)
+            if score > -inf
+        ]
+        for sentence in every
+    ]

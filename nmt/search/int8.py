@@ -1,0 +1,127 @@
+"""A trained decoder in 8-bit integers, for processors that multiply them natively.
+
+Each row of the weights is rounded on a scale of its own, and so is each row that is multiplied with them: a sentence's
+scores do not depend on its batch mates. Sums are exact. (Wu et al. 2020, "Integer quantization for deep learning
+inference", §3)
+"""
+
+from copy import deepcopy
+from functools import partial
+
+import torch
+from jaxtyping import Float, Int, Int8
+from torch import Tensor, nn
+
+from nmt.model.interfaces import Decoder, Memory, Source, State
+from nmt.model.output_layer import Logits
+from nmt.model.seq2seq import Seq2Seq
+
+LARGEST = 127
+
+
+def with_int8_decoder(model: Seq2Seq) -> Seq2Seq:
+    """A model for the search: the same encoder, a decoder and an output layer in 8-bit integers."""
+    output = Int8Linear(model.output.weight, model.output.bias)
+    return Seq2Seq(model.embedding, model.encoder, Int8Decoder(model.decoder), output)
+
+
+class Int8Decoder(nn.Module):
+    """A copy of a decoder whose LSTM layers and own linear layers are in 8-bit integers; the rest is float32.
+
+    The steps of a search are small, and float32 is quickest where little is multiplied. Attention layers, most of which
+    run once a sentence, stay as they are.
+    """
+
+    def __init__(self, decoder: Decoder) -> None:
+        super().__init__()
+        assert isinstance(decoder, nn.Module)
+        self.decoder = deepcopy(decoder).float()
+        self.d_output = decoder.d_output
+        for module in list(self.decoder.modules()):
+            for name, child in list(module.named_children()):
+                if type(child) is nn.LSTM:
+                    setattr(module, name, Int8Lstm(child))
+                elif type(child) is nn.Tanh:
+                    setattr(module, name, QuickTanh())
+                elif type(child) is nn.Linear and module is self.decoder:
+                    setattr(module, name, Int8Linear(child.weight, child.bias))
+
+    def start(self, memory: Memory, weights: bool) -> tuple[Source, State]:
+        return self.decoder.start(Memory(memory.states.float(), memory.final.float(), memory.mask), weights)
+
+    def forward(
+        self, tokens: Int[Tensor, "R T"], source: Source, state: State
+    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R L H T S"], State]:
+        return self.decoder(tokens, source, state)
+
+
+class Int8Linear(nn.Module):
+    """A linear layer, in float32 for whatever it is given."""
+
+    def __init__(self, weight: Float[Tensor, "V D"], bias: Float[Tensor, " V"] | None) -> None:
+        super().__init__()
+        whole, scale = rounded(weight.detach().float())
+        self.weight = nn.Buffer(whole)
+        self.scale = nn.Buffer(scale[:, 0])
+        self.bias = nn.Buffer(scale.new_zeros(len(weight)) if bias is None else bias.detach().float())
+        self.out_features = len(weight)
+
+    def forward(self, inputs: Float[Tensor, "*R D"]) -> Float[Tensor, "*R V"]:
+        products = int8_linear(inputs.flatten(0, -2), self.weight, self.scale, self.bias)
+        return products.view(*inputs.shape[:-1], -1)
+
+    def over(self, pieces: Int[Tensor, " C"]) -> Logits:
+        """The layer over these rows of its weights alone."""
+        return partial(int8_linear, weight=self.weight[pieces], scale=self.scale[pieces], bias=self.bias[pieces])
+
+
+class Int8Lstm(nn.Module):
+    """One LSTM layer, called as torch's with batch_first."""
+
+    def __init__(self, lstm: nn.LSTM) -> None:
+        super().__init__()
+        weights = {name: weight.detach().float().clone() for name, weight in lstm.named_parameters()}
+        for weight in weights.values():
+            weight.chunk(4)[2].mul_(2)  # tanh(x) = 2 σ(2x) - 1: one σ serves all gates
+        self.inputs = Int8Linear(weights["weight_ih_l0"], weights["bias_ih_l0"])
+        self.recurrent = Int8Linear(weights["weight_hh_l0"], weights["bias_hh_l0"])
+
+    def forward(
+        self, inputs: Float[Tensor, "R T E"], state: tuple[Float[Tensor, "1 R D"], Float[Tensor, "1 R D"]]
+    ) -> tuple[Float[Tensor, "R T D"], tuple[Float[Tensor, "1 R D"], Float[Tensor, "1 R D"]]]:
+        hidden, cell = state[0][0], state[1][0]
+        outputs = []
+        for given in inputs.unbind(1):
+            gates = self.inputs(given).add_(self.recurrent(hidden)).sigmoid_()
+            taken, kept, new, shown = gates.chunk(4, 1)
+            cell = torch.addcmul(kept * cell, taken, new.mul_(2).sub_(1))
+            hidden = shown * tanh(cell)
+            outputs.append(hidden)
+        return torch.stack(outputs, 1), (hidden[None], cell[None])
+
+
+class QuickTanh(nn.Module):
+    """`tanh` in the place of torch's."""
+
+    def forward(self, x: Float[Tensor, "*X"]) -> Float[Tensor, "*X"]:
+        return tanh(x)
+
+
+def tanh(x: Float[Tensor, "*X"]) -> Float[Tensor, "*X"]:
+    """The hyperbolic tangent as 2 σ(2x) - 1: torch computes σ faster."""
+    return (2 * x).sigmoid_().mul_(2).sub_(1)
+
+
+def int8_linear(
+    inputs: Float[Tensor, "R D"], weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"], bias: Float[Tensor, " V"]
+) -> Float[Tensor, "R V"]:
+    """inputs @ (scale * weight)ᵀ + bias in float32, the inputs rounded to 8 bits too."""
+    whole, input_scale = rounded(inputs.float())
+    products = torch._int_mm(whole, weight.t()).float().mul_(input_scale)
+    return torch.addcmul(bias, products, scale, out=products)
+
+
+def rounded(rows: Float[Tensor, "R D"]) -> tuple[Int8[Tensor, "R D"], Float[Tensor, "R 1"]]:
+    """Whole numbers from -127 to 127, and what each row of them is to be multiplied by."""
+    scale = rows.abs().amax(1, keepdim=True).clamp_(min=torch.finfo(torch.float32).tiny).div_(LARGEST)
+    return (rows / scale).round_().to(torch.int8), scale

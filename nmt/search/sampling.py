@@ -1,0 +1,39 @@
+"""Drawing tokens from the model's distribution."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from nmt.config.sections import SearchConfig
+from nmt.search.hypotheses import Candidates
+
+
+def draw(
+    log_probs: Float[Tensor, "N K V"],
+    log_prob: Float[Tensor, "N K"],
+    cfg: SearchConfig,
+    generator: torch.Generator | None,
+) -> Candidates:
+    """One random continuation of each of n_best hypotheses; at the first step all continue the only one.
+
+    top_k and top_p (nucleus, Holtzman et al. 2020) cut the distribution after the temperature has shaped it.
+    """
+    sentences, hypotheses, vocab = log_probs.shape
+    size = cfg.n_best
+    draws = size // hypotheses
+    rows = log_probs.flatten(0, 1)
+    likely, index = rows, None
+    if cfg.top_k is not None or cfg.top_p is not None:
+        likely, index = rows.topk(min(cfg.top_k or vocab, vocab))
+    probs = (likely / cfg.temperature).softmax(-1)
+    if cfg.top_p is not None:
+        likelier = probs.cumsum(-1) - probs
+        likelier[:, 0] = 0  # the likeliest token always stays
+        probs = probs.masked_fill(likelier >= cfg.top_p, 0)
+    probs = probs.nan_to_num(1.0)  # drawn from as they are, nan would be torch's error; their hypotheses do not count
+    token = torch.multinomial(probs, draws, replacement=True, generator=generator)
+    if index is not None:
+        token = index.gather(1, token)
+    total = rows.gather(1, token).view(sentences, size) + log_prob.repeat_interleave(draws, 1)
+    parent = torch.arange(size, device=token.device) // draws
+    return Candidates(total, parent.expand(sentences, size), token.view(sentences, size))

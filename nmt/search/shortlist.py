@@ -1,0 +1,87 @@
+"""Lexical shortlists: the search looks only at target pieces that the source's pieces are known to translate to.
+
+The output layer is then a few hundred rows wide instead of the whole vocabulary (Mi et al. 2016, "Vocabulary
+Manipulation for NMT"; L'Hostis et al. 2016). Axis letters as in interfaces.py, and C pieces of a batch's union.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from math import inf
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from nmt.data.tokenizer import BOS, EOS, PAD, UNK
+from nmt.model.interfaces import Source, State
+from nmt.model.seq2seq import Seq2Seq
+
+SPECIAL = (PAD, UNK, BOS, EOS)  # in every list; the first four pieces of every vocabulary
+
+
+@dataclass(frozen=True)
+class Shortlist:
+    """Which target pieces the translation of a sentence may use."""
+
+    best: Int[Tensor, "V N"]  # target pieces of each source piece; PAD fills what is empty
+    frequent: Int[Tensor, " F"]  # of every sentence
+    candidates: float  # pieces that a sentence may use, on average; what users are told
+
+    def allowed(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], pieces: int) -> Bool[Tensor, "B V"]:
+        """For each of the target's `pieces`: may this sentence's translation use it?"""
+        allowed = torch.zeros(len(src), pieces, dtype=torch.bool, device=src.device)
+        listed = self.best[src].masked_fill(~src_mask[..., None], PAD)
+        allowed.scatter_(1, listed.flatten(1), True)
+        allowed[:, self.frequent] = True
+        allowed[:, : len(SPECIAL)] = True
+        return allowed
+
+    def to(self, device: torch.device) -> "Shortlist":
+        """The same on another device."""
+        return Shortlist(self.best.to(device), self.frequent.to(device), self.candidates)
+
+
+@dataclass(frozen=True)
+class ListedSource(Source):
+    """Source, and 0 for what each sentence may use of the batch's pieces, -inf for the rest."""
+
+    barrier: Float[Tensor, "B C"]
+
+
+class Shortlisted:
+    """A model over the pieces that one batch's sentences may use: a `StepModel` whose tokens are places in `pieces`.
+
+    Each sentence has the scores of its own list alone, whatever the others of the batch may use.
+    """
+
+    @torch.inference_mode()
+    def __init__(
+        self, model: Seq2Seq, shortlist: Shortlist, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]
+    ) -> None:
+        allowed = shortlist.allowed(src, src_mask, model.output.out_features)
+        self.model = model
+        self.pieces = allowed.any(0).nonzero()[:, 0]  # ascending, so that the special ones keep their numbers
+        self.output = model.output.over(self.pieces)
+        barrier = torch.zeros(len(src), len(self.pieces), device=src.device)
+        self.barrier = barrier.masked_fill(~allowed[:, self.pieces], -inf)
+
+    def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Source, State]:
+        """What decoding these sentences, those of the constructor, starts from."""
+        source, state = self.model.start(src, src_mask, weights)
+        whole = {field.name: getattr(source, field.name) for field in fields(source)}
+        return ListedSource(**whole, barrier=self.barrier), state
+
+    def step(
+        self, tokens: Int[Tensor, "R T"], source: Source, state: State
+    ) -> tuple[Float[Tensor, "R C"], Float[Tensor, "R L H T S"], State]:
+        """Log-probabilities (nats, float32) of the next token among the sentence's own pieces; -inf elsewhere."""
+        assert isinstance(source, ListedSource)  # from `start`
+        features, weights, state = self.model.decoder(self.pieces[tokens], source, state)
+        logits = self.output(features[:, -1]).float()
+        logits.view(len(source.barrier), -1, logits.shape[1]).add_(source.barrier[:, None])
+        return logits.log_softmax(-1), weights, state
+
+    def whole(self, tokens: Sequence[int]) -> list[int]:
+        """Places in `pieces` as the tokens that they stand for."""
+        ids: list[int] = self.pieces[list(tokens)].tolist()
+        return ids

@@ -1,0 +1,1 @@
+"""Batches and a configuration → a run: updates, validation, checkpoints, reports."""

@@ -1,0 +1,75 @@
+"""The training split as batches: which rows each update gets, and their tokens."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+
+from nmt.data.batch import Batch, make_batch, pad_batch
+from nmt.data.batching import BatchOrder
+from nmt.data.encoded import Numbers, open_sides
+from nmt.data.prepare import Prepared
+from nmt.training.progress import Progress
+
+RowNumbers = Numbers
+
+
+class TrainingData:
+    """Everything here follows from seed, epoch and update number alone, so that a run can be resumed anywhere."""
+
+    def __init__(
+        self, prepared: Prepared, budget: int, accumulate: int, seed: int, sampling_alpha: float | None
+    ) -> None:
+        self.split = prepared.train
+        self.tokenizers = prepared.tokenizers
+        self.accumulate = accumulate
+        self.seed = seed
+        self.sampling_alpha = sampling_alpha
+        self.waited_s = 0.0  # how long the last update waited for its batches
+        self.src, self.tgt = open_sides(Path(self.split.cache_files[0]["filename"]))
+        self.order = BatchOrder(self.src, self.tgt, budget, seed)
+        self._at: tuple[int, int] | None = None  # epoch and number of the batch `_next`
+        self._next: RowNumbers | None = None
+        self._later: Iterator[RowNumbers] = iter(())
+
+    @property
+    def updates_in_first_epoch(self) -> int:
+        """Later epochs may differ by a few: equal lengths are mixed anew each time."""
+        return -(-sum(1 for _ in self.order.epoch(0)) // self.accumulate)
+
+    def advance(self, progress: Progress) -> list[RowNumbers]:
+        """Rows of the next update's batches; fewer than `accumulate` at the end of an epoch."""
+        start = perf_counter()
+        if self._at != (progress.epoch, progress.batch):
+            self._later = islice(self.order.epoch(progress.epoch), progress.batch, None)
+            self._next = next(self._later, None)
+        rows: list[RowNumbers] = []
+        while self._next is not None and len(rows) < self.accumulate:
+            rows.append(self._next)
+            self._next = next(self._later, None)
+        progress.batch += len(rows)
+        self._at = progress.epoch, progress.batch
+        if self._next is None:
+            progress.epoch, progress.batch = progress.epoch + 1, 0
+        self.waited_s = perf_counter() - start
+        return rows
+
+    def load(self, rows: list[RowNumbers], update: int) -> list[Batch]:
+        """Batches of these rows; with subword sampling, segmented anew."""
+        start = perf_counter()
+        if self.sampling_alpha is None:
+            batches = [pad_batch(self.src.gather(r), self.tgt.gather(r)) for r in rows]
+        else:
+            seeds = [(self.seed * 1_000_003 + update) * 1_000 + position for position in range(len(rows))]
+            batches = [self._sampled(r, seed, self.sampling_alpha) for r, seed in zip(rows, seeds, strict=True)]
+        self.waited_s += perf_counter() - start
+        return batches
+
+    def _sampled(self, rows: RowNumbers, seed: int, alpha: float) -> Batch:
+        pairs = self.split[rows.tolist()]
+        src = self.tokenizers.src.sample_batch(pairs["src"], alpha, seed)
+        return make_batch(src, self.tokenizers.tgt.sample_batch(pairs["tgt"], alpha, seed + 500))
+
+    def sentences(self, rows: list[RowNumbers]) -> list[int]:
+        """Numbers of the pairs in the training split as read, from 0."""
+        return sorted(int(i) for r in rows for i in self.split[r.tolist()]["index"])

@@ -1,0 +1,140 @@
+"""Where a training run stands: what, with weights and optimiser, makes it continue exactly."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, make_dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from nmt.config.check import check_values, read_section
+from nmt.config.sections import TrainConfig
+from nmt.errors import CheckpointError, ConfigError
+
+MOST_COUNTED = 10**15  # of anything on record
+SUMS = ("updates", "fine", "tokens", "loss", "nll", "grad_norm", "learning_rate")  # since the last log point
+
+
+@dataclass(frozen=True)
+class Validation:
+    """One look at the dev split."""
+
+    update: int
+    epoch: int
+    loss: float  # label-smoothed, nats per token
+    nll: float  # nats per token
+    bleu: float | None
+    weights: str | None = None  # checksum of the model's
+
+
+@dataclass
+class Progress:
+    """Position and history of a run. Random states are not here: every update is seeded by its own number."""
+
+    update: int = 0  # optimiser steps done
+    epoch: int = 0  # epochs done
+    batch: int = 0  # batches of the current epoch done
+    tokens: int = 0  # real target tokens seen
+    validations: list[Validation] = field(default_factory=list)
+    sums: dict[str, float] = field(default_factory=dict)  # since the last log point (Reporter.sums)
+    skipped: list[int] = field(default_factory=list)  # updates whose loss or gradient was no number
+    halved: list[int] = field(default_factory=list)  # updates for which memory was too small
+    finished: bool = False  # trained to its end, and the model chosen
+
+    def goodness(self, metric: Literal["bleu", "loss"], validation: Validation) -> float:
+        """Higher is better."""
+        if metric == "bleu":
+            return -math.inf if validation.bleu is None else validation.bleu
+        return -validation.loss
+
+    def ranked(self, metric: Literal["bleu", "loss"]) -> list[Validation]:
+        """Validations, the best first, earlier ones first among equals."""
+        return sorted(self.validations, key=lambda v: (-self.goodness(metric, v), v.update))
+
+    def since_best(self, metric: Literal["bleu", "loss"]) -> int:
+        """Validations after the best one."""
+        if not self.validations:
+            return 0
+        best = self.ranked(metric)[0]
+        return sum(v.update > best.update for v in self.validations)
+
+    def is_at_end(self, settings: TrainConfig) -> bool:
+        """Last update, last epoch, or patience at its end."""
+        s = settings
+        return (
+            (s.max_updates is not None and self.update >= s.max_updates)
+            or (s.max_epochs is not None and self.epoch >= s.max_epochs)
+            or (s.patience is not None and self.since_best(s.metric) >= s.patience)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any], folder: Path) -> "Progress":
+        """The progress on a checkpoint's record; what an older version did not keep is as at the start.
+
+        Refuses, naming the file, what nmt cannot have put on record in that folder.
+        """
+        path = folder / "training.json"
+        try:
+            progress = cls(**_checked(cls, record))
+        except ConfigError as error:
+            what = str(error).partition("; ")[0]
+            raise CheckpointError(f"{path} is not what nmt writes: {what}; restore it from a copy") from None
+        wrong = next(progress._impossible(), None)
+        if wrong is None and progress.update != int(folder.name):
+            wrong = f"update is {progress.update}"
+        if wrong is not None:
+            raise CheckpointError(f"{path} is not what nmt writes: {wrong}; restore it from a copy")
+        return progress
+
+    def _impossible(self) -> Iterator[str]:
+        """What no run can have come to."""
+        for name in ("update", "epoch", "batch", "tokens"):
+            if not 0 <= getattr(self, name) <= MOST_COUNTED:
+                yield f"{name} is {getattr(self, name)}"
+        for name, value in self.sums.items():
+            if not math.isfinite(value):
+                yield f"sums.{name} is {value}"
+        updates = [v.update for v in self.validations]
+        for name, numbers in (("validations", updates), ("skipped", self.skipped), ("halved", self.halved)):
+            if numbers != sorted(set(numbers)) or not all(0 <= number <= self.update for number in numbers):
+                yield f"{name} are of the updates {numbers!s:.60}"
+        for v in self.validations:
+            if not all(math.isfinite(value) for value in (v.loss, v.nll, v.bleu or 0.0)):
+                yield f"loss, nll and bleu of update {v.update} are {v.loss}, {v.nll} and {v.bleu}"
+
+
+def _checked(cls: type[Progress], record: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the fields of `cls` on record, each of the right type."""
+    check_values(_Record, record)
+    if not all(isinstance(value, str | int) for value in record["made_by"].values()):
+        raise ConfigError(f"made_by={record['made_by']!r:.60} is not possible")
+    if record["sums"]:
+        read_section(_Sums, record["sums"], "sums")
+    validations = []
+    for plain in record["validations"]:
+        late = {f.name: f.default for f in fields(Validation) if f.default is not MISSING}
+        validations.append(read_section(Validation, late | plain, "validations"))
+    values = {f.name: record[f.name] for f in fields(cls) if f.name in record} | {"validations": validations}
+    values["sums"] = {name: float(value) for name, value in record["sums"].items()}
+    check_values(cls, vars(cls()) | values)
+    return values
+
+
+_Sums = make_dataclass("_Sums", [(name, float) for name in SUMS])
+
+
+@dataclass(frozen=True)
+class _Record:
+    """What every record holds."""
+
+    update: int
+    epoch: int
+    batch: int
+    tokens: int
+    validations: list[dict]  # type: ignore[type-arg]  # a check of values, which looks no deeper
+    sums: dict[str, float]
+    data: str
+    made_by: dict[str, str | int]

@@ -1,0 +1,242 @@
+"""What a training run shows and records: progress on the console, metrics.jsonl, and tensorboard."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from io import TextIOBase
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TextIO
+
+from torch import Tensor
+from tqdm import tqdm
+
+from nmt.training.history import keep_known_events, keep_known_lines, known_points
+from nmt.training.interval import Interval, _if_fine, _interval
+from nmt.training.progress import Progress
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from torch.utils.tensorboard import SummaryWriter
+
+METRICS_FILE = "metrics.jsonl"
+TENSORBOARD_FOLDER = "tensorboard"
+
+
+class Reporter:
+    """Call `update` after every optimiser step and the others whenever there is something to tell.
+
+    Nothing is written before the first call. Of a run that is resumed, everything that `resumed` does not know of
+    is withdrawn from metrics.jsonl and tensorboard, so that every update is there once.
+    """
+
+    def __init__(
+        self,
+        run_dir: Path,
+        total_updates: int | None,
+        resumed: Progress,
+        log_every: int,
+        stream: TextIO | TextIOBase | None = None,
+    ) -> None:
+        self.run_dir = run_dir
+        self.total_updates = total_updates
+        self.log_every = log_every
+        self.stream = sys.stderr if stream is None else stream
+        self._resume_update = resumed.update
+        self._known = known_points(resumed)
+        self._interval = _interval(resumed.sums)
+        self._seconds_per_update: float | None = None
+        self._last_call: float | None = None  # end of the last update, None when something else came after it
+        self._last_point = (resumed.update, resumed.epoch)
+        self._writer: SummaryWriter | None = None
+        self._metrics: TextIO | None = None
+        self._bar: tqdm[NoReturn] | None = None
+
+    def update(
+        self,
+        update: int,
+        epoch: int,
+        loss_per_token: float | Tensor,
+        nll_per_token: float | Tensor,
+        tokens: int | Tensor,
+        learning_rate: float,
+        grad_norm: float | Tensor,
+        waited_s: float,
+        fine: bool | Tensor = True,
+    ) -> None:
+        """One optimiser step: means over `tokens` real target tokens, in nats, of the loss as trained on and of the
+        plain negative log-likelihood (the perplexity's); epochs done so far; seconds of waiting for data. A step
+        that was not `fine`, and so changed nothing, is counted and no part of the means.
+
+        Tensors are read every `log_every` updates only, so that a GPU is not waited for. The clock runs from
+        one update to the next: an update that follows anything else (validation, the start) is not timed.
+        """
+        self._open()
+        interval = self._interval
+        interval.updates += 1
+        interval.fine = interval.fine + fine
+        interval.tokens = interval.tokens + tokens * fine
+        interval.loss = interval.loss + _if_fine(loss_per_token, fine) * tokens
+        interval.nll = interval.nll + _if_fine(nll_per_token, fine) * tokens
+        interval.grad_norm = interval.grad_norm + _if_fine(grad_norm, fine)
+        timed = self._last_call is not None
+        interval.timed_updates += timed
+        interval.timed_tokens = interval.timed_tokens + (tokens if timed else 0)
+        interval.waited_s += waited_s if timed else 0.0
+        interval.learning_rate = learning_rate
+        self._last_point = (update, epoch)
+        due = update % self.log_every == 0
+        if due:
+            interval.settle()
+        now = time.perf_counter()
+        interval.seconds += now - self._last_call if self._last_call is not None else 0.0
+        self._last_call = now
+        if self._bar is not None:
+            self._bar.update(update - self._bar.n)
+        if due:
+            self._log()
+
+    def validation(self, update: int, epoch: int, values: Mapping[str, float], best: bool) -> None:
+        """Scores on the dev split (loss, perplexity, bleu, …) after `update`; `best`: the best so far."""
+        writer = self._open()
+        self._record({"kind": "dev", "update": update, "epoch": epoch, **values, "best": best})
+        for name, value in values.items():
+            writer.add_scalar(f"dev/{name}", value, update)
+        writer.flush()
+        shown = "  ".join(_shown(name, value) for name, value in values.items())
+        self.note(f"dev, update {update:,}:  {shown}" + ("  (best so far)" if best else ""))
+
+    def event(self, update: int, what: str, text: str) -> None:
+        """Something out of the ordinary, on the console and in metrics.jsonl."""
+        self._open()
+        self._record({"kind": "event", "update": update, "event": what, "text": text})
+        self.note(f"note: {text}")
+
+    def examples(self, update: int, rows: Sequence[tuple[str, str, str]]) -> None:
+        """Translations (source, reference, hypothesis): all to tensorboard, the first to the console."""
+        writer = self._open()
+        lines = ["| source | reference | translation |", "|---|---|---|"]
+        lines += ["| " + " | ".join(_markdown(text) for text in row) + " |" for row in rows]
+        writer.add_text("examples", "\n".join(lines), update)
+        for title, text in zip(("source", "reference", "translation"), rows[0] if rows else (), strict=False):
+            self.note(f"    {title:<12} {''.join(c if c.isprintable() else ' ' for c in text)}")
+
+    def attention(self, update: int, i: int, figure: Figure) -> None:
+        """The attention matrix of example i, as a picture."""
+        from nmt.figures.figure import pixels
+
+        self._open().add_image(f"attention/{i}", pixels(figure), update, dataformats="HWC")
+        self._last_call = None
+
+    def note(self, text: str) -> None:
+        """A line on the console, above the progress bar."""
+        self._open()
+        self._last_call = None
+        if self._bar is None:
+            print(text, file=self.stream, flush=True)
+        else:
+            self._bar.write(text, file=self.stream)
+
+    def sums(self) -> dict[str, float]:
+        """Of the updates since the last log point: for the checkpoint, so that a resumed run logs the same."""
+        return self._interval.sums()
+
+    def flush(self) -> None:
+        """What was recorded is in its files: metrics.jsonl always is."""
+        if self._writer is not None:
+            self._writer.flush()
+
+    def close(self) -> None:
+        """Records what is left of the last interval and lets go of the files, if anything was reported at all."""
+        if self._writer is not None and self._interval.updates:
+            self._interval.settle()
+            self._log()
+        if self._bar is not None:
+            self._bar.close()
+        if self._metrics is not None:
+            self._metrics.close()
+        if self._writer is not None:
+            self._writer.close()
+
+    def _open(self) -> SummaryWriter:
+        """tensorboard's writer; on the first call everything else is opened too."""
+        if self._writer is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.run_dir.mkdir(parents=True, exist_ok=True)
+            metrics = self.run_dir / METRICS_FILE
+            damaged = keep_known_lines(metrics, self._known)
+            damaged += keep_known_events(self.run_dir / TENSORBOARD_FOLDER, self._known)
+            self._metrics = metrics.open("a", encoding="utf-8")
+            later = self._resume_update + 1  # a tensorboard that runs meanwhile withdraws these points too
+            self._writer = SummaryWriter(str(self.run_dir / TENSORBOARD_FOLDER), purge_step=later)
+            if _can_redraw(self.stream):
+                self._bar = _progress_bar(self.stream, self.total_updates, self._resume_update)
+            for text in damaged:
+                self.event(self._resume_update, "damaged", text)
+        return self._writer
+
+    def _record(self, entry: Mapping[str, float | str | None]) -> None:
+        """One line of metrics.jsonl; numbers that JSON does not know (infinite, not a number) become null."""
+        assert self._metrics is not None
+        finite = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in entry.items()}
+        self._metrics.write(json.dumps(finite) + "\n")
+        self._metrics.flush()
+
+    def _log(self) -> None:
+        """A point for the interval, which must be settled; starts the next one."""
+        update, epoch = self._last_point
+        interval, self._interval = self._interval, Interval()
+        values = interval.means() | {"learning_rate": interval.learning_rate}
+        self._record({"kind": "train", "update": update, "epoch": epoch, "tokens": int(interval.tokens), **values})
+        for name, value in values.items():
+            self._open().add_scalar(f"train/{name}", value, update)
+        if interval.timed_updates:
+            self._seconds_per_update = interval.seconds / interval.timed_updates
+        shown = [_shown(name, values[name]) for name in ("loss", "perplexity", "tokens_per_s") if name in values]
+        if self._bar is not None:
+            self._bar.set_postfix_str(" ".join(shown))
+        else:
+            self._print_line(update, epoch, [*shown, _shown("learning_rate", interval.learning_rate)])
+
+    def _print_line(self, update: int, epoch: int, shown: list[str]) -> None:
+        of = "" if self.total_updates is None else f"/{self.total_updates:,}"
+        if self.total_updates is not None and self._seconds_per_update is not None:
+            left = max(self.total_updates - update, 0) * self._seconds_per_update
+            shown = [*shown, f"{tqdm.format_interval(left)} left"]
+        print(f"update {update:,}{of}  epochs {epoch}", *shown, sep="  ", file=self.stream, flush=True)
+
+
+def _can_redraw(stream: TextIO | TextIOBase) -> bool:
+    """A terminal that says it has room: tqdm shows nothing at all on one of 0 rows (some containers)."""
+    if not stream.isatty():
+        return False
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except OSError:
+        return True
+    return size.columns > 0 and size.lines > 1
+
+
+def _progress_bar(stream: TextIO | TextIOBase, total: int | None, done: int) -> tqdm[NoReturn]:
+    ending = "{n_fmt} updates [{elapsed}{postfix}]"
+    if total is not None:
+        ending = "{percentage:3.0f}%|{bar:8}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+    return tqdm(total=total, initial=done, file=stream, dynamic_ncols=True, bar_format=ending)
+
+
+def _shown(name: str, value: float) -> str:
+    """A value with its short name, for the console."""
+    formats = {"perplexity": "ppl {:.2f}", "bleu": "BLEU {:.2f}", "learning_rate": "lr {:.2e}"}
+    formats["tokens_per_s"] = "{:,.0f} tokens/s"
+    return formats.get(name, name + " {:.4f}").format(value)
+
+
+def _markdown(text: str) -> str:
+    """Text as tensorboard's Markdown shows it unchanged."""
+    return html.escape(text).replace("|", "&#124;").replace("\n", " ")

@@ -1,0 +1,303 @@
+"""The training loop: updates, validation, early stopping, checkpoints, resuming."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nmt.config.parts import part
+from nmt.config.sections import SearchConfig, TrainConfig
+from nmt.data.prepare import Prepared
+from nmt.errors import CheckpointError, ConfigError, NmtError, remedy
+from nmt.machine.allocator import keep_few_kernels, keep_freed_memory
+from nmt.machine.device import choose_device, choose_dtype, environment
+from nmt.machine.signals import Interrupted, StopRequest
+from nmt.model.seq2seq import Seq2Seq
+from nmt.runs.checkpoints import average, last_good, prune, read_part, save_checkpoint, saved_updates
+from nmt.runs.tensors import set_weights, signature, weights_of, write_tensors
+from nmt.scoring.metrics import counted_words
+from nmt.training import failures
+from nmt.training.batches import RowNumbers, TrainingData
+from nmt.training.failures import HOPELESS, halved, hopeless, is_sound, no_room, quiet_writers
+from nmt.training.optim import Plateau, set_state, state_of
+from nmt.training.parts import build_schedule
+from nmt.training.progress import Progress, Validation
+from nmt.training.report import Reporter
+from nmt.training.step import NoRoom, Step, Stepper
+from nmt.training.validation import DevScores, Validator, forced_attention
+
+Watch = Callable[[Progress], None]  # after every validation, and where a run goes on; what it raises ends the run
+
+
+class Trainer:
+    """Trains `model` on prepared data inside a run folder, from `progress` on. `settings` and `search` are checked."""
+
+    def __init__(
+        self,
+        run: Path,
+        config: Mapping[str, Any],
+        settings: TrainConfig,
+        search: SearchConfig,
+        prepared: Prepared,
+        model: Seq2Seq,
+        progress: Progress,
+        watch: Watch | None = None,
+    ) -> None:
+        self.run = run
+        self.watch = watch
+        self.settings = settings
+        self.prepared = prepared
+        self.seed: int = config["seed"]
+        self.device = choose_device(settings.device)
+        self.dtype = choose_dtype(settings.precision, self.device)
+        self.model = model.to(self.device).train()
+        keep_freed_memory()  # from here on: what preparing the corpus needed is given back
+        keep_few_kernels()
+        self.progress = progress
+        alpha = config["tokenizer"]["sampling_alpha"]
+        self.data = TrainingData(prepared, settings.batch_tokens, settings.accumulate, self.seed, alpha)
+        self.total = self.last_update()
+        trust = config["trust"]
+        self.schedule = build_schedule(config["schedule"], self.total, trust)
+        self.optimiser = part(config["optimizer"], "optimizer", trust, {"parameters": list(model.parameters())})
+        self.stop = StopRequest()
+        self.validator: Validator | None = None
+        if len(prepared.dev):
+            self.validator = Validator(
+                prepared.dev, prepared.tokenizers, search, settings.bleu_sentences, settings.label_smoothing,
+                settings.batch_tokens, counted_words(config["data"]), self.stop.check,
+            )  # fmt: skip
+        else:
+            self.refuse_needing_dev()
+        self.step = Stepper(self.model, self.optimiser, settings, self.device, self.dtype)
+        self.rows: list[RowNumbers] = []  # of the last update
+        self.unread: list[tuple[int, list[RowNumbers], Step]] = []  # not looked at yet
+        self.reporter = Reporter(run, self.total, progress, settings.log_every)
+
+    def refuse_needing_dev(self) -> None:
+        """What cannot be done without dev sentences."""
+        remedy = "give data.dev.src and data.dev.tgt, or a larger data.dev_size"
+        if self.settings.patience is not None:
+            raise ConfigError(
+                f"train.patience is {self.settings.patience}, but there are no dev sentences to decide by; "
+                f"set train.patience=null, or {remedy}"
+            )
+        if isinstance(self.schedule, Plateau):
+            raise ConfigError(f"schedule=plateau waits for dev losses, but there are no dev sentences; {remedy}")
+
+    def last_update(self) -> int | None:
+        """The update that ends the run, as far as known before it starts."""
+        ends = [self.settings.max_updates] if self.settings.max_updates is not None else []
+        if self.settings.max_epochs is not None:
+            ends.append(self.settings.max_epochs * self.data.updates_in_first_epoch)
+        return min(ends, default=None)
+
+    def train(self) -> None:
+        """Runs to the end, or until Ctrl-C, which finishes the step, saves, and raises `Interrupted`."""
+        try:
+            with self.stop, quiet_writers():
+                try:
+                    self.loop()
+                except Interrupted:
+                    self.save()
+                    raise
+                finally:
+                    self.reporter.close()
+        except BrokenPipeError:  # whoever reads the console has gone
+            raise
+        except OSError as error:
+            where = error.filename or self.run
+            good = last_good(self.run, remedy(error))
+            raise CheckpointError(f"cannot write {where} ({error.strerror or error}); {good}") from None
+
+    def loop(self) -> None:
+        """Updates and validations in turn."""
+        if self.validator is None:
+            self.reporter.note("no dev sentences: no validation scores, the last weights become the model")
+        self.tell()
+        while True:
+            if self.validation_is_due():
+                self.validate()
+                self.tell()
+            if self.progress.is_at_end(self.settings):
+                break
+            self.stop.check()
+            self.update()
+        self.finish()
+        self.progress.finished = True
+        self.save()
+
+    def tell(self) -> None:
+        """Lets who watches see how far the run is."""
+        if self.watch is not None:
+            self.watch(self.progress)
+
+    def validation_is_due(self) -> bool:
+        """Every `validate_every` updates or each epoch, and at the end; once per update."""
+        p, every = self.progress, self.settings.validate_every
+        if p.update == 0 or (p.validations and p.validations[-1].update == p.update):
+            return False
+        return self.progress.is_at_end(self.settings) or (p.batch == 0 if every is None else p.update % every == 0)
+
+    def update(self) -> None:
+        """One optimiser step over `accumulate` batches, as if they were one large batch."""
+        number = self.progress.update + 1
+        rows = self.data.advance(self.progress)
+        parts = list(zip(rows, self.data.load(rows, number), strict=True))
+        rate = self.optimiser.defaults["lr"] * self.schedule(number, [v.loss for v in self.progress.validations])
+        try:
+            step = self.step(parts, rate, self.seed * 1_000_003 + number)
+        except NoRoom as error:
+            raise no_room(error, number, self.data) from None
+        self.progress.update, self.progress.finished, self.rows = number, False, rows
+        self.progress.tokens += step.tokens
+        self.unread.append((number, rows, step))
+        means = step.loss, step.nll, step.tokens
+        self.reporter.update(number, self.progress.epoch, *means, rate, step.norm, self.data.waited_s, step.fine)
+        if number % self.settings.log_every == 0 or self.device.type == "cpu":  # where looking waits for nothing
+            self.look_back()
+        if number % self.settings.log_every == 0:
+            self.refuse_spoiled(number, rows)
+
+    def look_back(self) -> None:
+        """Looks at the updates since the last look: stops the run at the first fault, or counts what was skipped."""
+        unread, self.unread = self.unread, []
+        fine = torch.stack([step.fine for _, _, step in unread]).tolist() if unread else []
+        for (update, rows, step), is_fine in zip(unread, fine, strict=True):
+            if step.halved:
+                self.progress.halved.append(update)
+                self.reporter.event(update, "halved", halved(update, step.halved))
+            if is_fine:
+                continue
+            self.refuse_spoiled(update, rows)  # whose losses are no numbers either
+            what = f"loss is {step.loss.item():.4g} and gradient norm {step.norm.item():.4g} at update {update}"
+            if self.settings.on_nonfinite == "stop":
+                raise self.diverged(what, rows, skipping_helps=True)
+            self.progress.skipped.append(update)
+            self.reporter.event(update, "skipped", f"{what}: skipped, {len(self.progress.skipped)} so far")
+            if hopeless(self.progress.skipped):
+                raise self.diverged(f"{HOPELESS} updates in a row skipped; {what}", rows, False)
+
+    def refuse_spoiled(self, update: int, rows: list[RowNumbers]) -> None:
+        """Ends a run whose weights are no numbers, or are changed no more because what Adam keeps is none."""
+        if not is_sound(self.model, self.optimiser):
+            raise self.diverged(f"weights or the optimiser's state are not finite at update {update}", rows, False)
+
+    def diverged(self, what: str, rows: list[RowNumbers], skipping_helps: bool) -> NmtError:
+        """What ends a run that cannot go on."""
+        return failures.diverged(what, self.run, self.data.sentences(rows), skipping_helps)
+
+    def validate(self) -> None:
+        """Dev scores into history, reports and checkpoints; the best weights become the run's model."""
+        self.look_back()
+        p, s = self.progress, self.settings
+        if self.validator is None:
+            self.save()
+            prune(self.run, [])
+            self.publish(weights_of(self.model))
+            return
+        scores, translations = self.validator.scores(self.model, self.device, self.dtype)
+        if not math.isfinite(scores.loss):
+            raise NmtError(
+                f"dev loss is {scores.loss:.4g} after update {p.update}; "
+                + last_good(self.run, "lower optimizer.lr or set train.precision=fp32")
+            )
+        p.validations.append(replace(self.validation(scores), weights=signature(weights_of(self.model))))
+        best = (ranked := p.ranked(s.metric))[0].update == p.update
+        self.reporter.validation(p.update, p.epoch, scores.values(), best)
+        self.show_examples(translations)
+        self.save()
+        prune(self.run, [v.update for v in ranked[: s.keep_best]])
+        if best:
+            self.publish(weights_of(self.model))
+
+    def validation(self, scores: DevScores) -> Validation:
+        """These scores at this point of the run."""
+        return Validation(self.progress.update, self.progress.epoch, scores.loss, scores.nll, scores.bleu)
+
+    def publish(self, weights: Mapping[str, Tensor]) -> None:
+        """Makes these weights the run's model."""
+        write_tensors(self.run / "model.safetensors", weights)
+
+    def show_examples(self, translations: list[str]) -> None:
+        """Fixed dev sentences: their translations, and the attention over their reference translations."""
+        from nmt.figures.attention import attention_figure
+
+        shown = self.prepared.dev[: min(self.settings.examples, len(self.prepared.dev))]
+        if translations:
+            hypotheses = translations[: len(shown["src"])]
+            triples = list(zip(shown["src"], shown["tgt"], hypotheses, strict=False))
+            self.reporter.examples(self.progress.update, triples)
+        pair = self.prepared.tokenizers
+        for i, (src, tgt) in enumerate(zip(shown["src_ids"], shown["tgt_ids"], strict=True)):
+            weights = forced_attention(self.model, src, tgt, self.device)
+            if weights is not None:
+                src_pieces, tgt_pieces = [*pair.src.pieces(src), "</s>"], [*pair.tgt.pieces(tgt), "</s>"]
+                figure = attention_figure(weights.numpy(), src_pieces, tgt_pieces)
+                self.reporter.attention(self.progress.update, i, figure)
+
+    def save(self) -> None:
+        """A checkpoint of this update, from which the run can be resumed; what was recorded is on disk before it."""
+        self.look_back()
+        self.refuse_spoiled(self.progress.update, self.rows)
+        self.reporter.flush()
+        self.progress.sums = self.reporter.sums()
+        made_by = environment(self.device, self.dtype)
+        record = self.progress.to_json() | {"data": self.prepared.fingerprint, "made_by": made_by}
+        tensors = weights_of(self.model), state_of(self.optimiser, self.model)
+        save_checkpoint(self.run, self.progress.update, *tensors, record)
+
+    def restore(self, folder: Path, record: Mapping[str, Any]) -> None:
+        """Weights and optimiser of a checkpoint and what is on its record (its progress has the constructor)."""
+        weights = read_part(folder / "weights.safetensors", record.get("weights"))
+        set_weights(self.model, weights, folder)
+        path = folder / "training.safetensors"
+        set_state(self.optimiser, self.model, read_part(path, record.get("optimiser")), path)
+        best = self.progress.ranked(self.settings.metric)[:1]
+        if best and best == self.kept()[:1] and not self.progress.finished:
+            self.publish(self.average(best))  # its writing may have been cut short
+
+    def kept(self) -> list[Validation]:
+        """The best validations, the best first, whose checkpoints are there."""
+        there = saved_updates(self.run)
+        return [v for v in self.progress.ranked(self.settings.metric)[: self.settings.keep_best] if v.update in there]
+
+    def average(self, validations: Sequence[Validation]) -> dict[str, Tensor]:
+        """Mean of the weights that these validations were of."""
+        return average(self.run, {v.update: v.weights for v in validations})
+
+    def finish(self) -> None:
+        """The run's model is that of the best validation, or the average of the kept ones if it is better on dev."""
+        s, kept = self.settings, self.kept()
+        prune(self.run, [v.update for v in kept])  # the last may have been cut short
+        wanted = min(s.keep_best, len(self.progress.validations))
+        if len(kept) < wanted:
+            self.reporter.note(f"{wanted - len(kept)} of the {wanted} best checkpoints are gone")
+        if self.validator is None:
+            self.publish(weights_of(self.model))
+        elif s.average_best and len(kept) > 1 and self.is_better(average := self.average(kept), self.validator, kept):
+            self.publish(average)
+        elif kept:
+            self.publish(self.average(kept[:1]))
+
+    def is_better(self, average: Mapping[str, Tensor], validator: Validator, kept: Sequence[Validation]) -> bool:
+        """Is the average of the kept checkpoints better on dev than the best of them?"""
+        own = {name: tensor.clone() for name, tensor in weights_of(self.model).items()}
+        set_weights(self.model, average, self.run)
+        try:
+            scores, _ = validator.scores(self.model, self.device, self.dtype)
+        finally:
+            set_weights(self.model, own, self.run)
+        goodness = partial(self.progress.goodness, self.settings.metric)
+        better = goodness(self.validation(scores)) > goodness(kept[0])
+        shown = f"BLEU {scores.bleu:.2f}, " if scores.bleu is not None else ""
+        self.reporter.note(
+            f"average of the {len(kept)} best checkpoints: {shown}loss {scores.loss:.4f} on dev: "
+            + ("it is the model" if better else f"not better than update {kept[0].update}, which stays the model")
+        )
+        return better

@@ -1,0 +1,1 @@
+"""A run and lines of text → translations, word alignments, shortlists."""

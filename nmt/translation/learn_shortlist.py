@@ -1,0 +1,139 @@
+"""`nmt shortlist`: the target pieces that each source piece translates to, by a model's attention on training pairs.
+
+Attention forced on a pair says where each piece of the target was translated from. Counted over the training split
+that is a lexical translation table (as the one that word alignments give, Koehn et al. 2003), by pieces.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from tqdm import tqdm
+
+from nmt.data.batch import Batch, pad_batch
+from nmt.data.batching import BatchOrder
+from nmt.data.encoded import EncodedSide, Numbers, open_sides
+from nmt.data.tokenizer import EOS, PAD
+from nmt.model.seq2seq import Seq2Seq
+from nmt.search.shortlist import SPECIAL, Shortlist
+from nmt.translation.translator import Translator
+
+TOKENS = 4096  # of the longer side of pairs forced together
+PENDING = 1 << 22  # links held before equal ones are put together
+SEED = 1  # of the choice of training pairs
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Sentence pairs of a split, chosen by their rows."""
+
+    src: EncodedSide
+    tgt: EncodedSide
+    rows: Numbers
+
+    def batches(self, device: torch.device) -> Iterator[Batch]:
+        """All of them, those of similar lengths together."""
+        order = BatchOrder(self.src, self.tgt, TOKENS, SEED)
+        for rows in order.cut(self.rows[np.lexsort((self.src[self.rows], self.tgt[self.rows]))]):
+            yield pad_batch(self.src.gather(rows), self.tgt.gather(rows)).to(device)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How often attention links a source piece with a target piece, and how often each target piece occurs."""
+
+    link: Numbers  # source piece * target pieces + target piece; each once, ascending
+    count: Numbers
+    occurrences: Numbers  # of every target piece
+
+
+def chosen(split: Any, most: int | None) -> Pairs:
+    """The pairs of an encoded split, at most so many, drawn at random and the same every time."""
+    src, tgt = open_sides(Path(split.cache_files[0]["filename"]))
+    rows = np.arange(len(src))
+    if most is not None and most < len(rows):
+        rows = np.sort(np.random.default_rng(SEED).choice(rows, most, replace=False))
+    return Pairs(src, tgt, rows)
+
+
+def learn(translator: Translator, pairs: Pairs, best: int, frequent: int) -> Shortlist:
+    """For each source piece the `best` target pieces it is linked with most, and the `frequent` ones of the targets.
+
+    Where both sides share one vocabulary a piece may also be copied, as names and numbers are.
+    """
+    counts = count(translator, pairs)
+    table = most_linked(counts, translator.tokenizers.src.vocab_size, best)
+    if translator.tokenizers.src is translator.tokenizers.tgt:
+        table = np.concatenate([table, np.arange(len(table))[:, None]], 1)
+    occurring = np.argsort(-counts.occurrences, kind="stable")[: len(SPECIAL) + frequent]
+    often = [piece for piece in occurring if counts.occurrences[piece] and piece not in SPECIAL][:frequent]
+    return Shortlist(torch.from_numpy(table), torch.tensor(often, dtype=torch.long), candidates=0.0)
+
+
+def count(translator: Translator, pairs: Pairs) -> Counts:
+    """Links and occurrences of the pairs' pieces."""
+    vocab = translator.tokenizers.tgt.vocab_size
+    assert isinstance(translator.model, Seq2Seq)
+    counts = Counts(*(np.zeros(size, np.int64) for size in (0, 0, vocab)))
+    pending: list[Numbers] = []
+    bar = tqdm(total=len(pairs.rows), unit=" pairs", leave=False, disable=None, dynamic_ncols=True)
+    with bar:
+        for batch in pairs.batches(translator.device):
+            src, tgt = links(translator.model, batch)
+            pending.append((src * vocab + tgt).cpu().numpy())
+            real = batch.tgt_out[batch.tgt_mask].cpu().numpy()
+            counts.occurrences[:] += np.bincount(real, minlength=vocab)
+            if sum(map(len, pending)) > PENDING:
+                counts, pending = merged(counts, pending), []
+            bar.update(len(batch.src))
+    return merged(counts, pending)
+
+
+@torch.inference_mode()
+def links(model: Seq2Seq, batch: Batch) -> tuple[Int[Tensor, " N"], Int[Tensor, " N"]]:
+    """Source and target piece of each link: a target piece with what it attends to most, by the mean of all heads.
+
+    Ends of sentences link with nothing. The output layer, most of the work in training, is not computed.
+    """
+    source, state = model.start(batch.src, batch.src_mask, weights=True)
+    _, weights, _ = model.decoder(batch.tgt_in, source, state)
+    real = batch.src_mask & (batch.src != EOS)
+    place = weights.float().mean((1, 2)).masked_fill(~real[:, None], -1).argmax(-1)  # [B, T]
+    linked = batch.tgt_mask & (batch.tgt_out != EOS) & real.any(1, keepdim=True)
+    return batch.src.gather(1, place)[linked], batch.tgt_out[linked]
+
+
+def merged(counts: Counts, pending: Sequence[Numbers]) -> Counts:
+    """`counts` with these links added."""
+    link, place = np.unique(np.concatenate([counts.link, *pending]), return_inverse=True)
+    added = np.ones(sum(map(len, pending)), np.int64)
+    times = np.bincount(place, np.concatenate([counts.count, added]), len(link)).astype(np.int64)
+    return Counts(link, times, counts.occurrences)
+
+
+def most_linked(counts: Counts, src_pieces: int, best: int) -> Numbers:
+    """Target pieces of each source piece [V, best], the most frequent link first; PAD fills the rest."""
+    src, tgt = np.divmod(counts.link, len(counts.occurrences))
+    order = np.lexsort((tgt, -counts.count, src))
+    src, tgt = src[order], tgt[order]
+    rank = np.arange(len(src)) - np.searchsorted(src, src)
+    table = np.full((src_pieces, best), PAD, np.int64)
+    table[src[rank < best], rank[rank < best]] = tgt[rank < best]
+    return table
+
+
+def coverage(shortlist: Shortlist, pairs: Pairs, vocab: int) -> tuple[float, float]:
+    """Pieces that a sentence may use, on average, and the share of the targets' pieces that are among them."""
+    candidates = held = pieces = 0
+    for batch in pairs.batches(shortlist.best.device):
+        allowed = shortlist.allowed(batch.src, batch.src_mask, vocab)
+        counting = batch.tgt_mask & (batch.tgt_out != EOS)
+        candidates += int(allowed.sum())
+        held += int((allowed.gather(1, batch.tgt_out) & counting).sum())
+        pieces += int(counting.sum())
+    return candidates / len(pairs.rows), held / max(pieces, 1)

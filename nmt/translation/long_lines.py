@@ -1,0 +1,114 @@
+"""Lines longer than one search can bear: cut after sentences, clauses or words, or truncated; never silently."""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal
+
+from nmt.data.tokenizer import Tokenizer
+from nmt.scoring.alignment import SPACE, characters
+from nmt.translation.translations import Translation
+
+LongLines = Literal["split", "truncate"]
+
+LONGEST = 1000  # source pieces searched at once
+CHUNK = 10_000  # characters encoded at once: SentencePiece takes a hundred bytes and more for each
+SHOWN = 5  # long lines named; the others are counted
+
+_CLOSING = "\"'”’»›)\\]）」』】》"
+_SENTENCE = re.compile(rf"[.!?…؟۔।][{_CLOSING}]*(?={SPACE})|[。！？．｡][{_CLOSING}]*")
+_CLAUSE = re.compile(rf"[,;:،؛–][{_CLOSING}]*(?={SPACE})|[，；：、､—][{_CLOSING}]*")
+_WORD = re.compile(f"(?={SPACE})")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line as it is searched."""
+
+    parts: list[list[int]]  # pieces; no part where there are none
+    dropped: int  # pieces at its end that are in no part
+
+
+def read_lines_in_parts(texts: Sequence[str], tokenizer: Tokenizer, long_lines: LongLines) -> list[Line]:
+    """The pieces of clean texts, in parts of at most LONGEST."""
+    chunks = [list(_chunks(text)) for text in texts]
+    encoded = iter(tokenizer.encode_batch([chunk for own in chunks for chunk in own]))
+    lines = []
+    for own in chunks:
+        ids = [piece for _ in own for piece in next(encoded)]
+        if long_lines == "truncate":
+            kept = ids if len(ids) <= LONGEST else ids[: _last_whole(tokenizer.pieces(ids[: LONGEST + 1]))]
+            lines.append(Line([kept] if kept else [], len(ids) - len(kept)))
+        else:
+            lines.append(Line(list(_split(ids, tokenizer)), 0))
+    return lines
+
+
+def _chunks(text: str) -> Iterator[str]:
+    """The text in pieces of at most CHUNK characters, cut before a space if there is one: words are encoded alone."""
+    start = 0
+    while len(text) - start > CHUNK:
+        space = text.rfind(" ", start + 1, start + CHUNK + 1)
+        end = space if space > 0 else start + CHUNK
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def _split(ids: list[int], tokenizer: Tokenizer) -> Iterator[list[int]]:
+    start = 0
+    while len(ids) - start > LONGEST:
+        end = start + _end_of_part(tokenizer.pieces(ids[start : start + LONGEST + 1]))
+        yield ids[start:end]
+        start = end
+    if ids:
+        yield ids[start:]
+
+
+def _end_of_part(pieces: list[str]) -> int:
+    """How many of LONGEST + 1 pieces make a part: to the end of a sentence, else of a clause, else of a word."""
+    texts = characters(pieces)
+    count = {end: number for number, end in enumerate(accumulate(map(len, texts)), start=1)}
+    for boundary in (_SENTENCE, _CLAUSE, _WORD):
+        ends = (match.end() for match in boundary.finditer("".join(texts)))
+        found = [count[end] for end in ends if end and count.get(end, len(pieces)) < len(pieces)]
+        if found:
+            return found[-1]
+    return _last_whole(pieces)
+
+
+def _last_whole(pieces: list[str]) -> int:
+    """How many of LONGEST + 1 pieces are whole characters: one may be spelled in several, byte by byte."""
+    texts = characters(pieces)
+    return next(number for number in range(len(pieces) - 1, -1, -1) if texts[number]) or len(pieces) - 1
+
+
+def note(translation: Translation) -> str | None:
+    """What became of a line that was too long; None of one that was not."""
+    if translation.dropped:
+        count = len(translation.src_pieces)
+        pieces = f"{count + translation.dropped:,} pieces"
+        return f"{pieces}; only the first {count:,} are translated (long_lines=truncate)"
+    if translation.parts > 1:
+        return f"{len(translation.src_pieces):,} pieces; translated in {translation.parts:,} parts (long_lines=split)"
+    return None
+
+
+def noted(translations: Iterable[Translation], say: Callable[[str], None]) -> Iterator[Translation]:
+    """The same translations; of those lines that were too long the first few are named, the others counted."""
+    found = 0
+    for number, translation in enumerate(translations, start=1):
+        yield translation  # it may be refused: what is wrong is then said alone
+        said = note(translation)
+        found += said is not None
+        if said is not None and found <= SHOWN:
+            say(f"line {number:,} has {said}")
+    if found > SHOWN:
+        say(f"lines with more than {LONGEST:,} pieces besides these: {found - SHOWN:,}")
+
+
+def caution(line: str) -> None:
+    """On standard error."""
+    print(f"caution: {line}", file=sys.stderr)

@@ -1,0 +1,123 @@
+"""What translating comes to: text, scores, and the attention behind them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt.scoring.alignment import align, spaceless, word_attention
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One translation of a sentence."""
+
+    text: str
+    score: float  # after length and coverage penalties: what the search ranks by
+    log_prob: float  # nats, end of sentence included; under a shortlist, of the pieces on it
+
+
+@dataclass(frozen=True)
+class WordLinks:
+    """The words of a sentence and of its translation, and which are linked."""
+
+    src: list[str]
+    tgt: list[str]
+    links: list[tuple[int, int]]  # (source word, target word), from 0
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A sentence's translations, the best first, and the attention behind the best."""
+
+    source: str
+    n_best: list[Candidate]
+    src_pieces: list[str]
+    tgt_pieces: list[str]
+    attention: NDArray[np.float32] | None  # [L, H, T, S] pieces; None: not asked for, none there, several parts
+    kept_links: WordLinks | None = None  # drawn from attention that was not kept
+    parts: int = 1  # that were searched one by one, because the line is long; 0: no text
+    dropped: int = 0  # source pieces at its end that were not translated
+
+    @property
+    def text(self) -> str:
+        """The best translation."""
+        return self.n_best[0].text
+
+    @property
+    def score(self) -> float:
+        """The best translation's score."""
+        return self.n_best[0].score
+
+    @property
+    def log_prob(self) -> float:
+        """The best translation's log-probability."""
+        return self.n_best[0].log_prob
+
+    @property
+    def mean_attention(self) -> NDArray[np.float32]:
+        """Attention [T, S] between pieces, the mean of layers and heads; zeros where there is none."""
+        if self.attention is None:
+            return np.zeros((len(self.tgt_pieces), len(self.src_pieces)), np.float32)
+        mean: NDArray[np.float32] = self.attention.mean((0, 1))
+        return mean
+
+    @property
+    def word_attention(self) -> tuple[NDArray[np.floating], list[str], list[str]]:
+        """Mean attention [target words, source words] behind the best translation, and the words."""
+        return word_attention(self.mean_attention, self.src_pieces, self.tgt_pieces)
+
+    @property
+    def word_links(self) -> WordLinks:
+        """Links from each target word to where its attention is highest; empty where there is no attention."""
+        if self.kept_links is not None:
+            return self.kept_links
+        if self.attention is None:
+            return WordLinks([], [], [])
+        weights, src, tgt = self.word_attention
+        return WordLinks(src, tgt, align(weights))
+
+    @property
+    def alignment(self) -> list[tuple[int, int]]:
+        """Links (source word, target word), from 0: where each target word's attention is highest."""
+        return self.word_links.links
+
+    def without_attention(self) -> "Translation":
+        """The same, of the attention the word links alone: it grows with the square of the sentence."""
+        return self if self.attention is None else replace(self, attention=None, kept_links=self.word_links)
+
+
+NOTHING = [Candidate("", 0.0, 0.0)]  # the translations of no text
+
+
+def joined(source: str, parts: Sequence[Translation], dropped: int) -> Translation:
+    """The translation of a line from those of its parts: log-probabilities added, scores averaged."""
+    if not parts:
+        return Translation(source, NOTHING, [], [], None, parts=0)
+    if len(parts) == 1:
+        return replace(parts[0], source=source, dropped=dropped)
+    n_best = []
+    for candidates in zip(*(part.n_best for part in parts), strict=False):  # as many as every part has
+        text = ""
+        for candidate in candidates:
+            apart = text and candidate.text and not spaceless(text[-1])
+            text += (" " if apart else "") + candidate.text
+        scores = [candidate.score for candidate in candidates]
+        n_best.append(Candidate(text, sum(scores) / len(scores), sum(c.log_prob for c in candidates)))
+    src = [piece for part in parts for piece in part.src_pieces]
+    tgt = [piece for part in parts for piece in part.tgt_pieces]
+    links = joined_links([part.word_links for part in parts])
+    return Translation(source, n_best, src, tgt, None, links, len(parts), dropped)
+
+
+def joined_links(parts: Sequence[WordLinks]) -> WordLinks:
+    """Those of the whole; a word that two parts share is one in each."""
+    src: list[str] = []
+    tgt: list[str] = []
+    links: list[tuple[int, int]] = []
+    for part in parts:
+        links += [(len(src) + i, len(tgt) + j) for i, j in part.links]
+        src += part.src
+        tgt += part.tgt
+    return WordLinks(src, tgt, links)

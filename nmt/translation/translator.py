@@ -1,0 +1,296 @@
+"""Text in, text out: a trained model for Python users and for every verb that translates."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from nmt.config.check import read_section
+from nmt.config.sections import SearchConfig
+from nmt.data.batch import Batch, make_batch
+from nmt.data.batching import even_batches, forced_batches
+from nmt.data.text import clean
+from nmt.errors import CheckpointError, ConfigError, DataError
+from nmt.machine.device import TranslationPrecision, choose_device, choose_dtype, choose_int8
+from nmt.machine.threads import side_by_side
+from nmt.model.seq2seq import Seq2Seq
+from nmt.runs.folder import LoadedModel, load_model
+from nmt.runs.shortlist_file import Use, read_shortlist
+from nmt.search.beam import StepModel, batch_size, search
+from nmt.search.ensemble import Ensemble
+from nmt.search.hypotheses import Hypothesis
+from nmt.search.int8 import with_int8_decoder
+from nmt.search.shortlist import Shortlist, Shortlisted
+from nmt.translation.long_lines import LongLines, noted, read_lines_in_parts
+from nmt.translation.translations import Candidate, Translation, joined
+
+CHUNK = 1024  # sentences translated between two looks of the progress bar
+
+
+Attention = bool | Literal["words"]  # "words": word links alone, which take little memory
+
+READ_AHEAD = 1 << 22  # characters of lines read ahead, at most, and one line
+LONGEST_FORCED = 5000  # pieces of either side of a given pair
+
+
+class Translator:
+    """A model ready to translate. Loading one executes nothing from its folder."""
+
+    def __init__(
+        self,
+        name: str,
+        loaded: Sequence[LoadedModel],
+        settings: SearchConfig,
+        device: torch.device,
+        dtype: torch.dtype,
+        int8: bool,
+        shortlist: Shortlist | None,
+        long_lines: LongLines,
+    ) -> None:
+        """`name` is what errors call the model."""
+        first = loaded[0]
+        self.name = name
+        self.config = first.config
+        self.checksum = first.checksum
+        self.tokenizers = first.tokenizers
+        self.members = len(loaded)
+        self.has_attention = any(each.config["attention"]["class"] is not None for each in loaded)  # where it looked
+        self.settings = settings
+        self.device = device
+        self.dtype, self.int8 = dtype, int8
+        models = [each.model.eval() for each in loaded]
+        stepping = [with_int8_decoder(model) if int8 else model for model in models]  # weights have all digits yet
+        self.model = as_one(models).to(device, dtype)
+        self.step_model: StepModel[Any, Any] = as_one(stepping)
+        self.shortlist = None if shortlist is None else shortlist.to(device)
+        self.long_lines: LongLines = long_lines
+        self.nfc: bool = first.config["data"]["nfc"]
+        self.generator = torch.Generator(device).manual_seed(first.config["seed"])
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path | Sequence[str | Path],
+        settings: SearchConfig | None = None,
+        trust: Sequence[str] = (),
+        device: str = "auto",
+        precision: TranslationPrecision = "auto",
+        shortlist: Use = "auto",
+        long_lines: LongLines = "split",
+    ) -> "Translator":
+        """The best model of a run folder, or those of several, which then choose each token together (an ensemble).
+
+        `settings` replace the search settings stored with it (with the first of several).
+        `shortlist`: search over the run's shortlist: "auto" where it has one that fits, True (must be there), False.
+        `long_lines`: what is more than one search can bear is searched in parts ("split") or left out ("truncate").
+        """
+        folders = [Path(each) for each in ([folder] if isinstance(folder, str | Path) else folder)]
+        loaded = load_together(folders, trust)
+        chosen = choose_device(device)  # type: ignore[arg-type]  # checked inside
+        stored = read_section(SearchConfig, loaded[0].config["search"], "search")
+        if len(folders) > 1 and shortlist is True:
+            raise ConfigError("shortlist=true, but several models have none together; leave it out, or name one model")
+        listed = read_shortlist(folders[0], loaded[0], shortlist) if len(folders) == 1 else None
+        dtype, int8 = choose_dtype("auto" if precision == "int8" else precision, chosen), choose_int8(precision, chosen)
+        name = ", ".join(map(str, folders))
+        return cls(name, loaded, settings or stored, chosen, dtype, int8, listed, long_lines)
+
+    @property
+    def precision(self) -> str:
+        """In which numbers it computes, for people."""
+        return ("bf16" if self.dtype == torch.bfloat16 else "fp32") + (", int8 decoder" if self.int8 else "")
+
+    def translate(
+        self, sentences: Sequence[str], attention: Attention = False, settings: SearchConfig | None = None
+    ) -> list[Translation]:
+        """A translation of every sentence, in order; an empty sentence has an empty one."""
+        if isinstance(sentences, str):
+            raise TypeError('translate takes a list of sentences: translate(["A sentence."])')
+        texts = [clean(sentence, self.nfc) for sentence in sentences]
+        lines = read_lines_in_parts(texts, self.tokenizers.src, self.long_lines)
+        parts = [part for line in lines for part in line.parts]
+        kept = [attention is True and len(line.parts) == 1 for line in lines for _ in line.parts]
+        chosen = settings or self.settings
+
+        def work(batch: list[int]) -> list[Translation]:
+            found = self.batch([parts[part] for part in batch], attention is not False, chosen)
+            return [each if kept[part] else each.without_attention() for part, each in zip(batch, found, strict=True)]
+
+        batches = even_batches([len(part) for part in parts], batch_size(chosen))
+        # drawn ones one batch after another, so that they can be drawn again
+        searched = map(work, batches) if chosen.sample else side_by_side(work, batches, self.device)
+        done: dict[int, Translation] = {}
+        for batch, translations in zip(batches, searched, strict=True):
+            done.update(zip(batch, translations, strict=True))
+        in_order = (done[part] for part in range(len(parts)))
+        return [
+            joined(sentence, [next(in_order) for _ in line.parts], line.dropped)
+            for sentence, line in zip(sentences, lines, strict=True)
+        ]
+
+    def stream(
+        self, lines: Iterable[str], buffer: int, attention: Attention = False, settings: SearchConfig | None = None
+    ) -> Iterator[Translation]:
+        """One translation for every line, in order; at most `buffer` lines are read ahead and held in memory."""
+        chunk: list[str] = []
+        room = READ_AHEAD
+        for line in lines:
+            chunk.append(line)
+            room -= len(line)
+            if len(chunk) == buffer or room <= 0:
+                yield from self.translate(chunk, attention, settings)
+                chunk, room = [], READ_AHEAD
+        if chunk:
+            yield from self.translate(chunk, attention, settings)
+
+    def batch(self, ids: list[list[int]], attention: bool, settings: SearchConfig) -> list[Translation]:
+        """Translations of these pieces, searched together; each has its source pieces for its source."""
+        batch = make_batch(ids, [[] for _ in ids]).to(self.device)
+        found = self.search(batch, settings)
+        if not all(found):  # there is always one, unless its probability is no number
+            raise self.no_numbers()
+        best = [hypotheses[0].tokens for hypotheses in found]
+        weights = self.attention(ids, best) if attention else [None] * len(ids)
+        return [
+            Translation(
+                "",
+                [self.candidate(h) for h in hypotheses],
+                self.tokenizers.src.pieces(pieces),
+                self.tokenizers.tgt.pieces(tokens),
+                matrix,
+            )
+            for pieces, hypotheses, tokens, matrix in zip(ids, found, best, weights, strict=True)
+        ]
+
+    def search(self, batch: Batch, settings: SearchConfig) -> list[list[Hypothesis]]:
+        """Hypotheses of each source, over the shortlist where there is one; samples are of the whole vocabulary."""
+        if self.shortlist is None or settings.sample:
+            return search(self.step_model, batch.src, batch.src_mask, settings, self.generator)
+        assert isinstance(self.step_model, Seq2Seq)  # an ensemble has no shortlist
+        listed = Shortlisted(self.step_model, self.shortlist, batch.src, batch.src_mask)
+        found = search(listed, batch.src, batch.src_mask, settings, self.generator)
+        return [[replace(h, tokens=listed.whole(h.tokens)) for h in hypotheses] for hypotheses in found]
+
+    def attention(self, src: list[list[int]], tgt: list[list[int]]) -> list[NDArray[np.float32] | None]:
+        """The attention [L, H, T, S] behind each target, a few at a time: it grows with the square of the lengths."""
+        done: dict[int, NDArray[np.float32] | None] = {}
+        for rows in forced_batches(src, tgt):
+            done.update(zip(rows, self.forced([src[row] for row in rows], [tgt[row] for row in rows])[1], strict=True))
+        return [done[row] for row in range(len(src))]
+
+    def no_numbers(self) -> CheckpointError:
+        """The error for a model that computes nan."""
+        return CheckpointError(
+            f"the model's probabilities are no numbers, {self.name}; its weights are damaged or too large: "
+            "restore it from a copy, try precision=fp32, or train again"
+        )
+
+    def force(self, sources: Sequence[str], targets: Sequence[str], first: int = 1) -> list[Translation]:
+        """Each given target as if it were the translation, with its forced score and its attention.
+
+        `first` is what errors call the number of the first pair.
+        """
+        src, tgt = self.encode_pairs(sources, targets, first)
+        done: dict[int, Translation] = {}
+        for rows in forced_batches(src, tgt):
+            ids = [src[row] for row in rows], [tgt[row] for row in rows]
+            for row, log_prob, weights in zip(rows, *self.forced(*ids), strict=True):
+                candidate = Candidate(targets[row], log_prob, log_prob)
+                pieces = self.tokenizers.src.pieces(src[row]), self.tokenizers.tgt.pieces(tgt[row])
+                done[row] = Translation(sources[row], [candidate], *pieces, weights)
+        return [done[row] for row in range(len(src))]
+
+    def forced_scores(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
+        """Log-probability (nats, end of sentence included) of each given target under the model."""
+        src, tgt = self.encode_pairs(sources, targets, first=1)
+        scores = [0.0] * len(src)
+        for rows in forced_batches(src, tgt):
+            log_probs, _ = self.forced([src[row] for row in rows], [tgt[row] for row in rows])
+            for row, log_prob in zip(rows, log_probs, strict=True):
+                scores[row] = log_prob
+        return scores
+
+    def encode_pairs(
+        self, sources: Sequence[str], targets: Sequence[str], first: int
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """The pieces of sources and targets that belong together."""
+        if len(sources) != len(targets):
+            raise DataError(f"{len(sources):,} sources but {len(targets):,} targets to score; give one for each")
+        src = self.tokenizers.src.encode_batch([clean(text, self.nfc) for text in sources])
+        tgt = self.tokenizers.tgt.encode_batch([clean(text, self.nfc) for text in targets])
+        for number, pieces in enumerate(map(max, map(len, src), map(len, tgt)), first):
+            if pieces > LONGEST_FORCED:  # their attention is held in memory
+                raise DataError(
+                    f"pair {number:,} has a side of {pieces:,} pieces; attention and scores of given pairs reach to "
+                    f"{LONGEST_FORCED:,}: shorten it, or take it out"
+                )
+        return src, tgt
+
+    @torch.inference_mode()
+    def forced(
+        self, src_ids: list[list[int]], tgt_ids: list[list[int]]
+    ) -> tuple[list[float], list[NDArray[np.float32] | None]]:
+        """Log-probability of each target, and the attention [L, H, T, S] behind it (None for a model without).
+
+        Row t of the attention chose piece t of the target; the end of both sentences is left out.
+        """
+        log_probs, found = self.model.forced(make_batch(src_ids, tgt_ids).to(self.device))
+        if not log_probs.isfinite().all():
+            raise self.no_numbers()
+        weights: list[NDArray[np.float32] | None] = [None] * len(src_ids)
+        if found.shape[1]:
+            sizes = [(len(tgt), len(src)) for src, tgt in zip(src_ids, tgt_ids, strict=True)]
+            rows = found.float().cpu().numpy()
+            weights = [row[:, :, :T, :S] for row, (T, S) in zip(rows, sizes, strict=True)]
+        return log_probs.sum(1).tolist(), weights
+
+    def candidate(self, hypothesis: Hypothesis) -> Candidate:
+        """A hypothesis as text, on one line whatever the model spells."""
+        text = " ".join(self.tokenizers.tgt.decode(hypothesis.tokens).splitlines())
+        return Candidate(text, hypothesis.score, hypothesis.log_prob)
+
+
+def load_together(folders: Sequence[Path], trust: Sequence[str]) -> list[LoadedModel]:
+    """The models of one or more run folders, all of which have the tokenizers of the first."""
+    loaded = [load_model(folder, trust) for folder in folders]
+    for folder, other in zip(folders[1:], loaded[1:], strict=True):
+        for side in ("src", "tgt"):
+            if getattr(other.tokenizers, side).bytes != getattr(loaded[0].tokenizers, side).bytes:
+                raise ConfigError(
+                    f"{folder} has another {side} tokenizer than {folders[0]}; models that choose each token together "
+                    "need the same pieces: train them on the same corpus with the same tokenizer=…"
+                )
+    return loaded
+
+
+def as_one(models: Sequence[Seq2Seq]) -> Seq2Seq | Ensemble:
+    """The model itself, or an ensemble of several."""
+    return models[0] if len(models) == 1 else Ensemble(models)
+
+
+def load(folder: str | Path | Sequence[str | Path]) -> Translator:
+    """The best model of a run folder, or of several together, ready to translate; `Translator.load` takes more."""
+    return Translator.load(folder)
+
+
+def with_n_best(settings: SearchConfig, n_best: int | None) -> SearchConfig:
+    """Settings that return `n_best` translations, the beam as wide as that needs."""
+    if n_best is None:
+        return settings
+    return replace(settings, n_best=n_best, beam=max(settings.beam, n_best))
+
+
+def translate_all(translator: Translator, sources: Sequence[str], say: Callable[[str], None]) -> list[str]:
+    """Best translations; a terminal sees how far they are, and `say` is told of lines that are too long."""
+    bar = tqdm(total=len(sources), unit=" sentences", leave=False, disable=None, dynamic_ncols=True)
+    texts = []
+    with bar:
+        for translation in noted(translator.stream(sources, CHUNK), say):
+            texts.append(translation.text)
+            bar.update()
+    return texts

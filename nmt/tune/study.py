@@ -1,0 +1,157 @@
+"""`nmt tune`: trains with settings from a space, each trial where the ones before it did well (Optuna's TPE).
+
+The study is runs_dir/studies/NAME/study.db (SQLite), its trials' runs lie beside it. Every suggestion follows from the
+seed, the trial's number and the trials before it alone, so a study that was stopped goes on as if it had not been.
+"""
+
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import optuna
+from optuna.trial import FrozenTrial, TrialState
+
+from nmt.errors import ConfigError, DataError, NmtError
+from nmt.figures.figure import save_figure
+from nmt.machine.digests import digest
+from nmt.machine.signals import SAVED
+from nmt.training import run
+from nmt.training.progress import Progress
+from nmt.training.run import resume
+from nmt.tune.figure import study_figure
+from nmt.tune.plan import Plan
+from nmt.tune.space import word
+
+WARM_UP = 3  # validations before a trial may be pruned
+SHOWN = 5  # best trials
+HOPELESS = 3  # trials at the beginning that may fail; if they all do, nothing but their error is to be learned
+
+
+def opened(plan: Plan, made_of: str) -> optuna.Study:
+    """The study of the folder, new or as it was left; refuses one that was begun with other words."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    path = plan.folder / "study.db"
+    try:
+        study = optuna.create_study(
+            storage=f"sqlite:///{path}",
+            study_name=plan.folder.name,
+            load_if_exists=True,
+            direction="maximize" if plan.metric == "bleu" else "minimize",
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=plan.startup, n_warmup_steps=WARM_UP),
+        )
+    except Exception as error:  # SQLite and SQLAlchemy have many
+        reason = str(error).splitlines()[0]
+        raise DataError(
+            f"{path} is no study that can be read ({reason}); restore it, or choose another name="
+        ) from None
+    if "made_of" not in study.user_attrs:
+        study.set_user_attr("made_of", made_of)
+    if study.user_attrs["made_of"] != made_of:
+        raise ConfigError(
+            f"{plan.folder} holds a study that was begun with other words or another space; choose another name="
+        )
+    return study
+
+
+def done(study: optuna.Study) -> int:
+    """Trials that have ended, one way or another."""
+    return sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
+
+
+def one_trial(plan: Plan, study: optuna.Study) -> None:
+    """Begins a trial, or goes on with the one that was stopped, and tells the study how it ended."""
+    running = study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
+    number = running[0].number if running else len(study.get_trials(deepcopy=False))
+    seed = int(digest([plan.seed, number])[:8], 16)
+    study.sampler = optuna.samplers.TPESampler(n_startup_trials=plan.startup, seed=seed)
+    trial = optuna.Trial(study, running[0]._trial_id) if running else study.ask()
+    chosen = {each.key: each.suggest(trial) for each in plan.space}
+    name = run_name(number)
+    print(f"{name}: {shown(chosen)}", file=sys.stderr)
+    try:
+        trained(plan.folder / name, plan.config(chosen, name), partial(watch, plan, trial))
+    except optuna.TrialPruned:
+        study.tell(trial, state=TrialState.PRUNED)
+    except NmtError as error:  # it diverged, or the corpus is too small for its vocabulary: others may go well
+        study.tell(trial, state=TrialState.FAIL)
+        if number + 1 >= HOPELESS and all(t.state == TrialState.FAIL for t in study.get_trials(deepcopy=False)):
+            raise
+        print(f"{name}: {error}", file=sys.stderr)
+    else:
+        values = study.get_trials(deepcopy=False)[number].intermediate_values.values()
+        study.tell(trial, max(values) if plan.metric == "bleu" else min(values))
+    drop_weights(plan, study)
+    print(f"{name}: {ending(plan, study.get_trials(deepcopy=False)[number])}", file=sys.stderr)
+
+
+def trained(folder: Path, config: dict[str, Any], watcher: Callable[[Progress], None]) -> None:
+    """Trains a trial's run to its end, from where it was stopped if it was begun."""
+    begun = (folder / "manifest.json").exists()
+    code = resume(folder, {}, watcher) if begun else run.main(config, {}, watcher)
+    if code == SAVED:
+        raise KeyboardInterrupt
+
+
+def watch(plan: Plan, trial: optuna.Trial, progress: Progress) -> None:
+    """Tells the study of every validation; raises where the trial is behind the median of others."""
+    known = trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values
+    for step, validation in enumerate(progress.validations):
+        if step not in known:
+            value = validation.bleu if plan.metric == "bleu" else validation.loss
+            assert value is not None
+            trial.report(value, step)
+    if progress.validations and trial.should_prune():
+        raise optuna.TrialPruned
+
+
+def drop_weights(plan: Plan, study: optuna.Study) -> None:
+    """Of the trials that have ended only the best keeps its weights; the others keep their record."""
+    complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+    for trial in study.get_trials(deepcopy=False):
+        folder = plan.folder / run_name(trial.number)
+        if trial.state.is_finished() and not (complete and trial.number == study.best_trial.number):
+            shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+            (folder / "model.safetensors").unlink(missing_ok=True)
+
+
+def report(plan: Plan, study: optuna.Study) -> None:
+    """The best trials, how to train with the best settings, and a picture of what mattered."""
+    complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+    if not complete:
+        raise ConfigError(f"no trial of {plan.folder} has come to its end; type more trials=")
+    sign = -1 if plan.metric == "bleu" else 1
+    ranked = sorted(complete, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
+    for trial in ranked[:SHOWN]:
+        print(f"{run_name(trial.number)}  {ending(plan, trial)}  {shown(trial.params)}")
+    best = ranked[0]
+    for ending_of in (".png", ".svg"):
+        save_figure(study_figure(study, plan.metric), plan.folder / f"study{ending_of}")
+    own = [] if plan.config_dir is None else ["--config-dir", plan.config_dir]
+    words = shlex.join([*own, *plan.words, *(word(key, value) for key, value in best.params.items())])
+    print(f"\nnmt train {words}")
+    print(f"nmt evaluate model={plan.folder / run_name(best.number)}")
+    print(f"what mattered: {plan.folder / 'study.png'}; every trial: {plan.folder / 'study.db'}", file=sys.stderr)
+
+
+def run_name(number: int) -> str:
+    """Of a trial's run."""
+    return f"trial-{number:04d}"
+
+
+def shown(chosen: Mapping[str, Any]) -> str:
+    """Settings as they are typed."""
+    return " ".join(word(key, value) for key, value in chosen.items())
+
+
+def ending(plan: Plan, trial: FrozenTrial) -> str:
+    """How a trial ended, for people."""
+    if trial.state == TrialState.FAIL:
+        return "failed"
+    name = "dev BLEU" if plan.metric == "bleu" else "dev loss"
+    if trial.state == TrialState.PRUNED:
+        return f"pruned after {len(trial.intermediate_values)} validations, below the median ({name} {trial.value:.2f})"
+    return f"{name} {trial.value:.2f}" if plan.metric == "bleu" else f"{name} {trial.value:.4f}"

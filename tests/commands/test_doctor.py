@@ -1,0 +1,68 @@
+"""`nmt doctor`: what it says, and that it notices what is wrong."""
+
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from nmt.cli.main import main
+from nmt.commands import doctor
+from nmt.translation.translations import Translation
+from nmt.translation.translator import Translator
+
+
+class Disk(NamedTuple):
+    free: int
+
+
+def test_a_sound_machine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["doctor", f"runs_dir={tmp_path / 'runs'}", "threads=1"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    shown = {line.split()[0]: line for line in out.splitlines()}
+    assert list(shown) == [
+        "nmt", "packages", "processor", "threads", "GPU", "precision", "runs_dir", "cache_dir", "self-test"
+    ]  # fmt: skip
+    assert "torch 2." in shown["packages"]
+    assert "trained, saved, loaded; " in shown["self-test"]
+    assert " of 20 new sentences translated right, " in shown["self-test"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_little_room_and_a_forbidden_folder_are_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Disk(123_000_000))
+    words = ["doctor", "self_test=false", f"runs_dir={tmp_path}", f"cache_dir={tmp_path}"]
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert f"{tmp_path}, 123 MB free" in out
+    lines = err.splitlines()
+    assert lines[0] == f"error: runs_dir={tmp_path} has 123 MB left; make room, or choose another"
+    assert lines[1].startswith("error: cache_dir=")
+    monkeypatch.setattr(doctor.os, "access", lambda path, mode: False)
+    assert main(words) == 2
+    assert "cannot be written; choose another, or change its permissions" in capsys.readouterr().err
+
+
+def test_a_self_test_that_fails_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "TRAINING", (*doctor.TRAINING, "train.batch_tokens=0"))
+    assert main(["doctor"]) == 2
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1].split(maxsplit=1)[1] == "FAILED in training"
+    assert "ended with code 2: error: train.batch_tokens is 0" in err
+
+
+def test_wrong_translations_are_noticed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    translate = Translator.translate
+
+    def wrong(translator: Translator, sources: list[str]) -> list[Translation]:
+        right = translate(translator, sources)
+        return [*right[3:], *right[:3]]
+
+    monkeypatch.setattr(Translator, "translate", wrong)
+    assert main(["doctor"]) == 2
+    out, err = capsys.readouterr()
+    assert "FAILED: " in out
+    assert "this installation computes wrongly: install torch again" in err

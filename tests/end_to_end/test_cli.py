@@ -1,0 +1,396 @@
+"""The command line as a user types it: what reaches a verb, and one clear line for every mistake."""
+
+import errno
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.cli import main as cli
+from nmt.cli.main import main
+from nmt.config.overrides import parse, readable, run_name
+from nmt.errors import DataError
+from nmt.machine.signals import SAVED
+
+ROOT = Path(__file__).parents[2]
+VERBS = list(cli.VERBS)
+
+
+class Calls(list[tuple[dict[str, Any], dict[str, Any]]]):
+    """What the verbs were called with; `result` is returned, or raised."""
+
+    result: int | BaseException | None = None
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Calls]:
+    """Every verb records its arguments instead of working, in an empty folder that must stay empty."""
+    seen = Calls()
+
+    def verb(config: dict[str, Any], typed: dict[str, Any]) -> int | None:
+        seen.append((config, typed))
+        if isinstance(seen.result, BaseException):
+            raise seen.result
+        return seen.result
+
+    module = ModuleType("recording_verb")
+    module.__dict__["verb"] = verb
+    monkeypatch.setitem(sys.modules, "recording_verb", module)
+    for name in VERBS:
+        monkeypatch.setitem(cli.VERBS, name, cli.Verb("", "recording_verb:verb"))
+    monkeypatch.chdir(tmp_path)
+    yield seen
+    assert not {"outputs", "multirun", "multirun.yaml"} & {path.name for path in tmp_path.iterdir()}
+
+
+def fails(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The one line that a mistake gets."""
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_a_verb_gets_plain_values_and_what_was_typed(calls: Calls) -> None:
+    assert main(["train", "attention=dot", "train.batch_tokens=10", "name=mine"]) == 0
+    [(config, typed)] = calls
+    assert config["attention"] == {"class": "model.scores.Dot", "normaliser": "softmax"}
+    assert config["train"]["batch_tokens"] == 10
+    assert config["train"]["label_smoothing"] == 0.1
+    assert typed == {
+        "attention": {"class": "model.scores.Dot", "normaliser": "softmax"},
+        "train.batch_tokens": 10,
+        "name": "mine",
+    }
+
+
+def test_what_is_not_typed_of_the_search_stays_as_stored(calls: Calls) -> None:
+    assert main(["evaluate", "model=m", "search.beam=8", "ref=[a,b]"]) == 0
+    assert main(["translate", "model=m", "search=greedy"]) == 0
+    (config, typed), (_, greedy) = calls
+    assert typed == {"model": "m", "search.beam": 8, "ref": ["a", "b"]}
+    assert config["search"]["beam"] == 8
+    assert config["search"]["alpha"] is None
+    assert greedy["search"]["beam"] == 1
+    assert None not in [greedy["search"][key] for key in ("alpha", "length_penalty", "batch_sentences")]
+
+
+def test_exit_codes(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
+    calls.result = SAVED
+    assert main(["train"]) == SAVED == 75
+    calls.result = DataError("corpus.en has no lines; name another file")
+    assert "corpus.en has no lines" in fails(capsys, "train")
+    calls.result = KeyboardInterrupt()
+    assert main(["train"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+    calls.result = ZeroDivisionError()
+    with pytest.raises(ZeroDivisionError):  # our bugs keep their traceback
+        main(["train"])
+
+
+def test_a_sweep_runs_every_job_under_its_own_name(calls: Calls, tmp_path: Path) -> None:
+    assert main(["train", "-m", "attention=dot,additive", "seed=1,2"]) == 0
+    names = [config["name"] for config, _ in calls]
+    assert len(set(names)) == 4
+    assert names[0] == "demo_en_de_attention-dot_seed1"
+    assert [typed["seed"] for _, typed in calls] == [1, 2, 1, 2]
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+
+
+def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
+    calls.result = DataError("no such file; check it")
+    assert main(["train", "-m", "seed=1,2"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "error: no such file; check it"
+    for result, code in ((SAVED, SAVED), (KeyboardInterrupt(), 130)):
+        calls.result = result
+        calls.clear()
+        assert main(["train", "-m", "seed=1,2"]) == code
+        assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["trian"], "did you mean 'train'?"),
+        (["seed=1"], "stands before the verb"),
+        (["train", "atention=dot"], "unknown key 'atention'; did you mean 'attention'?"),
+        (["train", "attention=addtive"], "attention=addtive does not exist; did you mean 'additive'?"),
+        (["train", "-m", "attention=dot,addtive"], "did you mean 'additive'?"),
+        (["train", "experiment=multi30k"], "did you mean 'multi30k_en_de'?"),
+        (["train", "train.batch_token=1"], "did you mean 'train.batch_tokens'?"),
+        (["train", "trian.batch_tokens=1"], "did you mean 'train.batch_tokens'?"),
+        (["train", "batch_tokens=1"], "did you mean 'train.batch_tokens'?"),
+        (["train", "seed.x=1"], "'seed' is a single value"),
+        (["train", "+sead=1"], "unknown key 'sead'; did you mean 'seed'?"),
+        (["train", "attention=1"], "attention=1 does not exist; choose from: additive, cosine"),
+        (["train", "attention=[dot]"], "attention=[dot] does not exist; did you mean 'dot'?"),
+        (["train", "experiment=true"], "experiment=true does not exist; choose from: demo_en_de"),
+        (["train", "experiment=ablation/0_plan"], "0_plan does not exist; did you mean 'ablation/0_plain'?"),
+        (["train", "experiment=x/y"], "experiment=x/y does not exist; choose from: demo_en_de"),
+        (["train", "a b= x"], "'a b= x' is not of the form key=value; nmt <verb> --help shows every key"),
+        (["train", "=x"], "'=x' sets nothing; type key=value"),
+        (["train", "@=1"], "'@=1' sets nothing; type key=value"),
+        (["train", "+=1"], "'+=1' sets nothing; type key=value"),
+        (["train", "@x=1"], "'@x=1' sets nothing; type key=value"),
+        (["train", "data=null"], "data=null chooses nothing; leave it out, or choose from: csv, demo_en_de"),
+        (["compare", "attention=dot,null"], "attention=null chooses nothing; leave it out, or choose from: additive"),
+        (["train", "--help", "experiment=null"], "experiment=null chooses nothing; leave it out, or choose from: demo"),
+        (["train", "~seed"], "null turns it off"),
+        (["train", "seed"], "type key=value"),
+        (["train", "seed=1,2"], "add -m"),
+        (["train", "name={a"], "\"name='{a'\""),
+        (["train", "--mutirun"], "did you mean '--multirun'?"),
+        (["train", "--config-name", "tune"], "--config-name is no option of nmt; the verb is the name"),
+        (["train", "--config-path", "x"], "--config-path is no option of nmt; name a folder of your own"),
+        (["train", "--experimental-rerun", "x"], "--experimental-rerun is no option of nmt; nmt train resume=RUN"),
+        (["train", "--resolve"], "--resolve is about a configuration that is shown; add --cfg job"),
+        (["train", "--cfg", "job", "--package", "seed"], "--package is no option of nmt; --cfg job shows all"),
+        (["train", "hydra/launcher=1"], "hydra/launcher=1 does not exist; choose from: basic"),
+        (["doctor", "-sc", "a=1"], "--shell-completion stands alone with install=bash"),
+        (["-sc"], "--shell-completion stands alone with install=bash"),
+        (["visualise", "model=m", "data=1"], "unknown key 'data'"),
+        (["visualise", "model=m", "+data=[text]"], "unknown key 'data'"),
+        (["train", "--cfg", "jbo"], "invalid choice"),
+        (["train", "--cfg", "job", "-m"], "only one of"),
+        (["train", "--config-dir", "nowhere"], "nowhere"),
+        (["train", "name=${oc.env:HOME}"], "resolver"),
+        (["train", "name=${nothing}"], "nothing"),
+        (["train", "resume=r", "experiment=multi30k_en_de"], "a resumed run keeps its own"),
+        (["evaluate"], "model has no value"),
+        (["train", "seed=x"], "seed='x' is not possible; it must be a whole number"),
+        (["train", "name=7"], "quote it: name='\"7\"'"),
+        (["translate", "model=m", "buffer=many"], "buffer='many' is not possible"),
+        (["translate", "model=m", "format=txt"], "did you mean 'text'?"),
+        (["interactive", "model=m", "device=metal"], "choose from: auto, cpu, cuda"),
+        (["evaluate", "model=m", "attention=dot"], "unknown key 'attention'"),
+        (["train", "attention=addtive", "--help"], "did you mean 'additive'?"),
+    ],
+)
+def test_mistakes_get_one_line(
+    calls: Calls, capsys: pytest.CaptureFixture[str], words: list[str], expected: str
+) -> None:
+    assert expected in fails(capsys, *words)
+    assert not calls
+
+
+def test_a_mistake_in_a_file_is_named(calls: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "experiment"
+    folder.mkdir()
+    (folder / "a.yaml").write_text("# @package _global_\nsead: 3\n")
+    (folder / "b.yaml").write_text("# @package _global_\ndefaults:\n  - override /attention: addtive\n")
+    assert "unknown key 'sead'; did you mean 'seed'?" in fails(capsys, "train", "-cd", str(tmp_path), "experiment=a")
+    assert "attention/addtive" in fails(capsys, "train", "-cd", str(tmp_path), "experiment=b")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "a b.txt",
+        "Änderung.txt",
+        "x=y=z.txt",
+        "a[1].txt",
+        "[draft].txt",
+        "a(1).txt",
+        "it's.txt",
+        "~/a",
+        "文",
+        " a ",
+    ],
+)
+def test_file_names_arrive_as_typed(calls: Calls, value: str) -> None:
+    assert main(["translate", "model=m", f"input={value}"]) == 0
+    assert calls[0][0]["input"] == value
+
+
+@pytest.mark.parametrize("value", ["a,b.txt", "a,b [1]{2}.txt", "{x}", '"q"', "back\\slash, comma"])
+def test_existing_file_names_arrive_as_typed(calls: Calls, tmp_path: Path, value: str) -> None:
+    (tmp_path / value).touch()
+    assert main(["translate", "model=m", f"input={value}"]) == 0
+    assert calls[0][0]["input"] == value
+
+
+def test_lists_of_file_names_arrive_as_typed(calls: Calls) -> None:
+    assert main(["evaluate", "model=m", "ref=[é 1.txt, 'b,c.txt',d(1).txt]"]) == 0
+    assert calls[0][0]["ref"] == ["é 1.txt", "b,c.txt", "d(1).txt"]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
+def test_the_quoted_form_that_an_error_shows_can_be_typed(text: str) -> None:
+    from nmt.config.overrides import _quote
+
+    word = readable(f"name={_quote(text)}", sweep=False)
+    assert parse(word).value() == text
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b.c", "d"]), st.text("xyzé /=", max_size=60), min_size=2))
+def test_runs_with_other_settings_have_other_names(values: dict[str, str]) -> None:
+    words = [parse(readable(f"{key}={value}", sweep=True)) for key, value in values.items()]
+    name = run_name("base", words, 1)
+    assert name == run_name("base", words[::-1], 1)
+    assert name != run_name("base", words[1:], 1)
+    assert len(name.encode()) < 255
+    assert "/" not in name
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_lists_groups_and_every_key(calls: Calls, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    assert main([verb, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"nmt {verb}: ")
+    trains = verb in ("prepare", "train", "compare", "tune")
+    keys = ["attention=general", "additive", "train.clip_norm=1.0"] if trains else ["model=???", "precision=auto"]
+    others = {"attentions": ["d_query=512", "format=text"], "status": ["model=???"], "doctor": ["self_test=true"]}
+    keys = others.get(verb, keys)
+    assert all(key in shown for key in keys)
+
+
+def shell(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    command = [sys.executable, "-m", "nmt.cli.main", *words]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["attentions"]])
+def test_a_full_disk_gets_one_line(words: list[str]) -> None:
+    command = [sys.executable, "-m", "nmt.cli.main", *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False)
+    assert result.returncode == 2
+    message = "error: cannot use standard output or a file (No space left on device); make room, or go elsewhere\n"
+    assert result.stderr == message
+
+
+@pytest.mark.parametrize(
+    ("number", "helps"),
+    [(errno.EIO, "mend the disk"), (errno.EACCES, "make it writable"), (errno.EROFS, "make it writable")],
+)
+def test_a_disk_that_fails_anywhere_gets_one_line(
+    number: int, helps: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(config: object, typed: object) -> int:
+        raise OSError(number, os.strerror(number), "runs/x\x1b")
+
+    monkeypatch.setattr("nmt.commands.status.main", fail)
+    assert main(["status", "model=runs/x"]) == 2
+    said = f"error: cannot use runs/x\\x1b ({os.strerror(number)}); {helps}, or go elsewhere\n"
+    assert capsys.readouterr().err == said
+
+
+def test_help_shows_the_first_of_several_values(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "compare",
+        "attention=multi_head,dot",
+        "seed=7,8",
+        "optimizer.lr=interval(1,2)",
+        "encoder.layers=range(2,4)",
+    ]
+    assert main([*words, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert {"attention=multi_head", "attention.heads=", "seed=7", "encoder.layers=2"} <= {
+        known for word in shown.split() for known in (word, word[: word.find("=") + 1])
+    }
+    assert "unknown key 'sead'" in fails(capsys, "compare", "sead=1,2", "--help")
+    assert not calls
+
+
+def test_help_knows_the_configurations_of_the_users_folder(
+    calls: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text("# @package _global_\nseed: 42\n")
+    assert main(["train", "--config-dir", str(tmp_path), "experiment=mine", "--help"]) == 0
+    assert "seed=42" in capsys.readouterr().out
+    assert not calls
+
+
+def test_help_is_immediate_and_fits_a_screen() -> None:
+    start = time.monotonic()
+    result = shell("--help")
+    assert time.monotonic() - start < 2  # 0.1 on a quiet machine; what is heavy takes seconds to import
+    assert result.returncode == 0
+    assert all(verb in result.stdout for verb in VERBS)
+    assert len(result.stdout.splitlines()) <= 24
+
+
+HEAVY = {"torch", "datasets", "pandas", "pyarrow", "numpy", "sacrebleu", "matplotlib", "tensorboard", "sentencepiece"}
+
+
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [
+        (["--help"], HEAVY | {"hydra"}),
+        (["trian"], HEAVY | {"hydra"}),
+        *(([verb, "--help"], HEAVY) for verb in VERBS),
+        (["train", "--cfg", "job"], HEAVY),
+        (["train", "atention=dot"], HEAVY),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_runs_nothing_imports_nothing_heavy(words: list[str], heavy: set[str]) -> None:
+    script = f"import sys, nmt.cli.main; nmt.cli.main.main({words}); print(sorted({heavy} & set(sys.modules)))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", script]
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
+def test_preparing_imports_little() -> None:
+    needless = HEAVY - {"pyarrow", "numpy", "sentencepiece"}
+    script = f"import sys, nmt.data.prepare; print(sorted({needless} & set(sys.modules)))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
+def test_shell_completion_knows_verbs_groups_and_keys() -> None:
+    assert "complete" in shell("-sc", "install=bash").stdout
+
+    def completions(line: str) -> list[str]:
+        return shell("-sc", "query=bash", COMP_LINE=line).stdout.split()
+
+    assert completions("nmt tra") == ["train", "translate"]
+    assert completions("nmt ") == VERBS
+    assert "attention=additive" in completions("nmt train attention=add")
+    assert "train.batch_tokens=" in "".join(completions("nmt train train.batch_t"))
+    assert completions("nmt nothing x") == []
+
+
+def test_the_configuration_can_be_shown_without_running() -> None:
+    result = shell("train", "--cfg", "job", "attention=dot")
+    assert result.returncode == 0
+    assert "class: model.scores.Dot" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), ""),
+        (MemoryError("Unable to allocate\n8 TiB"), " (Unable to allocate 8 TiB)"),
+        (torch.OutOfMemoryError("CUDA out of memory. " + "x" * 1000), f" (CUDA out of memory. {'x' * 180})"),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: no"), " ([enforce fail] DefaultCPUAllocator: no)"),
+    ],
+)
+def test_lack_of_memory_is_one_line(
+    calls: Calls, error: BaseException, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls.result = error
+    remedy = "free some, or lower train.batch_tokens, search.batch_sentences or the size of the model"
+    assert fails(capsys, "train", "name=x") == f"error: memory does not suffice for nmt train{said}; {remedy}\n"
+
+
+def test_other_errors_of_the_runtime_keep_their_traceback(calls: Calls) -> None:
+    calls.result = RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+    with pytest.raises(RuntimeError, match="mat1 and mat2"):
+        main(["train", "name=x"])

@@ -1,0 +1,1 @@
+"""What tests share: small models, corpora, runs, and texts that are hard to read."""

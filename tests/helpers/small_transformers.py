@@ -1,0 +1,48 @@
+"""Small random models with Transformers in them, for the tests."""
+
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from helpers.models import VOCAB, attention_section, section
+from nmt.model.build import build_model
+from nmt.model.seq2seq import Seq2Seq
+
+M = TypeVar("M", bound=nn.Module)
+
+D_MODEL, HEADS = 16, 2
+TOLERANCE = {"atol": 1e-5, "rtol": 1e-5}
+ENCODERS = ("transformer", "rnn", "rnn_self_attention")
+
+
+def config(encoder: str, decoder: str, attention: str, **changes: Any) -> dict[str, Any]:
+    """A model of a few units; encoder states and decoder states have one size."""
+    rnn = {"cell": "gru", "rnn_layers": 1, "d_hidden": D_MODEL // 2}
+    sizes = {"d_model": D_MODEL, "heads": HEADS, "layers": 2, "d_feed_forward": 20, "max_positions": 24}
+    small = rnn | sizes | {"dropout": 0.0}
+    model = {"d_embed": 8, "embed_dropout": 0.0, "word_dropout": 0.0, "tie": "none"}
+    attending = {"d_attention": D_MODEL, "rank": 3, "heads": HEADS, "dropout": 0.0}
+    return {
+        "model": model | {key: value for key, value in changes.items() if key in model},
+        "tokenizer": {"joint": True},
+        "encoder": section("encoder", encoder, **(small | changes)),
+        "decoder": section("decoder", decoder, **(small | {"d_hidden": D_MODEL} | changes)),
+        "attention": attention_section(attention, **attending),
+    }
+
+
+def model_of(
+    encoder: str = "transformer", decoder: str = "transformer", attention: str = "multi_head", **changes: Any
+) -> Seq2Seq:
+    """A random model in evaluation mode."""
+    torch.manual_seed(0)
+    return shaken(build_model(config(encoder, decoder, attention, **changes), VOCAB, VOCAB))
+
+
+def shaken(module: M) -> M:
+    """The module in evaluation mode; biases and gains, too, are away from their initial values."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+    return module.eval()

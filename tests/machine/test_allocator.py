@@ -1,0 +1,62 @@
+"""Freed memory stays with the process, and lack of memory is told from other errors."""
+
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from nmt.machine.allocator import PRIMITIVES, keep_few_kernels, lacks_memory
+
+VARIABLE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+
+PROGRAM = """
+import resource
+import torch
+from nmt.memory import keep_freed_memory
+
+if {kept}:
+    keep_freed_memory()
+for _ in range(20):
+    torch.ones(16_000_000)  # 64 MB, freed at once
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only the GNU C library is told how to keep memory")
+def test_memory_that_was_freed_is_used_again() -> None:
+    faults = [
+        int(
+            subprocess.run([sys.executable, "-c", PROGRAM.format(kept=kept)], stdout=subprocess.PIPE, check=True).stdout
+        )
+        for kept in (False, True)
+    ]
+    assert faults[1] < faults[0] - 150_000  # pages of 4 kB: of the 20 times 64 MB, all but the first
+
+
+def test_what_the_user_set_for_onednn_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given, kept in ((None, PRIMITIVES), ("100", "100")):
+        monkeypatch.delenv(VARIABLE, raising=False)
+        if given is not None:
+            monkeypatch.setenv(VARIABLE, given)
+        keep_few_kernels()
+        assert os.environ[VARIABLE] == kept
+
+
+def test_lack_of_memory_is_told_from_other_errors() -> None:
+    with pytest.raises((MemoryError, RuntimeError)) as raised:
+        torch.empty(2**61, dtype=torch.uint8)
+    lack = [torch.OutOfMemoryError("x"), MemoryError(), RuntimeError("CUDNN_STATUS_ALLOC_FAILED"), raised.value]
+    assert all(map(lacks_memory, lack))
+    others = [RuntimeError("shapes"), ValueError("DefaultCPUAllocator"), OSError(12, "Cannot allocate memory")]
+    assert not any(map(lacks_memory, others))
+
+
+def test_nothing_heavy_is_imported_to_tell() -> None:
+    program = (
+        "import sys; from nmt.machine.allocator import lacks_memory as tell; tell(MemoryError()); "
+        "sys.exit('torch' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,76 @@
+"""The scripts of `make torture`: they see every difference, and find none in runs that were killed."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch.utils.tensorboard import SummaryWriter
+from torture.same_run import differences
+
+ROOT = Path(__file__).parents[2]
+
+
+def write_run(
+    run: Path, weight: float = 1.0, loss: float = 2.0, speed: float = 3.0, steps: tuple[int, ...] = (4, 8)
+) -> Path:
+    """A run folder of a few numbers."""
+    (run / "checkpoints" / "00000008").mkdir(parents=True)
+    save_file({"w": torch.tensor([weight])}, run / "checkpoints" / "00000008" / "weights.safetensors")
+    (run / "config.yaml").write_text(f"name: {run.name}\n")
+    lines = [{"kind": "train", "update": step, "loss": loss, "tokens_per_s": speed} for step in steps]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with SummaryWriter(str(run / "tensorboard")) as writer:
+        for step in steps:
+            writer.add_scalar("train/loss", loss, step)
+            writer.add_scalar("train/tokens_per_s", speed, step)
+            writer.add_text("examples", f"translation {step}", step)
+    return run
+
+
+def test_speed_and_name_are_no_difference_and_everything_else_is(tmp_path: Path) -> None:
+    whole = write_run(tmp_path / "whole")
+    assert list(differences(write_run(tmp_path / "same", speed=4.0), whole)) == []
+    assert "weights.safetensors: w differs" in "".join(differences(write_run(tmp_path / "w", weight=1.5), whole))
+    found = list(differences(write_run(tmp_path / "loss", loss=2.5), whole))
+    assert [line.partition(" differs")[0] for line in found] == ["metrics.jsonl: train", "tensorboard: train/loss"]
+    [*_, last] = differences(write_run(tmp_path / "gap", steps=(8,)), whole)
+    assert last == "tensorboard: train/loss differs: steps [8] and [4, 8]"
+    twice = write_run(tmp_path / "twice", steps=(4, 4, 8))
+    assert any("has a step twice" in line for line in differences(twice, twice))
+    (whole / "checkpoints" / "more").write_text("")
+    assert list(differences(tmp_path / "same", whole)) == [f"checkpoints/more is in {whole} alone"]
+
+
+@pytest.mark.slow
+def test_killed_runs_end_like_those_left_alone(tmp_path: Path) -> None:
+    words = [sys.executable, str(ROOT / "scripts" / "torture_resume.py"), "--kills", "6", "--work", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "6 kills, 0 runs that differ" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("script", "faults"), [("torture_storage.py", 24), ("torture_numbers.py", 14)])
+def test_faults_cost_nothing(script: str, faults: int, tmp_path: Path) -> None:
+    words = [sys.executable, str(ROOT / "scripts" / script), "--faults", str(faults), "--work", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    counted = re.search(r"(\d+) faults, 0 lost", done.stdout)
+    assert counted
+    assert int(counted[1]) >= faults
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["--kills", "2"], "--kills 2 leaves a setting out"), (["--work", "nowhere"], "--work nowhere is no folder")],
+)
+def test_what_cannot_be_done_is_refused(words: list[str], message: str) -> None:
+    words = [sys.executable, str(ROOT / "scripts" / "torture_resume.py"), *words]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert message in done.stderr

@@ -1,0 +1,40 @@
+"""The translation benchmark on a tiny random model, and what it refuses."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers.small_runs import make_run, sentences
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "scripts" / "bench_translate.py"
+
+
+def bench(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, str(SCRIPT), *words], capture_output=True, text=True, cwd=ROOT)
+
+
+def test_two_configurations_are_measured_in_turn(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", max_length_a=3.0, max_length_b=0.0)
+    for side, seed in (("en", 1), ("de", 2)):
+        (tmp_path / f"test_2016_flickr.{side}").write_text("\n".join(sentences(6, seed)) + "\n", "utf-8")
+    fixed = ["--model", str(run), "--multi30k", str(tmp_path), "--beam", "2", "--rounds", "2", "--no-starts"]
+    done = bench(*fixed, "--ab", "search.batch_sentences=1", "precision=fp32")
+    assert done.returncode == 0, done.stderr
+    _, _, first, second, ratio = done.stdout.splitlines()
+    assert first.startswith("beam 2, a")
+    assert second.startswith("beam 2, b")
+    quality = [line.split()[6:8] for line in (first, second)]  # length and BLEU
+    assert quality[0] == quality[1]
+    assert "tok:13a" in first
+    assert "times as fast" in ratio
+
+
+@pytest.mark.parametrize(("missing", "shown"), [("corpus", "test_2016_flickr.en"), ("model", "is no run")])
+def test_wrong_folders_are_refused(tmp_path: Path, missing: str, shown: str) -> None:
+    if missing == "model":
+        (tmp_path / "test_2016_flickr.en").write_text("a\n")
+    done = bench("--model", str(tmp_path), "--multi30k", str(tmp_path))
+    assert done.returncode == 2
+    assert shown in done.stderr.splitlines()[-1]

@@ -1,0 +1,440 @@
+"""The search against plain Python, brute force and the model's own probabilities, with a toy model."""
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Self
+
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from torch import Tensor
+from torch.nn import functional
+
+from nmt.config.check import read_section
+from nmt.config.limits import check_search
+from nmt.config.sections import SearchConfig
+from nmt.data.tokenizer import BOS, EOS, PAD
+from nmt.errors import ConfigError
+from nmt.model.interfaces import Source, State
+from nmt.search.beam import BEAM, FEW, batch_size, likeliest, search
+from nmt.search.hypotheses import Hypothesis
+
+CFG = SearchConfig(
+    beam=4,
+    n_best=1,
+    length_penalty="average",
+    alpha=1.0,
+    coverage_penalty=0.0,
+    max_length_a=2.0,
+    max_length_b=1.5,
+    no_repeat_ngram=None,
+    sample=False,
+    temperature=1.0,
+    top_k=None,
+    top_p=None,
+    batch_sentences=64,
+)
+SEEDS = range(6)
+
+
+@dataclass(frozen=True)
+class ToySource(Source):
+    """Sentences that may leave, once and for all, and nothing else."""
+
+    def select(self, rows: Tensor) -> Self:
+        assert len(rows) < len(self.mask), "selected although nothing left"
+        assert (rows.diff() > 0).all(), "repeated or reordered"
+        return super().select(rows)
+
+
+@dataclass(frozen=True)
+class ToyState(State):
+    hidden: Tensor  # [R, D], of the whole prefix
+
+
+class Toy:
+    """A random recurrent model in double precision; pad, bos and unk have probability like all others."""
+
+    def __init__(self, seed: int, vocab: int, d: int = 8) -> None:
+        random = torch.Generator().manual_seed(seed)
+        self.vocab = vocab
+        self.embedding, self.recurrent, self.output, self.words = (
+            torch.randn(shape, generator=random, dtype=torch.float64)
+            for shape in ((vocab, d), (d, d), (d, vocab), (vocab, d))
+        )
+
+        self.bias = torch.zeros(vocab, dtype=torch.float64)
+
+    def start(self, src: Tensor, src_mask: Tensor, weights: bool) -> tuple[ToySource, ToyState]:
+        words = (self.words[src] * src_mask[..., None])[:, None, None]
+        hidden = (words * torch.arange(1, src.shape[1] + 1).view(-1, 1)).sum((1, 2, 3))
+        return ToySource(words, words, src_mask, weights), ToyState(hidden)
+
+    def step(self, tokens: Tensor, source: Source, state: State) -> tuple[Tensor, Tensor, ToyState]:
+        assert isinstance(state, ToyState)
+        sentences, hypotheses = len(source.mask), len(tokens) // len(source.mask)
+        assert len(tokens) == len(state.hidden) == sentences * hypotheses
+        hidden = (state.hidden @ self.recurrent * 0.5 + self.embedding[tokens[:, 0]]).tanh()
+        query = hidden.view(sentences, hypotheses, -1)
+        scores = query @ source.keys[:, 0, 0].mT
+        attention = scores.masked_fill(~source.mask[:, None], -math.inf).softmax(-1)
+        context = (attention @ source.values[:, 0, 0]).flatten(0, 1)
+        log_probs = ((hidden + 0.5 * context) @ self.output * 0.7 + self.bias).log_softmax(-1).float()
+        layers = 1 if source.weights else 0
+        shown = attention.flatten(0, 1).float()[:, None, None, None].expand(-1, layers, 1, 1, -1)
+        return log_probs, shown, ToyState(hidden)
+
+
+def sentences(seed: int, vocab: int, lengths: list[int]) -> tuple[Tensor, Tensor]:
+    random = torch.Generator().manual_seed(seed + 1000)
+    src = torch.full((len(lengths), max(lengths) + 1), PAD)
+    for row, length in zip(src, lengths, strict=True):
+        row[:length] = torch.randint(4, vocab, (length,), generator=random)
+        row[length] = EOS
+    return src, src != PAD
+
+
+def one(src: Tensor, mask: Tensor, row: int) -> tuple[Tensor, Tensor]:
+    length = int(mask[row].sum())
+    return src[row : row + 1, :length], mask[row : row + 1, :length]
+
+
+class Forced:
+    """Scores of given continuations of one sentence, token by token."""
+
+    def __init__(self, model: Toy, src: Tensor, mask: Tensor, cfg: SearchConfig) -> None:
+        self.model, self.cfg = model, cfg
+        self.source, self.begin = model.start(src, mask, True)
+        self.limit = math.floor(cfg.max_length_a + cfg.max_length_b * (src.shape[1] - 1))
+        self.seen: dict[tuple[int, ...], tuple[list[float], list[float], ToyState]] = {}
+
+    def after(self, prefix: tuple[int, ...]) -> tuple[list[float], list[float], ToyState]:
+        """Log-probabilities of the next token, attention of that step, state."""
+        if prefix not in self.seen:
+            state = self.after(prefix[:-1])[2] if prefix else self.begin
+            token = torch.tensor([[prefix[-1] if prefix else BOS]])
+            log_probs, attention, state = self.model.step(token, self.source, state)
+            self.seen[prefix] = log_probs[0].tolist(), attention[0, 0, 0, 0].tolist(), state
+        return self.seen[prefix]
+
+    def log_prob(self, tokens: tuple[int, ...]) -> float:
+        return sum(self.after(tokens[:t])[0][token] for t, token in enumerate((*tokens, EOS)))
+
+    def score(self, tokens: tuple[int, ...]) -> float:
+        length, cfg = len(tokens) + 1, self.cfg
+        divisor = {
+            "average": length**cfg.alpha,
+            "wu": ((5 + length) / 6) ** cfg.alpha,
+            "none": 1.0,
+        }[cfg.length_penalty]
+        coverage = 0.0
+        if cfg.coverage_penalty:
+            steps = [self.after(tokens[:t])[1] for t in range(length)]
+            coverage = sum(math.log(min(sum(received), 1)) for received in zip(*steps, strict=True))
+        return self.log_prob(tokens) / divisor + cfg.coverage_penalty * coverage
+
+    def allowed(self, prefix: tuple[int, ...], token: int) -> bool:
+        if len(prefix) == self.limit or token == EOS:
+            return token == EOS
+        n, tokens = self.cfg.no_repeat_ngram, (*prefix, token)
+        grams = [tokens[i : i + n] for i in range(len(tokens) - n + 1)] if n else []
+        return token not in (PAD, BOS) and len(set(grams)) == len(grams)
+
+    def every(self) -> list[tuple[int, ...]]:
+        """All translations."""
+        words = [token for token in range(self.model.vocab) if token not in (PAD, BOS, EOS)]
+        return [
+            tokens
+            for length in range(self.limit + 1)
+            for tokens in itertools.product(words, repeat=length)
+            if all(self.allowed(tokens[:t], token) for t, token in enumerate(tokens))
+        ]
+
+    def beam_search(self) -> list[tuple[int, ...]]:
+        """As search.py says it is done, for one sentence, without its early stop by the bound."""
+        width, finished = self.cfg.beam, []
+        beam: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+        while beam and len(finished) < width:
+            candidates = sorted(
+                (
+                    (total + log_prob, prefix, token)
+                    for total, prefix in beam
+                    for token, log_prob in enumerate(self.after(prefix)[0])
+                    if self.allowed(prefix, token)
+                ),
+                reverse=True,
+            )
+            finished += [prefix for _, prefix, token in candidates[:width] if token == EOS]
+            going = [(total, (*prefix, token)) for total, prefix, token in candidates if token != EOS]
+            beam = going[:width]
+        return sorted(finished, key=self.score, reverse=True)[: self.cfg.n_best]
+
+
+def run(model: Toy, src: Tensor, mask: Tensor, cfg: SearchConfig, seed: int = 0) -> list[list[Hypothesis]]:
+    return search(model, src, mask, cfg, torch.Generator().manual_seed(seed))
+
+
+def tokens_of(found: list[list[Hypothesis]]) -> list[list[list[int]]]:
+    return [[hypothesis.tokens for hypothesis in sentence] for sentence in found]
+
+
+def random_config(seed: int) -> SearchConfig:
+    """Any penalty, coverage, n-gram blocking."""
+    return replace(
+        CFG,
+        length_penalty=("average", "wu", "none")[seed % 3],
+        alpha=(1.0, 0.6, 1.7, 0.0)[seed % 4],
+        coverage_penalty=(0.0, 0.4)[seed // 2 % 2],
+        no_repeat_ngram=(None, 1, 2, None, 3)[seed % 5],
+        n_best=1 + seed % 4,
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_wide_beam_is_brute_force(seed: int) -> None:
+    cfg = replace(random_config(seed), beam=128, max_length_a=1.0, max_length_b=1.0, n_best=(1, 2, 7)[seed % 3])
+    model = Toy(seed, vocab=6)
+    src, mask = sentences(seed, 6, [3, 1, 2])
+    for row, found in enumerate(run(model, src, mask, cfg)):
+        forced = Forced(model, *one(src, mask, row), cfg)
+        best = sorted(forced.every(), key=forced.score, reverse=True)[: cfg.n_best]
+        assert [tuple(h.tokens) for h in found] == best
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_narrow_beam_is_plain_python(seed: int) -> None:
+    cfg = replace(random_config(seed), beam=4 + seed % 3)
+    model = Toy(seed, vocab=10)
+    src, mask = sentences(seed, 10, [4, 1, 6, 2, 5])
+    found = run(model, src, mask, cfg)
+    for row, sentence in enumerate(found):
+        forced = Forced(model, *one(src, mask, row), cfg)
+        assert [tuple(h.tokens) for h in sentence] == forced.beam_search()
+        for h in sentence:
+            assert h.log_prob == pytest.approx(forced.log_prob(tuple(h.tokens)), abs=1e-4)
+            assert h.score == pytest.approx(forced.score(tuple(h.tokens)), abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_beam_1_is_greedy_argmax(seed: int) -> None:
+    cfg = replace(CFG, beam=1)
+    model = Toy(seed, vocab=30)
+    src, mask = sentences(seed, 30, [3, 7, 1, 5])
+    for row, found in enumerate(run(model, src, mask, cfg)):
+        forced = Forced(model, *one(src, mask, row), cfg)
+        tokens: tuple[int, ...] = ()
+        while True:
+            allowed = [token for token in range(30) if forced.allowed(tokens, token)]
+            token = max(allowed, key=forced.after(tokens)[0].__getitem__)
+            if token == EOS:
+                break
+            tokens = (*tokens, token)
+        assert [tuple(h.tokens) for h in found] == [tokens]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_batch_mates_and_their_order_change_nothing(seed: int) -> None:
+    cfg = replace(random_config(seed), beam=5)
+    model = Toy(seed, vocab=15)
+    src, mask = sentences(seed, 15, [4, 1, 6, 2, 5, 6, 3])
+    batched = run(model, src, mask, cfg)
+    assert tokens_of(batched) == [tokens_of(run(model, *one(src, mask, row), cfg))[0] for row in range(7)]
+    order = torch.randperm(7, generator=torch.Generator().manual_seed(seed))
+    assert tokens_of(run(model, src[order], mask[order], cfg)) == [tokens_of(batched)[i] for i in order]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("sample", [False, True])
+def test_hypotheses_are_within_the_limit_and_sorted(seed: int, sample: bool) -> None:
+    cfg = replace(CFG, beam=6, n_best=6, max_length_a=0.5, max_length_b=0.7, sample=sample)
+    model = Toy(seed, vocab=12)
+    lengths = [4, 1, 9, 2, 5]
+    for length, found in zip(lengths, run(model, *sentences(seed, 12, lengths), cfg), strict=True):
+        assert len(found) == 6
+        assert all(len(h.tokens) <= math.floor(0.5 + 0.7 * length) for h in found)
+        assert not {PAD, BOS, EOS}.intersection(*(h.tokens for h in found))
+        scores = [h.score for h in found]
+        assert scores == sorted(scores, reverse=True)
+        if not sample:
+            assert len({tuple(h.tokens) for h in found}) == 6
+
+
+@pytest.mark.parametrize("ngram", [1, 2, 3])
+@pytest.mark.parametrize("sample", [False, True])
+def test_no_ngram_is_repeated(ngram: int, sample: bool) -> None:
+    cfg = replace(CFG, n_best=4, max_length_a=20.0, sample=sample)
+    model = Toy(1, vocab=6)
+    model.bias[EOS] = -4  # long translations from few words
+    src, mask = sentences(1, 6, [4, 6])
+
+    def repeats(found: list[list[Hypothesis]]) -> bool:
+        grams = [
+            [tuple(h.tokens[i : i + ngram]) for i in range(len(h.tokens) - ngram + 1)] for h in itertools.chain(*found)
+        ]
+        return any(len(set(each)) < len(each) for each in grams)
+
+    assert repeats(run(model, src, mask, cfg))
+    assert not repeats(run(model, src, mask, replace(cfg, no_repeat_ngram=ngram)))
+
+
+def test_fewer_translations_than_asked_for_are_all_returned() -> None:
+    cfg = replace(CFG, beam=50, n_best=50, max_length_a=1.0, max_length_b=0.0)
+    found = run(Toy(0, vocab=6), *sentences(0, 6, [2, 3]), cfg)
+    assert [sorted(sentence) for sentence in tokens_of(found)] == [[[], [1], [4], [5]]] * 2
+    assert all(math.isfinite(h.score) for sentence in found for h in sentence)
+
+
+@pytest.mark.parametrize("sentences_at_beam_5", [1, 7, 64])
+def test_a_batch_has_about_as_many_hypotheses_at_any_width(sentences_at_beam_5: int) -> None:
+    wanted = BEAM * sentences_at_beam_5
+    for width in range(1, 2 * wanted):
+        for cfg in (replace(CFG, beam=width), replace(CFG, sample=True, n_best=width)):
+            size = batch_size(replace(cfg, batch_sentences=sentences_at_beam_5))
+            assert size == 1 or wanted - width < size * width <= wanted
+
+
+def test_no_sentences_give_no_translations() -> None:
+    assert run(Toy(0, vocab=6), torch.zeros(0, 3).long(), torch.zeros(0, 3).bool(), CFG) == []
+
+
+@pytest.mark.parametrize("vocab", [5, 511, 512, 700, 1024, 1537])
+@pytest.mark.parametrize("hypotheses", [1, 3])
+@pytest.mark.parametrize("few", [0, FEW], ids=["groups", "at once"])
+def test_likeliest_is_topk_of_everything(
+    vocab: int, hypotheses: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nmt.search.beam.FEW", few)
+    random = torch.Generator().manual_seed(vocab)
+    log_probs = torch.randn(4, hypotheses, vocab, generator=random)
+    log_prob = torch.randn(4, hypotheses, generator=random)
+    log_prob[0, -1] = -math.inf
+    for size in (1, 2, 6, 1300):
+        found = likeliest(log_probs, log_prob, size)
+        total = functional.pad((log_probs + log_prob[..., None]).flatten(1), (0, 1300), value=-math.inf)
+        assert torch.equal(found.log_prob, total.topk(size).values)
+        where = found.parent * vocab + found.token
+        real = found.log_prob > -math.inf
+        assert torch.equal(total.gather(1, where)[real], found.log_prob[real])
+        assert all(len(set(row[kept].tolist())) == kept.sum() for row, kept in zip(where, real, strict=True))
+
+
+def test_sampling_repeats_with_the_same_seed_only() -> None:
+    cfg = replace(CFG, sample=True, n_best=5, top_p=0.9, temperature=1.3)
+    model = Toy(3, vocab=20)
+    src, mask = sentences(3, 20, [5, 2, 4])
+    assert run(model, src, mask, cfg, seed=1) == run(model, src, mask, cfg, seed=1)
+    assert run(model, src, mask, cfg, seed=1) != run(model, src, mask, cfg, seed=2)
+
+
+@pytest.mark.parametrize("cut", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-4}])
+def test_sampling_the_likeliest_only_is_greedy(cut: dict[str, float]) -> None:
+    model = Toy(4, vocab=20)
+    src, mask = sentences(4, 20, [5, 2, 4])
+    greedy = run(model, src, mask, replace(CFG, beam=1))
+    cfg = replace(CFG, sample=True, n_best=3, **cut)
+    for drawn, (best,) in zip(run(model, src, mask, cfg), greedy, strict=True):
+        assert [h.tokens for h in drawn] == [best.tokens] * 3
+        assert drawn[0].log_prob == pytest.approx(best.log_prob, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [{}, {"temperature": 2.0}, {"top_k": 3}, {"top_p": 0.7}, {"top_k": 4, "top_p": 0.8, "temperature": 1.5}],
+)
+def test_sampling_frequencies_are_the_models_probabilities(cut: dict[str, float]) -> None:
+    draws = 20_000
+    cfg = replace(CFG, sample=True, n_best=draws, max_length_a=2.0, max_length_b=0.0, **cut)
+    model = Toy(5, vocab=8)
+    src, mask = sentences(5, 8, [3])
+    forced = Forced(model, src, mask, cfg)
+
+    def distribution(prefix: tuple[int, ...]) -> dict[int, float]:
+        log_probs = forced.after(prefix)[0]
+        if len(prefix) == forced.limit:
+            return {EOS: 1.0}
+        words = sorted((t for t in range(8) if t not in (PAD, BOS)), key=lambda t: -log_probs[t])[: cfg.top_k]
+        weights = {t: math.exp(log_probs[t] / cfg.temperature) for t in words}
+        kept, mass = {}, 0.0
+        for t, weight in weights.items():
+            if mass < (cfg.top_p or 1) * sum(weights.values()) or not kept:
+                kept[t] = weight
+            mass += weight
+        return {t: weight / sum(kept.values()) for t, weight in kept.items()}
+
+    expected = {
+        tokens: math.prod(distribution(tokens[:t]).get(token, 0.0) for t, token in enumerate((*tokens, EOS)))
+        for tokens in forced.every()
+    }
+    assert sum(expected.values()) == pytest.approx(1)
+    found = run(model, src, mask, cfg)[0]
+    times = Counter(tuple(h.tokens) for h in found)
+    for tokens, probability in expected.items():
+        spread = math.sqrt(draws * probability * (1 - probability))
+        assert abs(times[tokens] - draws * probability) <= 5 * spread
+    for h in found[:5]:
+        assert h.log_prob == pytest.approx(forced.log_prob(tuple(h.tokens)), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "remedy"),
+    [
+        ("beam", 0, "1 = greedy"),
+        ("n_best", 0, "1 or more"),
+        ("n_best", 5, "search.beam=5"),
+        ("alpha", -0.1, "0 (no length penalty)"),
+        ("alpha", math.nan, "0 (no length penalty)"),
+        ("alpha", 6.0, "to 5"),
+        ("coverage_penalty", -1.0, "0 (off)"),
+        ("max_length_a", -1.0, "0 to 100,000"),
+        ("max_length_a", 1e30, "0 to 100,000"),
+        ("max_length_b", 1e7, "0 to 100 tokens per source token"),
+        ("max_length_b", -0.5, "per source token"),
+        ("no_repeat_ngram", 0, "null (off)"),
+        ("temperature", 0.0, "give 1e-6 to 1e6"),
+        ("temperature", 1e7, "give 1e-6 to 1e6"),
+        ("top_k", 0, "null (all tokens)"),
+        ("top_p", 0.0, "null (all tokens)"),
+        ("top_p", 1.1, "at most 1"),
+        ("batch_sentences", 0, "1 or more"),
+    ],
+)
+def test_values_that_no_search_can_use(key: str, value: float, remedy: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        check_search(replace(CFG, **{key: value}))
+    message = str(error.value)
+    assert f"search.{key}={value}" in message
+    assert remedy in message
+    assert "\n" not in message
+
+
+def test_a_length_limit_of_nothing_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"search\.max_length_a=0.*search\.max_length_b"):
+        check_search(replace(CFG, max_length_a=0.0, max_length_b=0.0))
+
+
+def test_more_draws_than_the_beam_is_wide_are_fine() -> None:
+    check_search(replace(CFG, sample=True, n_best=9))
+
+
+def test_coverage_of_a_model_without_attention_is_refused() -> None:
+    class NoAttention(Toy):
+        def start(self, src: Tensor, src_mask: Tensor, weights: bool) -> tuple[ToySource, ToyState]:
+            return super().start(src, src_mask, False)
+
+    with pytest.raises(ConfigError, match=r"search\.coverage_penalty=0\.2 .* set it to 0"):
+        run(NoAttention(0, 6), *sentences(0, 6, [2]), replace(CFG, coverage_penalty=0.2))
+
+
+@pytest.mark.parametrize(("name", "changed"), [("beam", {}), ("greedy", {"beam": 1}), ("sample", {"sample": True})])
+def test_configs_are_complete_and_differ_in_what_they_are_for(name: str, changed: dict[str, object]) -> None:
+    folder = Path(__file__).parents[2] / "configs"
+    with initialize_config_dir(str(folder), version_base="1.3"):
+        found, base = compose(f"search/{name}").search, compose("search/beam").search
+    assert list(base) == [field.name for field in fields(SearchConfig)]
+    assert found == {**base, **changed}
+    cfg = read_section(SearchConfig, found, "search")
+    check_search(cfg)
+    assert asdict(cfg) == found

@@ -1,0 +1,118 @@
+"""The training split as batches: the file's own tokens, in an order that can be taken up anywhere."""
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from helpers.small_corpora import make_pairs, text_data, tokenizer_config
+
+from nmt.data.batch import Batch, make_batch
+from nmt.data.encoded import open_sides
+from nmt.data.prepare import IDS, SCHEMA, Prepared, prepare
+from nmt.data.tables import TableWriter, load_table
+from nmt.training.batches import TrainingData
+from nmt.training.progress import Progress
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """300 pairs to train on."""
+    folder = tmp_path_factory.mktemp("corpus")
+    data = text_data(folder, make_pairs(300), dev_size=0, test_size=0)
+    return prepare(data, tokenizer_config("unigram", vocab_size=300, byte_fallback=False), folder / "cache")
+
+
+def same(a: Batch, b: Batch) -> bool:
+    """Equal in every tensor."""
+    names = ("src", "src_mask", "tgt_in", "tgt_out", "tgt_mask")
+    pairs = [(getattr(a, name), getattr(b, name)) for name in names]
+    return all(x.dtype == y.dtype and torch.equal(x, y) for x, y in pairs)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ids_are_those_of_the_table_in_any_order_and_any_record_batches(tmp_path: Path, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    sides: tuple[list[list[int]], list[list[int]]] = ([], [])
+    with TableWriter(tmp_path / "train.arrow", SCHEMA) as table:
+        for size in random.integers(0, 9, 12):  # some record batches are empty, some sentences too
+            ids = [[random.integers(4, 99, random.integers(0, 6)).tolist() for _ in range(size)] for _ in sides]
+            for side, own in zip(sides, ids, strict=True):
+                side += own
+            text = ["ä" * int(n) for n in random.integers(0, 9, size)]
+            columns = {"src": text, "tgt": text, "index": range(size)}
+            encoded = {f"{name}_ids": pa.array(own, IDS) for name, own in zip(("src", "tgt"), ids, strict=True)}
+            table.write(columns | encoded)
+    opened = open_sides(tmp_path / "train.arrow")
+    assert load_table(tmp_path / "train.arrow")["src_ids"][:] == sides[0]
+    for side, expected in zip(opened, sides, strict=True):
+        assert len(side) == len(expected)
+        for count in (0, 1, len(expected), 50):
+            rows = random.integers(0, len(expected), count)
+            chosen = [expected[row] for row in rows]
+            found = side.gather(rows)
+            assert side[rows].tolist() == [len(ids) + 1 for ids in chosen]
+            assert found.lengths.tolist() == [len(ids) for ids in chosen]
+            assert found.tokens.tolist() == [token for ids in chosen for token in ids]
+
+
+def test_a_split_without_pairs_has_two_empty_sides(tmp_path: Path) -> None:
+    with TableWriter(tmp_path / "train.arrow", SCHEMA):
+        pass
+    assert [len(side) for side in open_sides(tmp_path / "train.arrow")] == [0, 0]
+
+
+def test_batches_hold_the_pairs_of_their_rows(prepared: Prepared) -> None:
+    data = TrainingData(prepared, 400, 2, 1, None)
+    seen: list[int] = []
+    progress = Progress()
+    while progress.epoch == 0:
+        rows = data.advance(progress)
+        for batch, numbers in zip(data.load(rows, 1), rows, strict=True):
+            pairs = prepared.train[numbers.tolist()]
+            assert same(batch, make_batch(pairs["src_ids"], pairs["tgt_ids"]))
+            seen += numbers.tolist()
+        assert data.sentences(rows) == sorted(int(i) for numbers in rows for i in numbers)
+    assert sorted(seen) == list(range(len(prepared.train)))
+
+
+@pytest.mark.parametrize("accumulate", [1, 3, 1000])
+@pytest.mark.parametrize("alpha", [None, 0.3])
+def test_the_batches_can_be_taken_up_anywhere(prepared: Prepared, accumulate: int, alpha: float | None) -> None:
+    whole, progress = TrainingData(prepared, 400, accumulate, 1, alpha), Progress()
+    updates = whole.updates_in_first_epoch
+    for number in range(1, 2 * updates + 3):
+        before = Progress(epoch=progress.epoch, batch=progress.batch)
+        rows = whole.advance(progress)
+        assert (progress.epoch > 0) == (number >= updates)
+        other = TrainingData(prepared, 400, accumulate, 1, alpha)
+        again = other.advance(before)
+        assert (before.epoch, before.batch) == (progress.epoch, progress.batch)
+        assert [r.tolist() for r in again] == [r.tolist() for r in rows]
+        if number % 7 == 0:
+            both = zip(whole.load(rows, number), other.load(again, number), strict=True)
+            assert all(same(a, b) for a, b in both)
+
+
+def test_a_position_can_be_gone_back_to(prepared: Prepared) -> None:
+    data = TrainingData(prepared, 400, 1, 1, None)
+    first = [data.advance(Progress(epoch=1, batch=n))[0].tolist() for n in (2, 0, 0, 1)]
+    expected = [rows.tolist() for rows in islice(data.order.epoch(1), 3)]
+    assert first == [expected[2], expected[0], expected[0], expected[1]]
+
+
+def test_the_time_for_batches_is_known(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+
+    def clock() -> float:
+        nonlocal now
+        now += 1.0
+        return now
+
+    monkeypatch.setattr("nmt.training.batches.perf_counter", clock)
+    data, progress = TrainingData(prepared, 400, 1, 1, None), Progress()
+    for update in range(3):
+        data.load(data.advance(progress), update)
+        assert data.waited_s == 2.0  # of each update alone

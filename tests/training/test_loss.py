@@ -1,0 +1,80 @@
+"""The output loss against torch's cross-entropy, value and gradient, over more tokens than one chunk."""
+
+import pytest
+import torch
+from torch.nn import functional
+
+from nmt.training.loss import BLOCK, CHUNK, output_loss
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
+@pytest.mark.parametrize("tokens", [1, BLOCK, 2 * BLOCK + 37, CHUNK, 2 * CHUNK + BLOCK + 5])
+def test_value_and_gradients_are_those_of_cross_entropy(smoothing: float, tokens: int) -> None:
+    torch.manual_seed(tokens)
+    features = torch.randn(tokens, 12, requires_grad=True)
+    weight, bias = torch.randn(31, 12, requires_grad=True), torch.randn(31, requires_grad=True)
+    targets = torch.randint(31, (tokens,))
+    inputs = (features, weight, bias)
+    loss, plain = output_loss(features[None], weight, bias, targets, smoothing)
+    found = torch.autograd.grad(loss * 0.37, inputs)
+    logits = features @ weight.t() + bias
+    expected = functional.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
+    torch.testing.assert_close(loss, expected, rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(plain, functional.cross_entropy(logits, targets, reduction="sum"), rtol=1e-5, atol=1e-4)
+    for mine, theirs in zip(found, torch.autograd.grad(expected * 0.37, inputs), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("consistency", [0.5, 3.0])
+@pytest.mark.parametrize("tokens", [1, BLOCK // 2, CHUNK // 2 + BLOCK + 5])
+def test_two_passes_and_how_far_they_diverge(smoothing: float, consistency: float, tokens: int) -> None:
+    torch.manual_seed(tokens)
+    inputs = torch.randn(2, tokens, 12), torch.randn(31, 12), torch.randn(31)
+    features, weight, bias = (each.requires_grad_() for each in inputs)
+    targets = torch.randint(31, (tokens,))
+    loss, plain = output_loss(features, weight, bias, targets, smoothing, consistency)
+    found = torch.autograd.grad(loss * 0.37, inputs)
+    logits = features @ weight.t() + bias
+    options = {"reduction": "sum", "label_smoothing": smoothing}
+    crossed = sum(functional.cross_entropy(each, targets, **options) for each in logits) / 2  # type: ignore[arg-type]
+    log_p, log_q = logits.log_softmax(-1)
+    options = {"reduction": "sum", "log_target": True}
+    apart = functional.kl_div(log_q, log_p, **options) + functional.kl_div(log_p, log_q, **options)  # type: ignore[arg-type]
+    expected = crossed + consistency / 4 * apart
+    torch.testing.assert_close(loss, expected, rtol=1e-5, atol=1e-4)
+    mean = sum(functional.cross_entropy(each, targets, reduction="sum") for each in logits) / 2
+    torch.testing.assert_close(plain, mean, rtol=1e-5, atol=1e-4)
+    for mine, theirs in zip(found, torch.autograd.grad(expected * 0.37, inputs), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_equal_passes_are_one() -> None:
+    torch.manual_seed(3)
+    features, weight, bias = torch.randn(1, 300, 8), torch.randn(17, 8, requires_grad=True), torch.randn(17)
+    targets = torch.randint(17, (300,))
+    one, _ = output_loss(features, weight, bias, targets, 0.1)
+    two, _ = output_loss(features.repeat(2, 1, 1), weight, bias, targets, 0.1, consistency=5.0)
+    torch.testing.assert_close(one, two)
+    torch.testing.assert_close(*(torch.autograd.grad(loss, weight)[0] for loss in (one, two)))
+
+
+def test_bf16_is_near_fp32() -> None:
+    """Stated bound: 1 % of the loss and 2 % of the gradient's norm."""
+    torch.manual_seed(0)
+    features, weight, bias = torch.randn(600, 64), torch.randn(300, 64) / 8, torch.randn(300)
+    targets = torch.randint(300, (600,))
+    gradients, losses = [], []
+    for dtype in (torch.float32, torch.bfloat16):
+        given = weight.clone().requires_grad_()
+        loss, _ = output_loss(features[None].to(dtype), given, bias, targets, 0.1)
+        losses.append(loss.item())
+        gradients.append(torch.autograd.grad(loss, given)[0])
+    assert abs(losses[1] / losses[0] - 1) < 0.01
+    assert (gradients[1] - gradients[0]).norm() < 0.02 * gradients[0].norm()
+
+
+def test_without_gradients_nothing_is_kept() -> None:
+    with torch.no_grad():
+        loss, _ = output_loss(torch.randn(1, 5, 4), torch.randn(7, 4), torch.randn(7), torch.randint(7, (5,)), 0.1)
+    assert not loss.requires_grad

@@ -1,0 +1,220 @@
+"""`nmt tune` from the command line: trials, pruning, going on after an interruption, the picture."""
+
+import json
+import shlex
+import signal
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from helpers.comparisons import words, write_splits
+from optuna.trial import TrialState
+
+from nmt.cli.main import main
+from nmt.errors import NmtError
+from nmt.figures.curves import COLORS
+from nmt.machine.signals import SAVED
+from nmt.training.trainer import Trainer
+from nmt.tune.figure import importances, study_figure
+from nmt.tune.study import HOPELESS, WARM_UP
+
+SPACE = """
+optimizer:
+  lr: {low: 0.0001, high: 0.05, log: true}
+decoder:
+  dropout: {low: 0.0, high: 0.4, step: 0.1}
+attention: {choices: [none, general]}
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write_splits(tmp_path_factory.mktemp("data"))
+    (folder / "configs" / "space").mkdir(parents=True)
+    (folder / "configs" / "space" / "own.yaml").write_text(SPACE)
+    return folder
+
+
+def typed(data: Path, runs: Path, *more: str) -> list[str]:
+    """A command line."""
+    shared = [word for word in words(data, runs) if not word.startswith("optimizer.lr")]
+    own = ["space=own", "startup=2", "train.max_updates=8", "train.validate_every=1", "train.metric=loss"]
+    return ["tune", "--config-dir", str(data / "configs"), *shared, *own, "train.bleu_sentences=0", *more]
+
+
+def trials(runs: Path, name: str) -> list[dict[str, Any]]:
+    """How the trials of a study went."""
+    study = optuna.load_study(study_name=name, storage=f"sqlite:///{runs / 'studies' / name / 'study.db'}")
+    return [
+        {"params": t.params, "value": t.value, "state": t.state, "steps": t.intermediate_values} for t in study.trials
+    ]
+
+
+@pytest.fixture(scope="module")
+def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of seven trials, begun with three."""
+    folder = tmp_path_factory.mktemp("runs")
+    for count in (3, 7):
+        assert main(typed(data, folder, "name=whole", f"trials={count}")) == 0
+    return folder
+
+
+def test_trials_are_trained_pruned_and_recorded(runs: Path) -> None:
+    found = trials(runs, "whole")
+    assert len(found) == 7
+    assert {trial["state"] for trial in found} == {TrialState.COMPLETE, TrialState.PRUNED}
+    assert len({json.dumps(trial["params"]) for trial in found}) == 7
+    best = min(range(7), key=lambda n: found[n]["value"])
+    for number, trial in enumerate(found):
+        folder = runs / "studies" / "whole" / f"trial-{number:04d}"
+        losses = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        assert list(trial["steps"].values()) == [each["loss"] for each in losses if each["kind"] == "dev"]
+        assert (folder / "model.safetensors").exists() == (folder / "checkpoints").exists() == (number == best)
+        whole = trial["state"] == TrialState.COMPLETE
+        assert len(trial["steps"]) == 8 if whole else WARM_UP < len(trial["steps"]) <= 8
+        if whole:
+            assert trial["value"] == min(trial["steps"].values())
+
+
+def test_a_study_that_was_stopped_goes_on_as_if_it_had_not(data: Path, runs: Path, tmp_path: Path) -> None:
+    update, done = Trainer.update, []
+
+    def stopping(trainer: Trainer) -> None:
+        update(trainer)
+        done.append(trainer.progress.update)
+        if len(done) == 13:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trainer, "update", stopping)
+        assert main(typed(data, tmp_path, "name=whole", "trials=5")) == SAVED
+    assert trials(tmp_path, "whole")[-1]["state"] == TrialState.RUNNING
+    assert main(typed(data, tmp_path, "name=whole", "trials=5")) == 0
+    assert trials(tmp_path, "whole") == trials(runs, "whole")[:5]
+
+
+def test_more_trials_are_of_the_same_study(data: Path, tmp_path: Path) -> None:
+    for count in (1, 2):
+        assert main(typed(data, tmp_path, f"trials={count}")) == 0
+    (study,) = (tmp_path / "studies").iterdir()
+    assert len(trials(tmp_path, study.name)) == 2
+
+
+def test_the_best_settings_are_printed_as_they_are_typed(
+    data: Path, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(typed(data, runs, "name=whole", "trials=0")) == 0
+    out = capsys.readouterr().out.splitlines()
+    best = min(trials(runs, "whole"), key=lambda trial: trial["value"])
+    assert f"dev loss {best['value']:.4f}" in out[0]
+    command = shlex.split(next(line for line in out if line.startswith("nmt train ")))
+    assert command[:3] == ["nmt", "train", "--config-dir"]
+    assert f"attention={best['params']['attention']}" in command
+    assert main([*command[1:], "train.max_updates=1", "name=again", f"runs_dir={runs}"]) == 0
+
+
+def test_the_picture_shows_every_trial(runs: Path) -> None:
+    folder = runs / "studies" / "whole"
+    study = optuna.load_study(study_name="whole", storage=f"sqlite:///{folder / 'study.db'}")
+    shares = importances(study)
+    assert set(shares) == {"attention", "decoder.dropout", "optimizer.lr"}
+    figure = study_figure(study, "loss")
+    panels = {axes.get_xlabel(): axes for axes in figure.axes if axes.get_xlabel()}
+    assert set(panels) == set(shares)
+    assert [label.get_text() for label in panels["attention"].get_xticklabels()] == ["general", "none"]
+    rates = panels["optimizer.lr"]
+    drawn = {round(float(line.get_xdata()[0]), 6) for line in rates.lines}  # type: ignore[index, arg-type]
+    assert drawn == {round(trial.params["optimizer.lr"], 6) for trial in study.trials}
+    assert rates.get_xscale() == "log"
+    assert figure.axes[0].get_title().endswith("\nbelow: star best, hollow stopped early")
+    for axes in panels.values():
+        heights = [float(line.get_ydata()[0]) for line in axes.lines]  # type: ignore[index, arg-type]
+        assert sorted(heights) == sorted(trial.value for trial in study.trials)
+        [star] = [line for line in axes.lines if line.get_marker() == "*"]
+        assert (star.get_color(), float(star.get_ydata()[0])) == (COLORS[1], study.best_value)  # type: ignore[index, arg-type]
+    assert {"study.png", "study.svg", "study.db"} <= {path.name for path in folder.iterdir()}
+
+
+def test_importance_finds_what_decides() -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(1))
+    study.optimize(lambda t: t.suggest_float("much", 0, 1) + 0.01 * t.suggest_float("little", 0, 1), n_trials=60)
+    shares = importances(study)
+    assert list(shares) == ["much", "little"]
+    assert shares["much"] > 0.8
+    few = optuna.create_study()
+    few.optimize(lambda t: t.suggest_float("a", 0, 1), n_trials=2)
+    assert importances(few) == {"a": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["trials=-1"], "error: trials=-1 is not possible; give 0 or more\n"),
+        (["startup=0"], "error: startup=0 is not possible; give 1 or more\n"),
+        (["init_from=x"], "error: init_from is for nmt train; leave it out: every trial is a new run\n"),
+        (["attention=dot"], "error: attention=dot is typed, but the space varies attention; leave one of them out\n"),
+        (
+            ["data.dev.src=null", "data.dev.tgt=null", "data.dev_size=0"],
+            "error: data.dev_size=0 leaves no dev sentences to choose settings by; give some, or data.dev.…\n",
+        ),
+        (["-m"], "error: -m and nmt tune are both sweeps; leave -m out\n"),
+        (["+space.encoder.size.choices=[1]"], "error: unknown key 'encoder.size'"),
+        (["space.optimizer.lr.low=1"], "error: space.optimizer.lr goes from 1 to 0.05; give numbers, low below high\n"),
+        (["space=null"], "error: space=null chooses nothing; leave it out, or choose from: own, rnn_small\n"),
+        (["space=nothing"], "error: space=nothing does not exist; "),
+    ],
+)
+def test_refusals(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str
+) -> None:
+    assert main(typed(data, tmp_path, *more)) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith(message)
+    assert not (tmp_path / "studies").exists()
+
+
+def test_a_study_is_not_mixed_with_another(data: Path, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(typed(data, runs, "name=whole", "trials=9", "train.max_updates=9")) == 2
+    assert "whole holds a study that was begun with other words or another space; choose another name=" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_damaged_study_is_refused(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "studies" / "bad"
+    folder.mkdir(parents=True)
+    (folder / "study.db").write_bytes(b"not a database" * 100)
+    assert main(typed(data, tmp_path, "name=bad")) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"error: {folder / 'study.db'} is no study that can be read (")
+    assert err.endswith("); restore it, or choose another name=\n")
+    assert (folder / "study.db").read_bytes() == b"not a database" * 100
+
+
+def test_a_trial_that_fails_does_not_end_the_study(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    update = Trainer.update
+
+    def diverging(trainer: Trainer) -> None:
+        if trainer.run.name == "trial-0000":
+            raise NmtError("loss is nan")
+        update(trainer)
+
+    monkeypatch.setattr(Trainer, "update", diverging)
+    assert main(typed(data, tmp_path, "name=first", "trials=2")) == 0
+    assert [trial["state"] for trial in trials(tmp_path, "first")] == [TrialState.FAIL, TrialState.COMPLETE]
+    assert "trial-0000: loss is nan\ntrial-0000: failed\n" in capsys.readouterr().err
+
+
+def test_settings_with_which_nothing_can_be_trained(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(typed(data, tmp_path, "name=none", "trials=9", "tokenizer.vocab_size=100000")) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("error: tokenizer.vocab_size=100000 is too large for this corpus")
+    assert [trial["state"] for trial in trials(tmp_path, "none")] == [TrialState.FAIL] * HOPELESS
+    assert main(typed(data, tmp_path, "name=none", "trials=0", "tokenizer.vocab_size=100000")) == 2
+    assert "no trial of" in capsys.readouterr().err
