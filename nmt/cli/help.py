@@ -1,11 +1,10 @@
 """`nmt <verb> --help`: the groups with their choices, and every key with its value and meaning."""
 
-import dataclasses
-import inspect
 import json
 import re
+from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -13,17 +12,13 @@ from omegaconf import DictConfig, OmegaConf
 
 from nmt.cli.run import parsed
 from nmt.config.compose import CONFIGS, MISTAKES, choices, composed, explain, leaves, loader, untouched, without_hydra
+from nmt.config.keys import hints_of, meaning, options
 from nmt.config.overrides import readable
-from nmt.config.sections import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
+from nmt.config.run import RunConfig
+from nmt.config.verbs import COMMANDS
 
-LINE = re.compile(r"^( *)([\w.]+): *([^#]*?) *(?:# *(.*))?$")
-SECTIONS = {
-    "data": DataConfig,
-    "tokenizer": TokenizerConfig,
-    "model": ModelConfig,
-    "train": TrainConfig,
-    "search": SearchConfig,
-}
+PART_GROUPS = ("encoder", "decoder", "attention", "optimizer", "schedule")
+LINE = re.compile(r"^(\w+): [^#]*# *(.*)$")  # key: value  # comment
 
 
 def describe(verb: str, words: list[str]) -> str:
@@ -37,14 +32,14 @@ def describe(verb: str, words: list[str]) -> str:
             raise explain(verb, words, error) from error
         config = composed(verb, words, untouched(verb))
         chosen = choices(config)
-        options = {key: available.get_group_options(key) for key in chosen}
+        listed = {key: available.get_group_options(key) for key in chosen}
     settings = without_hydra(config)
     return "\n".join(
         [
             *_top(CONFIGS / f"{verb}.yaml"),
             "",
             *(["Groups: word=choice"] if chosen else []),
-            *_table([(f"{key}={chosen[key] or 'null'}", ", ".join(options[key])) for key in sorted(chosen)]),
+            *_table([(f"{key}={chosen[key] or 'null'}", ", ".join(listed[key])) for key in sorted(chosen)]),
             *([""] if chosen else []),
             "Keys, with their values for these choices",
             *_table(_keys(verb, settings, chosen)),
@@ -63,47 +58,38 @@ def _single(word: str, available: ConfigLoader) -> str | None:
     return f"{override.get_key_element()}={next(override.sweep_string_iterator())}"
 
 
-def comments(path: Path, prefix: str = "") -> dict[str, str]:
-    """Dotted key -> the comment beside it in a YAML file of ours; keys from included files too."""
+def meanings(cls: type, prefix: str = "") -> dict[str, str]:
+    """Dotted key -> its meaning, of a dataclass's fields and of the sections among them."""
     found: dict[str, str] = {}
-    stack: list[tuple[int, str]] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        match = LINE.match(line)
-        if match:
-            indent, key, _, comment = match.groups()
-            stack = [entry for entry in stack if entry[0] < len(indent)] + [(len(indent), key)]
-            found[".".join([*filter(None, [prefix]), *(name for _, name in stack)])] = comment or ""
-        elif (included := re.match(r"^ *- ([\w/]+)$", line)) and stack and stack[0][1] == "defaults":
-            inner = path.parent / f"{included[1]}.yaml"
-            found = comments(inner, prefix) | found if inner.is_file() else found
+    for name, hint in hints_of(cls).items():
+        inner = next((option for option in options(hint) if is_dataclass(option)), None)
+        if inner is None:
+            found[f"{prefix}{name}"] = meaning(hint)
+        else:
+            found |= meanings(inner, "" if inner is RunConfig else f"{prefix}{name}.")  # type: ignore[arg-type]
     return found
 
 
-def schema_comments(cls: type, prefix: str) -> dict[str, str]:
-    """Dotted key -> the comment beside the field in the schema."""
-    written = dict(re.findall(r"^    (\w+): [^#\n]*?# *(.*)$", inspect.getsource(cls), re.MULTILINE))
-    found = {f"{prefix}.{name}": comment for name, comment in written.items()}
-    for name, hint in get_type_hints(cls).items():
-        if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-            found |= schema_comments(hint, f"{prefix}.{name}")
+def comments(path: Path, prefix: str) -> dict[str, str]:
+    """Dotted key -> the comment beside it in the YAML file of a part, which is where the meaning of its keys is."""
+    found: dict[str, str] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if match := LINE.match(line):
+            found[f"{prefix}.{match[1]}"] = match[2]
     return found
 
 
 def _keys(verb: str, config: DictConfig, chosen: dict[str, str | None]) -> list[tuple[str, str]]:
     """(key=value, meaning) for every key."""
-    written = comments(CONFIGS / f"{verb}.yaml")
+    meant = meanings(RunConfig) | meanings(COMMANDS[verb])
     for group, choice in chosen.items():
-        path = CONFIGS / group / f"{choice}.yaml"
-        if path.is_file() and group != "experiment":
-            written |= comments(path, group)
-    meaning: dict[str, str] = {}
-    for section, cls in SECTIONS.items():
-        meaning |= schema_comments(cls, section)
-    meaning |= {key: comment for key, comment in written.items() if comment}
+        path = CONFIGS / group.replace("@attention.", "/").partition("/")[0] / f"{choice}.yaml"
+        if path.is_file() and group.partition("@")[0] in PART_GROUPS:
+            meant |= comments(path, group.partition("@")[2] or group.replace("/", "."))
     rows = []
     for key in leaves(config):
         value = OmegaConf.select(config, key) if not _missing(config, key) else "???"
-        rows.append((f"{key}={_text(value)}", meaning.get(key, "")))
+        rows.append((f"{key}={_text(value)}", meant.get(key, "")))
     return rows
 
 

@@ -19,12 +19,12 @@ class Verb:
     """A word after `nmt`; configs/<verb>.yaml is the root of its configuration."""
 
     about: str
-    entry: str  # module:function(config, typed): the configuration and what was typed of it, as plain data
+    entry: str  # module:function(command), see nmt.config.verbs
 
 
 VERBS = {
     "prepare": Verb("make the tokenizer and the encoded corpus (train does it too)", "nmt.commands.prepare:main"),
-    "train": Verb("train a model, resume a run, fine-tune", "nmt.training.run:main"),
+    "train": Verb("train a model, resume a run, fine-tune", "nmt.commands.train:main"),
     "compare": Verb("train and evaluate variants; a page and a table of them", "nmt.commands.compare:main"),
     "tune": Verb("search for good settings: trials, and a picture of what mattered", "nmt.commands.tune:main"),
     "evaluate": Verb("BLEU, chrF and TER of a model", "nmt.commands.evaluate:main"),

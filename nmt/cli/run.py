@@ -94,10 +94,10 @@ def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
 
 
 def start(verb: str, entry: str, config: DictConfig, known: list[str]) -> int:
-    """Calls the verb's function with its configuration and what this command line changes of it."""
-    settings, typed = settled(verb, config, HydraConfig.get(), known)
+    """Calls the verb's function with what it is asked to do."""
+    command = settled(verb, config, HydraConfig.get(), known)
     module, _, function = entry.partition(":")
-    return getattr(importlib.import_module(module), function)(settings, typed) or 0
+    return getattr(importlib.import_module(module), function)(command) or 0
 
 
 def _refuse(message: str) -> NoReturn:

@@ -25,6 +25,7 @@ from typing import Any
 import yaml
 
 from nmt.config.compose import CONFIGS
+from nmt.config.verbs import AttentionsCommand
 from nmt.errors import ConfigError, nearest
 
 FIELDS = ("source", "parameters", "operations", "sizes", "note")
@@ -60,13 +61,10 @@ class Attention:
     operations: Mapping[str, tuple[str, int]]  # score, query, key -> expression and count
 
 
-def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+def main(command: AttentionsCommand) -> int:
     """Prints the table."""
-    for key in ("d_query", "d_memory"):
-        if config[key] < 1:
-            raise ConfigError(f"{key} is {config[key]}; it must be at least 1")
-    show = {"text": text, "markdown": markdown}[config["format"]]
-    print("\n".join(show(attentions(config["d_query"], config["d_memory"]), config["d_query"], config["d_memory"])))
+    show = {"text": text, "markdown": markdown}[command.format]
+    print("\n".join(show(attentions(command.d_query, command.d_memory), command.d_query, command.d_memory)))
     return 0
 
 

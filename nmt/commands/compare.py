@@ -32,7 +32,7 @@ def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
     check_writable(sweep.output)
     states = [state(job.run, job.config) for job in sweep.jobs]
     counted = ", ".join(f"{states.count(kind)} {kind}" for kind in ("finished", "begun", "new"))
-    print(f"{len(states)} runs in {sweep.jobs[0].config['runs_dir']}: {counted}", file=sys.stderr)
+    print(f"{len(states)} runs in {sweep.jobs[0].config.runs_dir}: {counted}", file=sys.stderr)
     try:
         if set(states) != {"finished"} and (code := multirun()):
             if code == SAVED:
@@ -40,7 +40,7 @@ def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
             return code
         scores, histories = [], [history(job.run) for job in sweep.jobs]
         for job in tqdm(sweep.jobs, desc="evaluation", unit=" runs", leave=False, disable=None):
-            scores.append(scores_of(job, test))
+            scores.append(scores_of(job, test, sweep.trust))
     except KeyboardInterrupt:
         print("what is trained and evaluated is kept; the same command goes on", file=sys.stderr)
         return SAVED
@@ -53,17 +53,17 @@ def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
 
 def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
     """What every run is measured on."""
-    data, rows = sweep.jobs[0].config["data"], getattr(prepared, sweep.split)
+    data, rows = sweep.jobs[0].config.data, getattr(prepared, sweep.split)
     sources, references = list(rows["src"]), list(rows["tgt"])
     refuse_unfit(sweep.split, sources, [references])
     lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
     bleu_tokenizer(counted_words(data))  # a missing package is said before the work
     gold = None
-    if data["gold"] is not None and sweep.split == "test":  # the corpus has them for no other
-        path = resolve(data["gold"], data["root"])
-        gold = load_gold(path, False, sources, references, data["gold_units"])
+    if data.gold is not None and sweep.split == "test":  # the corpus has them for no other
+        path = resolve(data.gold, data.root)
+        gold = load_gold(path, False, sources, references, data.gold_units)
     shown = chosen(sources, references, *lengths)
-    return TestSet(sweep.split, sources, references, counted_words(data), gold, data["gold_units"], shown)
+    return TestSet(sweep.split, sources, references, counted_words(data), gold, data.gold_units, shown)
 
 
 def write(folder: Path, results: dict[str, Any]) -> None:

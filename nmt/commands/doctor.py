@@ -7,15 +7,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import torch
 
-from nmt.errors import ConfigError
+from nmt.config.verbs import DoctorCommand
 from nmt.machine.device import choose_device, choose_dtype, choose_int8
 from nmt.translation.translator import Translator
 
@@ -34,17 +33,15 @@ TRAINING = (
 )  # fmt: skip
 
 
-def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+def main(command: DoctorCommand) -> int:
     """Prints what there is; the exit code is 2 where something is wrong, and standard error says what."""
-    if config["threads"] is not None:
-        if config["threads"] < 1:
-            raise ConfigError(f"threads={config['threads']} is not possible; give 1 or more")
-        torch.set_num_threads(config["threads"])
-    device = choose_device(config["device"])
+    if command.threads is not None:
+        torch.set_num_threads(command.threads)
+    device = choose_device(command.device)
     problems: list[str] = []
-    for label, text in (*installed(), *machine(device), *places(config, problems)):
+    for label, text in (*installed(), *machine(device), *places(command, problems)):
         print(f"{label:<12}{text}", flush=True)
-    if config["self_test"]:
+    if command.self_test:
         print(f"{'self-test':<12}{self_test(config['device'], config['threads'], problems)}")
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
@@ -72,16 +69,16 @@ def machine(device: torch.device) -> Iterator[tuple[str, str]]:
     yield "precision", f"auto: {dtype} on {device.type}{searching}"
 
 
-def places(config: Mapping[str, Any], problems: list[str]) -> Iterator[tuple[str, str]]:
+def places(command: DoctorCommand, problems: list[str]) -> Iterator[tuple[str, str]]:
     """The folders that training writes, with the room there."""
-    for key in ("runs_dir", "cache_dir"):
-        folder = Path(config[key]).expanduser().absolute()
+    for key, named in (("runs_dir", command.runs_dir), ("cache_dir", command.cache_dir)):
+        folder = Path(named).expanduser().absolute()
         there = next(path for path in (folder, *folder.parents) if path.exists())
         free = shutil.disk_usage(there).free
         if not os.access(there, os.W_OK):
-            problems.append(f"{key}={config[key]} cannot be written; choose another, or change its permissions")
+            problems.append(f"{key}={named} cannot be written; choose another, or change its permissions")
         elif free < ROOM:
-            problems.append(f"{key}={config[key]} has {free / 1e6:,.0f} MB left; make room, or choose another")
+            problems.append(f"{key}={named} has {free / 1e6:,.0f} MB left; make room, or choose another")
         yield key, f"{folder}, {free / 1e6:,.0f} MB free"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from nmt.config.plain import overlay
+from nmt.config.verbs import EvaluateCommand
 from nmt.machine.safe_files import check_writable, write_atomically
 from nmt.runs.folder import seen_file
 from nmt.scoring.aer import diagonal_scores, scores_table
@@ -27,19 +27,20 @@ from nmt.translation.open import as_typed, means, model_folders, open_model
 from nmt.translation.translator import Translator, translate_all
 
 
-def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+def main(command: EvaluateCommand) -> int:
     """Translates the test set, prints a table, and writes hypotheses and scores."""
-    translator = open_model(config, typed)
-    other = None if config["compare_with"] is None else open_model(config, typed, "compare_with")
-    data = overlay(translator.config, typed, ["data"])["data"]
-    benchmark = read_benchmark(config, data)
-    gold = read_alignments(config, data, benchmark)
+    translator = open_model(command)
+    second = command.compare_with
+    other = None if second is None else open_model(command, second, "compare_with")
+    data = command.changes.of(translator.config.data)
+    benchmark = read_benchmark(command, data)
+    gold = read_alignments(command, data, benchmark)
     bleu_tokenizer(benchmark.words)  # a missing package is said before the work
     for each in (translator, *([] if other is None else [other])):
-        refuse_other_languages(each.config["data"], data)
+        refuse_other_languages(each.config.data, data)
     refuse_unfit(benchmark.name, benchmark.sources, benchmark.references)
-    said = list(before_translating(config, [translator, *([] if other is None else [other])], benchmark))
-    folder = results_folder(config, benchmark.name)
+    said = list(before_translating(command, [translator, *([] if other is None else [other])], benchmark))
+    folder = results_folder(command, benchmark.name)
     check_writable(folder)
     used = means(translator, translator.settings)
     print(used, file=sys.stderr)
@@ -48,37 +49,39 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     start = perf_counter()
     hypotheses = translate_all(translator, benchmark.sources, said.append)
     seconds = perf_counter() - start
-    second = None if other is None else translate_all(other, benchmark.sources, said.append)
-    for texts in (hypotheses, *([] if second is None else [second])):
+    others = None if other is None else translate_all(other, benchmark.sources, said.append)
+    for texts in (hypotheses, *([] if others is None else [others])):
         said += of_translations(texts, benchmark.references)
     said = list(dict.fromkeys(said))  # two models may say the same
     for line in said:
         caution(line)
     result: dict[str, Any] = {
-        "model": config["model"],
+        "model": command.model,
         "test_set": benchmark.name,
         "sentences": len(hypotheses),
         "seconds": seconds,
+        "precision": translator.precision,
         "search": asdict(translator.settings),
         "shortlist": translator.shortlist is not None and not translator.settings.sample,
         "cautions": said,
     }
     print(f"{benchmark.name}: {len(hypotheses):,} sentences, {len(hypotheses) / seconds:,.0f} a second\n")
-    result |= scores(benchmark, hypotheses, config["intervals"])
-    if second is not None:
-        result["comparison"] = comparison(benchmark, hypotheses, second, config)
+    result |= scores(benchmark, hypotheses, command.intervals)
+    if others is not None and second is not None:
+        names = as_typed(command.model), as_typed(second)
+        result["comparison"] = {"with": second, **comparison(benchmark, hypotheses, others, names)}
     if gold is not None:
         result["alignment"] = alignment(benchmark, gold, translator, other)
-    write(folder, benchmark, hypotheses, second, result)
+    write(folder, benchmark, hypotheses, others, result)
     print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
     return 0
 
 
-def before_translating(config: Mapping[str, Any], translators: list[Translator], benchmark: Benchmark) -> Iterator[str]:
+def before_translating(command: EvaluateCommand, translators: list[Translator], benchmark: Benchmark) -> Iterator[str]:
     """Says what would make scores on this test set mislead."""
-    runs = [*model_folders(config["model"], "model")]
-    if config["compare_with"] is not None:
-        runs += model_folders(config["compare_with"], "compare_with")
+    runs = [*model_folders(command.model, "model")]
+    if command.compare_with is not None:
+        runs += model_folders(command.compare_with, "compare_with")
     for run in runs:
         file = seen_file(run)
         yield from of_training(file, str(run), benchmark.sources, benchmark.references)
@@ -86,11 +89,11 @@ def before_translating(config: Mapping[str, Any], translators: list[Translator],
         yield from of_test_set(translator.tokenizers, benchmark.sources, benchmark.references)
 
 
-def results_folder(config: Mapping[str, Any], name: str) -> Path:
+def results_folder(command: EvaluateCommand, name: str) -> Path:
     """Where everything is written: evaluations/ in the run, the first of several, whose names then stand there too."""
-    if config["output"] is not None:
-        return Path(config["output"]).expanduser()
-    first, *others = model_folders(config["model"], "model")
+    if command.output is not None:
+        return Path(command.output).expanduser()
+    first, *others = model_folders(command.model, "model")
     return first / "evaluations" / "+".join([name, *(other.name for other in others)])
 
 
@@ -107,14 +110,13 @@ def scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> dict
 
 
 def comparison(
-    benchmark: Benchmark, hypotheses: list[str], second: list[str], config: Mapping[str, Any]
+    benchmark: Benchmark, hypotheses: list[str], second: list[str], names: tuple[str, str]
 ) -> dict[str, Any]:
     """Prints how the second model compares with the first; the same as data."""
     compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.words)
-    names = [as_typed(config[key]) for key in ("model", "compare_with")]
     print(f"\nfirst: {names[0]}    second: {names[1]}    (paired bootstrap)\n")
     print(table(compared))
-    return {"with": config["compare_with"], "scores": [asdict(row) for row in compared]}
+    return {"scores": [asdict(row) for row in compared]}
 
 
 def alignment(

@@ -3,7 +3,7 @@
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from io import TextIOWrapper
@@ -11,8 +11,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from nmt.config.limits import check_search
 from nmt.config.sections import SearchConfig
+from nmt.config.verbs import InteractiveCommand
 from nmt.errors import ConfigError, DataError, NmtError, nearest, printable
 from nmt.translation.long_lines import caution, note
 from nmt.translation.open import as_typed, open_model
@@ -86,7 +86,6 @@ class Session:
 
     def change(self, settings: SearchConfig) -> str:
         """Settings for the sentences to come."""
-        check_search(settings)
         self.settings = settings
         shown = "the best translation" if settings.n_best == 1 else f"the {settings.n_best} best translations"
         return f"{settings.n_best} samples" if settings.sample else f"beam {settings.beam}, {shown}"
@@ -135,9 +134,9 @@ def number(text: str, example: str) -> int:
         raise ConfigError(f"'{text}' is not a number; type, for example, {example}") from None
 
 
-def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+def main(command: InteractiveCommand) -> int:
     """Reads lines until :quit or the end of input."""
-    session = Session(open_model(config, typed))
+    session = Session(open_model(command))
     if isinstance(sys.stdin, TextIOWrapper):  # bytes that are not UTF-8 reach `read_line`, which refuses them
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     if isinstance(sys.stdout, TextIOWrapper):
@@ -145,9 +144,9 @@ def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
     if not sys.stdin.isatty():
         converse(session, prompt="")
         return 0
-    history = None if config["history"] is None else Path(config["history"]).expanduser()
+    history = None if command.history is None else Path(command.history).expanduser()
     edit_lines(history)
-    print(f"{as_typed(config['model'])}: type a sentence, :help for more, :quit to leave")
+    print(f"{as_typed(command.model)}: type a sentence, :help for more, :quit to leave")
     try:
         converse(session, prompt="> ")
     finally:

@@ -4,15 +4,14 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from nmt.config.check import read_section
-from nmt.config.limits import check_settings
 from nmt.config.sections import TrainConfig
+from nmt.config.verbs import StatusCommand
 from nmt.data.train_hashes import FILE
 from nmt.errors import NmtError, printable
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record, saved_updates
@@ -28,17 +27,16 @@ FOREVER_S = 10**10
 SHOWN = 5  # updates named in a list of faults, the latest
 
 
-def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+def main(command: StatusCommand) -> int:
     """Prints the page; exit code 2 where a file of the run is damaged."""
-    run = Path(config["model"]).expanduser()
+    run = Path(command.model).expanduser()
     stored, _ = read_run(run)
-    settings = read_section(TrainConfig, stored["train"], "train")
-    check_settings(settings)
+    settings = stored.train
     recorded = read_points(run / METRICS_FILE)
     damaged = damage(run)
     last, progress = latest(run)
     rows = {
-        "run": f"{run}: {printable(stored['name'])}, seed {stored['seed']}",
+        "run": f"{run}: {printable(stored.name)}, seed {stored.seed}",
         "state": state(run, progress, settings),
         "saved": saved(run, last),
         **how_far([point for _, point in recorded if point and point["kind"] == "train"], progress, settings),

@@ -2,10 +2,9 @@
 
 import json
 import sys
-from collections.abc import Mapping
 from typing import Any
 
-from nmt.config.limits import check_search
+from nmt.config.verbs import TranslateCommand
 from nmt.data.streams import LINE_ENDS, input_lines, output_file
 from nmt.errors import ConfigError
 from nmt.scoring.alignment import pharaoh
@@ -15,32 +14,27 @@ from nmt.translation.translations import Translation
 from nmt.translation.translator import Attention, with_n_best
 
 
-def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+def main(command: TranslateCommand) -> int:
     """Translates standard input or files."""
-    if config["buffer"] < 1:
-        raise ConfigError(f"buffer is {config['buffer']}; it must be at least 1 line")
-    if config["alignments"] and config["format"] == "text":
-        raise ConfigError("alignments=true needs format=jsonl: text has no place for them")
-    translator = open_model(config, typed)
-    if config["alignments"] and not translator.has_attention:
+    translator = open_model(command)
+    if command.alignments and not translator.has_attention:
         raise ConfigError(
-            f"alignments=true, but the model has no attention, model={as_typed(config['model'])}; leave alignments out"
+            f"alignments=true, but the model has no attention, model={as_typed(command.model)}; leave alignments out"
         )
-    settings = with_n_best(translator.settings, config["n_best"])
-    check_search(settings)
-    if settings.n_best > 1 and config["format"] == "text":
+    settings = with_n_best(translator.settings, command.n_best)
+    if settings.n_best > 1 and command.format == "text":
         raise ConfigError(
             f"n_best={settings.n_best} needs format=jsonl: as text every line has one translation; "
             "add format=jsonl, or n_best=1"
         )
-    lines = input_lines(config["input"])
-    with output_file(config["output"]) as file:
-        wanted: Attention = "words" if config["alignments"] else False
-        translations = translator.stream(lines, config["buffer"], wanted, settings)
+    lines = input_lines(command.input)
+    with output_file(command.output) as file:
+        wanted: Attention = "words" if command.alignments else False
+        translations = translator.stream(lines, command.buffer, wanted, settings)
         for number, translation in enumerate(noted(translations, caution)):
             text = translation.text
-            if config["format"] == "jsonl":
-                text = as_json(translation, settings.n_best > 1, config["alignments"])
+            if command.format == "jsonl":
+                text = as_json(translation, settings.n_best > 1, command.alignments)
             print(text, file=file, flush=True)
             if number == 0:  # now that input and output are known to work: a mistake is said alone
                 print(means(translator, settings), file=sys.stderr)

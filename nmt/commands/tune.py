@@ -1,14 +1,13 @@
 """`nmt tune`: searches for good settings."""
 
 import sys
-from collections.abc import Mapping
-from typing import Any
 
 from nmt.config.identity import essence
+from nmt.config.run import RunConfig
 from nmt.machine.digests import digest
 from nmt.machine.signals import SAVED
 from nmt.runs.lock import hold_run
-from nmt.training.run import read_settings
+from nmt.training.parts import refuse_untrainable
 from nmt.tune.plan import Plan
 from nmt.tune.study import (
     done,
@@ -18,9 +17,9 @@ from nmt.tune.study import (
 )
 
 
-def main(plan: Plan, config: Mapping[str, Any]) -> int:
+def main(plan: Plan, config: RunConfig) -> int:
     """Runs the trials that are missing and draws the picture; `config` is of one trial, with the first values."""
-    read_settings(config)  # what no trial could be trained with is said before the first
+    refuse_untrainable(config)  # what no trial could be trained with is said before the first
     plan.folder.mkdir(parents=True, exist_ok=True)
     with hold_run(plan.folder):
         study = opened(plan, digest([essence(config), [repr(each) for each in plan.space], plan.startup]))

@@ -4,15 +4,16 @@ import html
 import sys
 import tempfile
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt.config.verbs import VisualiseCommand
 from nmt.data.streams import file_lines, input_lines
 from nmt.errors import ConfigError, DataError
 from nmt.figures.attention import Panel, attention_figure, bipartite_figure, panels_figure
@@ -46,42 +47,32 @@ class Choice:
         return [(layer, head, attention[layer, head]) for layer in layers for head in heads]
 
 
-def main(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+def main(command: VisualiseCommand) -> int:
     """Draws every line and prints the names of the files."""
-    refuse_search(config, typed)
-    translator = open_model(config, typed)
-    choice = checked_choice(config, translator)
-    output = Path(config["output"] or Path(config["model"]) / FOLDER).expanduser()
+    translator = open_model(command)
+    choice = checked_choice(command, translator)
+    output = Path(command.output or Path(command.model) / FOLDER).expanduser()
     if output.exists() and not output.is_dir():
         raise DataError(f"output={output} is not a folder; choose another output=")
-    given = given_translations(config)
-    lines = list(input_lines(config["input"]))
+    given = given_translations(command)
+    lines = list(input_lines(command.input))
     if not any(line.strip() for line in lines):
         raise DataError("no sentence came in, only empty lines or none; type one, or name a file, input=FILE")
     if given is not None and len(given) != len(lines):
-        key = "tgt_text" if config["tgt"] is None else f"tgt={config['tgt']}"
+        key = "tgt_text" if command.tgt is None else f"tgt={command.tgt}"
         raise DataError(f"lines: {len(lines):,}, but translations: {len(given):,}, {key}; give one for every line")
     with whole_folder(output) as folder:
         done = translator.translate(lines, attention=True) if given is None else translator.force(lines, given)
         done = list(noted(done, caution))
-        names = (write_page if config["format"] == "html" else write_files)(done, choice, folder, config)
+        names = (write_page if command.format == "html" else write_files)(done, choice, folder, command)
     for name in names:
         print(output / name)
     return 0
 
 
-def refuse_search(config: Mapping[str, Any], typed: Mapping[str, Any]) -> None:
-    """Where the translations are given, nothing is searched for."""
-    searching = [key for key in typed if key.split(".")[0] in ("search", "shortlist")]
-    if searching and (config["tgt"] is not None or config["tgt_text"] is not None):
-        raise ConfigError(f"{searching[0]} is for searching, and the translations are given; leave one of both out")
-
-
-def given_translations(config: Mapping[str, Any]) -> list[str] | None:
+def given_translations(command: VisualiseCommand) -> list[str] | None:
     """The translations to draw in place of the model's own."""
-    file, text = config["tgt"], config["tgt_text"]
-    if file is not None and text is not None:
-        raise ConfigError("tgt and tgt_text are both given; leave one out")
+    file, text = command.tgt, command.tgt_text
     if file is not None:
         path = Path(file).expanduser()
         if not path.exists():
@@ -90,20 +81,21 @@ def given_translations(config: Mapping[str, Any]) -> list[str] | None:
     return [text] if isinstance(text, str) else text
 
 
-def checked_choice(config: Mapping[str, Any], translator: Translator) -> Choice:
+def checked_choice(command: VisualiseCommand, translator: Translator) -> Choice:
     """The layer and the head that were asked for; refused where the model has them not."""
     if not translator.has_attention:
         raise ConfigError(
-            f"this model has no attention to draw, model={config['model']}; "
+            f"this model has no attention to draw, model={command.model}; "
             "train one that has, with attention=general for example"
         )
     [probe] = translator.force(["a"], ["a"])
     assert probe.attention is not None
     for key, count in zip(("layer", "head"), probe.attention.shape[:2], strict=True):
-        if config[key] is not None and not 1 <= config[key] <= count:
+        wanted = getattr(command, key)
+        if wanted is not None and wanted > count:
             there = "there is only 1" if count == 1 else f"there are {count}, counted from 1"
-            raise ConfigError(f"{key}={config[key]} is not in the model; {there}")
-    return Choice(*(None if config[key] is None else config[key] - 1 for key in ("layer", "head")))
+            raise ConfigError(f"{key}={wanted} is not in the model; {there}")
+    return Choice(*(None if wanted is None else wanted - 1 for wanted in (command.layer, command.head)))
 
 
 @contextmanager
@@ -146,7 +138,7 @@ def skipped(translation: Translation, number: int) -> bool:
     return True
 
 
-def write_files(done: Sequence[Translation], choice: Choice, folder: Path, config: Mapping[str, Any]) -> list[str]:
+def write_files(done: Sequence[Translation], choice: Choice, folder: Path, command: VisualiseCommand) -> list[str]:
     """Pictures of every sentence in files of their own: 001.png, 001_bipartite.png, 001_heads.png, …"""
     names = []
     digits = max(3, len(str(len(done))))
@@ -154,7 +146,7 @@ def write_files(done: Sequence[Translation], choice: Choice, folder: Path, confi
         if skipped(translation, number):
             continue
         for kind, figure in pictures(translation, choice):
-            name = f"{number:0{digits}}{'' if kind == 'attention' else '_' + kind}.{config['format']}"
+            name = f"{number:0{digits}}{'' if kind == 'attention' else '_' + kind}.{command.format}"
             save_figure(figure, folder / name)
             names.append(name)
     return names
@@ -176,12 +168,13 @@ CAPTIONS = {
 }
 
 
-def write_page(done: Sequence[Translation], choice: Choice, folder: Path, config: Mapping[str, Any]) -> list[str]:
+def write_page(done: Sequence[Translation], choice: Choice, folder: Path, command: VisualiseCommand) -> list[str]:
     """One page with every sentence, which needs nothing beside it: no script, no font, no network."""
-    model = html.escape(str(config["model"]))
-    picked = [f"{key} {config[key]}" for key in ("layer", "head") if config[key] is not None]
+    model = html.escape(str(command.model))
+    chosen = {"layer": command.layer, "head": command.head}
+    picked = [f"{key} {number}" for key, number in chosen.items() if number is not None]
     shown = ", ".join(picked) or "the mean of all layers and heads"
-    own = config["tgt"] is None and config["tgt_text"] is None
+    own = command.tgt is None and command.tgt_text is None
     with open(folder / PAGE_FILE, "w", encoding="utf-8", newline="\n") as page:
         page.write(
             f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>Attention of {model}</title>'

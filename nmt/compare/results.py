@@ -12,9 +12,7 @@ import torch
 
 from nmt.compare.runs import Job, Sweep
 from nmt.compare.scores import RULE, History, Scores, TestSet
-from nmt.config.check import read_section
 from nmt.config.identity import essence
-from nmt.config.sections import TrainConfig
 from nmt.machine.device import choose_device, choose_dtype, versions
 from nmt.scoring.aer import diagonal_scores
 from nmt.scoring.alignment import source_length
@@ -55,12 +53,12 @@ def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories:
         "test": {
             "split": test.split,
             "sentences": len(test.sources),
-            "src_lang": first.config["data"]["src_lang"],
-            "tgt_lang": first.config["data"]["tgt_lang"],
+            "src_lang": first.config.data.src_lang,
+            "tgt_lang": first.config.data.tgt_lang,
             "diagonal_aer": diagonal_aer(test),
         },
         "cautions": cautions_of(sweep, scores),
-        "search": first.config["search"],
+        "search": asdict(first.config.search),
         **configurations(sweep),
         "signatures": scores[0].signatures,
         "machine": machine(first, scores[0]),
@@ -76,7 +74,7 @@ def cautions_of(sweep: Sweep, scores: Sequence[Scores]) -> list[str]:
     runs: dict[str, list[str]] = {}
     for job, found in zip(sweep.jobs, scores, strict=True):
         for line in found.cautions:
-            runs.setdefault(line, []).append(str(job.config["name"]))
+            runs.setdefault(line, []).append(job.config.name)
     return [line if len(own) == len(sweep.jobs) else f"{line} ({', '.join(own)})" for line, own in runs.items()]
 
 
@@ -100,7 +98,7 @@ def run_of(job: Job, scores: Scores, history: History) -> Found:
     return {
         "variant": job.variant,
         "seed": job.seed,
-        "run": job.config["name"],
+        "run": job.config.name,
         "bleu": scores.bleu,
         "chrf": scores.chrf,
         "perplexity": scores.perplexity,
@@ -159,7 +157,7 @@ def shown(sweep: Sweep, test: TestSet, outputs: dict[str, list[Scores]]) -> Foun
 
 def machine(job: Job, scores: Scores) -> Found:
     """Where this command ran, and with what it computes."""
-    settings = read_section(TrainConfig, job.config["train"], "train")
+    settings = job.config.train
     device = choose_device(settings.device)
     trained = str(choose_dtype(settings.precision, device)).removeprefix("torch.")
     return {

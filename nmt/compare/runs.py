@@ -5,23 +5,25 @@ A run that was trained to its end holds finished.json beside its model.
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from nmt.config.check import read_section
-from nmt.config.identity import ANYWHERE, FREE, OWN, essence
-from nmt.config.sections import DataConfig, TokenizerConfig
+from nmt.config.identity import ANYWHERE, NO_AXES, data_apart_from, essence
+from nmt.config.run import RunConfig
+from nmt.config.sections import SplitConfig
+from nmt.config.verbs import CompareCommand
 from nmt.data.prepare import Prepared, prepare
 from nmt.errors import ConfigError, NmtError
 from nmt.machine.digests import digest, file_digest
 from nmt.machine.safe_files import write_atomically
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record
 from nmt.runs.folder import read_run
+from nmt.training.parts import refuse_untrainable
 from nmt.training.progress import Progress
-from nmt.training.run import main, read_settings, resume
+from nmt.training.run import resume, start
 
 State = Literal["new", "begun", "finished"]
 Split = Literal["test", "dev"]
@@ -35,12 +37,12 @@ class Job:
 
     variant: str  # what tells it from the others, as typed: attention=dot
     seed: int
-    config: dict[str, Any]
+    config: RunConfig
 
     @property
     def run(self) -> Path:
         """Its folder."""
-        return Path(str(self.config["runs_dir"])) / str(self.config["name"])
+        return Path(self.config.runs_dir) / self.config.name
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,9 @@ class Sweep:
     name: str  # of the output folder, unless output= names one
     axes: dict[str, list[str]]  # key -> its values
     jobs: list[Job]
+    split: Split  # of the corpus: what the runs are scored on
+    output: Path  # folder of the page
+    trust: list[str]
 
     @property
     def variants(self) -> dict[str, list[Job]]:
@@ -60,18 +65,6 @@ class Sweep:
             found.setdefault(job.variant, []).append(job)
         return found
 
-    @property
-    def split(self) -> Split:
-        """Of the corpus: what the runs are scored on."""
-        chosen: Split = self.jobs[0].config["split"]
-        return chosen
-
-    @property
-    def output(self) -> Path:
-        """Folder of the page."""
-        config = self.jobs[0].config
-        return Path(config["output"] or Path(config["runs_dir"]) / "comparisons" / self.name).expanduser()
-
 
 def check(sweep: Sweep) -> Prepared:
     """Refuses what cannot be compared, built or read, before anything is trained; the first run's corpus."""
@@ -80,7 +73,7 @@ def check(sweep: Sweep) -> Prepared:
     seen: dict[str, Job] = {}
     for job in sweep.jobs:
         with named(job):
-            read_settings(job.config)
+            refuse_untrainable(job.config)
             key = digest(essence(job.config))
             if key in seen:
                 raise ConfigError(f"its configuration is that of {seen[key].variant}; give each value once")
@@ -90,12 +83,11 @@ def check(sweep: Sweep) -> Prepared:
             state(job.run, job.config)
     corpora: dict[str, Prepared] = {}
     for job in sweep.jobs:
-        data = read_section(DataConfig, job.config["data"], "data")
-        tokenizer = read_section(TokenizerConfig, job.config["tokenizer"], "tokenizer")
-        key = digest([job.config["data"], job.config["tokenizer"]])
+        data, tokenizer = job.config.data, job.config.tokenizer
+        key = digest([asdict(data), asdict(tokenizer)])
         if key not in corpora:
             with named(job):
-                corpora[key] = prepare(data, tokenizer, Path(job.config["cache_dir"]).expanduser())
+                corpora[key] = prepare(data, tokenizer, Path(job.config.cache_dir).expanduser())
     prepared = next(iter(corpora.values()))
     if not len(getattr(prepared, sweep.split)):
         given = f"data.{sweep.split}.src and data.{sweep.split}.tgt"
@@ -106,7 +98,7 @@ def check(sweep: Sweep) -> Prepared:
 def check_axes(sweep: Sweep) -> None:
     """At least one key has several values, and each such key makes models differ."""
     for key, values in sweep.axes.items():
-        if key in FREE:
+        if key in NO_AXES:
             raise ConfigError(
                 f"{key}={','.join(values)} gives the same model several times; give one value, and commas to a key "
                 "that changes the model"
@@ -126,13 +118,13 @@ def named(job: Job) -> Iterator[None]:
 
 def scored_data(job: Job, split: Split) -> dict[str, Any]:
     """What decides the split and how it is scored: all of the corpus, where the split is cut off its training split."""
-    data = job.config["data"]
-    given = data[split]["src"] or data[split]["files"]
-    own = {"filters", "train", "dev", "test", "dev_size", "test_size"} - {split} if given else set()
-    return {key: value for key, value in data.items() if key not in own}
+    own: SplitConfig = getattr(job.config.data, split)
+    given = own.src or own.files
+    others = {"filters", "train", "dev", "test", "dev_size", "test_size"} - {split} if given else set()
+    return data_apart_from(job.config, others)
 
 
-def state(run: Path, config: Mapping[str, Any]) -> State:
+def state(run: Path, config: RunConfig) -> State:
     """How far the run is; refuses one that has another configuration."""
     if not (run / "manifest.json").exists():
         return "new"
@@ -149,11 +141,11 @@ def state(run: Path, config: Mapping[str, Any]) -> State:
         return "begun"
     folder = checkpoint_folder(run, last)
     progress = Progress.from_json(read_record(folder), folder)
-    ends = config["train"]
-    for unit, done in (("updates", progress.update), ("epochs", progress.epoch)):
-        if ends[f"max_{unit}"] is not None and done > ends[f"max_{unit}"]:
+    ends = {"updates": config.train.max_updates, "epochs": config.train.max_epochs}
+    for (unit, most), done in zip(ends.items(), (progress.update, progress.epoch), strict=True):
+        if most is not None and done > most:
             raise ConfigError(
-                f"{run} was trained for {done:,} {unit}, more than train.max_{unit}={ends[f'max_{unit}']}; "
+                f"{run} was trained for {done:,} {unit}, more than train.max_{unit}={most}; "
                 "move that folder away, or choose another runs_dir"
             )
     return "finished" if read_mark(run) == mark(run) else "begun"
@@ -176,18 +168,19 @@ def mark(run: Path) -> dict[str, Any]:
     }
 
 
-def train_job(config: Mapping[str, Any], typed: Mapping[str, Any]) -> int:
+def train_job(command: CompareCommand) -> int:
     """Trains one run, from its beginning or from where it was interrupted, unless it is finished."""
-    run = Path(config["runs_dir"]) / config["name"]
+    config = command.run
+    run = Path(config.runs_dir) / config.name
     where = state(run, config)
     if where == "finished":
         print(f"{run}: finished, not trained again", file=sys.stderr)
         return 0
     print(f"\n{run}: {'goes on' if where == 'begun' else 'starts'}", file=sys.stderr)
     if where == "begun":
-        code = resume(run, {key: value for key, value in typed.items() if key in (*ANYWHERE, "trust")})
+        code = resume(run, command.changes.only(ANYWHERE), command.trust)
     else:
-        code = main({key: value for key, value in config.items() if key not in OWN}, typed)
+        code = start(config, command.changes, command.trust)
     if code == 0:
         write_atomically(run / FINISHED, json.dumps(mark(run)).encode())
     return code

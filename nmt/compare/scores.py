@@ -15,9 +15,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from nmt.compare.runs import Job, Split
-from nmt.config.check import read_section
-from nmt.config.sections import TrainConfig
-from nmt.machine.device import choose_device, choose_dtype
+from nmt.machine.device import TranslationPrecision, choose_device, choose_dtype
 from nmt.machine.digests import digest, file_digest
 from nmt.machine.safe_files import write_atomically
 from nmt.runs.folder import seen_file
@@ -30,7 +28,7 @@ from nmt.training.report import METRICS_FILE
 from nmt.translation.align import gold_scores
 from nmt.translation.translator import Translator, translate_all
 
-VERSION = 2  # of what is kept; raise it whenever its content changes
+VERSION = 3  # of what is kept; raise it whenever its content changes
 
 SHARES = (0.2, 0.4, 0.6, 0.8)
 LONGEST = 20  # words
@@ -90,7 +88,7 @@ class History:
     best_seconds: float | None  # of training until then, without validations
 
 
-def scores_of(job: Job, test: TestSet) -> Scores:
+def scores_of(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
     """From the run's folder where they are kept for exactly this model, test set and way of decoding; else made."""
     kept = kept_scores(job.run, test.split)
     key = key_of(job, test)
@@ -100,7 +98,7 @@ def scores_of(job: Job, test: TestSet) -> Scores:
             return from_json(content["scores"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    made = measured(job, test)
+    made = measured(job, test, trust)
     kept.parent.mkdir(exist_ok=True)
     text = json.dumps({"key": key, "scores": asdict(made)}, ensure_ascii=False, indent=1)
     write_atomically(kept, text.encode())
@@ -121,25 +119,26 @@ def from_json(plain: Mapping[str, Any]) -> Scores:
 
 def key_of(job: Job, test: TestSet) -> str:
     """Digest of all that the scores depend on."""
-    settings = read_section(TrainConfig, job.config["train"], "train")
+    settings = job.config.train
     device = choose_device(settings.device)
     gold = [[sorted(links.sure), sorted(links.possible)] for links in test.gold or []]
     return digest(
         [
             VERSION, file_digest(job.run / "model.safetensors"), file_digest(job.run / "manifest.json"),
-            job.config["search"], test.sources, test.references, test.words, gold, test.gold_units, test.shown,
+            asdict(job.config.search), test.sources, test.references, test.words, gold, test.gold_units, test.shown,
             str(device), str(choose_dtype(settings.precision, device)), settings.threads,
             torch.__version__, sacrebleu.__version__,
         ]
     )  # fmt: skip
 
 
-def measured(job: Job, test: TestSet) -> Scores:
+def measured(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
     """Translates and scores."""
-    settings = read_section(TrainConfig, job.config["train"], "train")
+    settings = job.config.train
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
-    translator = Translator.load(job.run, None, job.config["trust"], settings.device, settings.precision, False)
+    precision: TranslationPrecision = "float" if settings.precision == "auto" else settings.precision
+    translator = Translator.load(job.run, None, trust, settings.device, precision, shortlist=False)
     texts = test.sources, [test.references]
     said = [*cautions.of_training(seen_file(job.run), "the model", *texts)]
     said += cautions.of_test_set(translator.tokenizers, *texts)

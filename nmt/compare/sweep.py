@@ -4,6 +4,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from hydra import compose
@@ -25,6 +26,7 @@ from nmt.config.compose import (
     without_hydra,
 )
 from nmt.config.overrides import LONGEST_NAME, NOT_IN_NAME, parse, text_of
+from nmt.config.verbs import CompareCommand
 from nmt.errors import ConfigError
 
 NOT_HERE = ("name", "resume", "resume_with", "init_from")  # of nmt train: for one run
@@ -48,10 +50,11 @@ def composed(verb: str, words: list[str], typed: list[str], config_dir: str | No
     known = known_keys(before)
     found = []
     for job, config in zip(jobs, composed_jobs, strict=True):
-        settings, _ = settled(verb, without_hydra(config), config.hydra, known)
-        found.append(Job(variant(job, axes), settings["seed"], settings))
+        command: CompareCommand = settled(verb, without_hydra(config), config.hydra, known)
+        found.append(Job(variant(job, axes), command.run.seed, command.run))
     name = sweep_name(base_name(composed_jobs[0].hydra.runtime.choices), own, axes, found)
-    return Sweep(shlex.join(["nmt", verb, *words]), name, axes, found)
+    output = Path(command.output or Path(command.run.runs_dir) / "comparisons" / name).expanduser()
+    return Sweep(shlex.join(["nmt", verb, *words]), name, axes, found, command.split, output, command.trust)
 
 
 def refuse_other(overrides: list[Override]) -> None:

@@ -17,10 +17,10 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from nmt.config.check import check_values
+from nmt.config.changes import Changes
 from nmt.config.overrides import parse, run_name, text_of
 from nmt.config.plain import plain
-from nmt.config.verbs import ROOTS
+from nmt.config.verbs import read_command
 from nmt.errors import ConfigError, nearest
 
 MISTAKES = (HydraException, OmegaConfBaseException)  # what Hydra raises where words are wrong
@@ -29,20 +29,19 @@ CONFIGS = next(
 )  # of a wheel, of a checkout
 
 
-def settled(verb: str, config: DictConfig, hydra: Any, known: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A job's configuration, checked and named, and what its command line changes of it; `hydra` is the job's."""
+def settled(verb: str, config: DictConfig, hydra: Any, known: list[str]) -> Any:
+    """What a job's verb is asked to do, checked and named: see nmt.config.verbs; `hydra` is the job's own section."""
     settings = plain(config)
     for key in settings:
         if key not in known:
             raise ConfigError(f"unknown key '{key}'; {nearest(key, known)}")
-    check_values(ROOTS[verb], settings)
     overrides = [parse(word) for word in hydra.overrides.task]
-    typed = typed_values(overrides, config)
-    if "resume" in settings and settings["resume"] is not None and "experiment" in typed:
+    changes = Changes(typed_values(overrides, config))
+    if "resume" in settings and settings["resume"] is not None and "experiment" in changes.values:
         raise ConfigError("experiment and resume are both given; a resumed run keeps its own, type single keys")
-    if "name" in settings and settings["name"] is None and settings["resume"] is None:
+    if "name" in settings and settings["name"] is None:
         settings["name"] = run_name(base_name(hydra.runtime.choices), overrides, settings["seed"])
-    return settings, typed
+    return read_command(verb, settings, changes)
 
 
 def base_name(chosen: Mapping[str, Any]) -> str:

@@ -1,41 +1,78 @@
 """Which keys make a run another run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from nmt.config.changes import Changes
 from nmt.config.plain import leaves
+from nmt.config.run import MODEL_SECTIONS, RunConfig
 from nmt.errors import ConfigError, nearest
 
 # What a run may go on with differently without being asked: where it runs, and what it shows.
 ANYWHERE = ("train.device", "train.threads", "train.log_every", "train.examples", "cache_dir", "data.root")
-NOT_STORED = ("resume", "resume_with", "trust")  # of a run: they are of one command
-OWN = ("split", "output")  # keys of nmt compare that a run does not have
-LEFT_OUT = (*OWN, "name", "runs_dir", "trust", "resume", "resume_with", "init_from", "data.gold", "data.gold_units")
-FREE = {*ANYWHERE, *LEFT_OUT} - {"data.root"}  # what leaves a model as it is
+LEFT_OUT = ("name", "runs_dir", "init_from", "data.gold", "data.gold_units")
+NO_AXES = {*ANYWHERE, *LEFT_OUT, "trust", "resume", "resume_with", "split", "output"} - {"data.root"}
 
 
-def essence(config: Mapping[str, Any]) -> dict[str, Any]:
+def essence(config: RunConfig) -> dict[str, Any]:
     """Dotted key -> value of all that decides what the model becomes."""
-    return {key: value for key, value in leaves(config).items() if key not in FREE}
+    return {key: value for key, value in leaves(config.plain()).items() if key not in NO_AXES}
 
 
-def refuse_changes(run: Path, stored: Mapping[str, Any], config: Mapping[str, Any], allowed: Sequence[str]) -> None:
-    """A run goes on as it was begun, unless `allowed` (keys and sections) says otherwise."""
-    before, now = leaves(stored), leaves(config)
-    for name in allowed:
-        if not any(_within(key, name) for key in {**before, **now}):
-            raise ConfigError(f"resume_with={name} is no key of {run}; {nearest(name, {**before, **now})}")
-    changed = [
-        key
+def differences(
+    stored: RunConfig, config: RunConfig, sections: Sequence[str] | None = None
+) -> dict[str, tuple[Any, Any]]:
+    """Dotted key -> values there and here, `None` for a key that is missing; of these sections, or of all."""
+    before, now = leaves(stored.plain()), leaves(config.plain())
+    return {
+        key: (before.get(key), now.get(key))
         for key in {**before, **now}
-        if (key in before, before.get(key)) != (key in now, now.get(key))
-        and not any(_within(key, name) for name in (*ANYWHERE, *allowed))
-    ]
+        if (sections is None or key.split(".")[0] in sections)
+        and (key in before, before.get(key)) != (key in now, now.get(key))
+    }
+
+
+def refuse_changes(run: Path, stored: RunConfig, config: RunConfig, allowed: Sequence[str]) -> None:
+    """A run goes on as it was begun, unless `allowed` (keys and sections) says otherwise."""
+    known = [*leaves(stored.plain()), *leaves(config.plain())]
+    for name in allowed:
+        if not any(_within(key, name) for key in known):
+            raise ConfigError(f"resume_with={name} is no key of {run}; {nearest(name, known)}")
+    changed = {
+        key: values
+        for key, values in differences(stored, config).items()
+        if not any(_within(key, name) for name in (*ANYWHERE, *allowed))
+    }
     if changed:
-        shown = ", ".join(f"{key}={now.get(key, 'none')} (was {before.get(key, 'none')})" for key in changed)
-        names = changed[0] if len(changed) == 1 else f"[{','.join(changed)}]"
+        shown = ", ".join(f"{key}={now} (was {was})" for key, (was, now) in changed.items())
+        names = next(iter(changed)) if len(changed) == 1 else f"[{','.join(changed)}]"
         raise ConfigError(f"{run} would go on with {shown}; if that is meant, add resume_with={names}")
+
+
+def refuse_other_tokenizer(stored: RunConfig, config: RunConfig, where: str) -> None:
+    """Weights belong to their vocabularies; only the sampling of segmentations may change."""
+    for key, (was, now) in differences(stored, config, ["tokenizer"]).items():
+        if key != "tokenizer.sampling_alpha":
+            raise ConfigError(
+                f"{key} is {now}, {where} has {was} and keeps its tokenizer; leave it out, or train a new model"
+            )
+
+
+def model_changes(stored: RunConfig, config: RunConfig) -> list[str]:
+    """What makes the models of two configurations differ, as it is typed."""
+    return [f"{key}={now}" for key, (_, now) in differences(stored, config, MODEL_SECTIONS).items()]
+
+
+def with_places_of(stored: RunConfig, config: RunConfig, trust: Sequence[str]) -> RunConfig:
+    """The configuration, with the stored one's ANYWHERE keys."""
+    return Changes({key: value for key, value in leaves(stored.plain()).items() if key in ANYWHERE}).over(config, trust)
+
+
+def data_apart_from(config: RunConfig, left_out: set[str]) -> dict[str, Any]:
+    """The keys of the corpus but these."""
+    return {key: value for key, value in asdict(config.data).items() if key not in left_out}
 
 
 def _within(key: str, name: str) -> bool:

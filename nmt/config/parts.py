@@ -1,90 +1,137 @@
-"""Parts: sections that name a class and its arguments."""
+"""Parts: sections that name a class of a group, such as an encoder, and set arguments of its constructor."""
 
 import importlib
-import importlib.util
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, get_type_hints
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, get_type_hints
 
-from nmt.config.check import _check_keys, _convert, _show
+from nmt.config.check import convert, refuse_keys, show
+from nmt.config.keys import notes
 from nmt.errors import ConfigError, nearest
 
+C = TypeVar("C", bound=Callable[..., Any])
 
-def check_arguments(
-    cls: Callable[..., Any], section: Mapping[str, Any], where: str, given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The arguments for the part `cls` that its section holds, checked against the constructor's annotations.
 
-    `given` are the arguments that follow from other parts: they may not stand in the section, nor do they
-    come back.
+@dataclass(frozen=True)
+class Group:
+    """Classes among which a section chooses. A class joins it by the decorator `register`.
+
+    A constructor gets the `given` arguments from other parts; the others are the keys of its YAML file, and their
+    annotations hold the limits (see nmt.config.keys).
     """
-    init = cls.__init__ if inspect.isclass(cls) else cls
-    hints = get_type_hints(init)
-    parameters = [p for p in inspect.signature(cls).parameters.values() if p.name not in given]
-    values = {key: value for key, value in section.items() if key != "class"}
-    for key in values:
-        if key in given:
-            raise ConfigError(f"{where}.{key}={_show(values[key])} follows from other parts; leave it out")
-    required = [p.name for p in parameters if p.default is p.empty]
-    _check_keys(values, [p.name for p in parameters], required, where)
-    return {key: _convert(value, hints[key], f"{where}.{key}") for key, value in values.items()}
+
+    name: str  # of the folder in configs/
+    given: tuple[str, ...]
+    home: str  # package or module of nmt whose import registers nmt's own classes
+    members: dict[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def register(self, cls: C) -> C:
+        """Makes the class known by its name; a class of another package by its module's name too."""
+        own = cls.__module__.startswith("nmt.")
+        self.members[cls.__qualname__ if own else f"{cls.__module__}.{cls.__qualname__}"] = cls
+        return cls
+
+    def load(self) -> None:
+        """Registers nmt's own classes."""
+        home = importlib.import_module(self.home)
+        for module in pkgutil.iter_modules(getattr(home, "__path__", ())):
+            importlib.import_module(f"{self.home}.{module.name}")
+
+    def find(self, name: str, where: str, trust: Sequence[str] | None) -> Callable[..., Any] | None:
+        """The class of that name: nmt's own, or 'package.module.Class' of a package in `trust`; imports no other.
+
+        None for a class of another package where `trust` is None.
+        """
+        self.load()
+        module_name, _, class_name = name.rpartition(".")
+        if not module_name or name.startswith("nmt."):
+            if name not in self.members:
+                raise ConfigError(f"{where}.class={name!r} is no {self.name} of nmt; {nearest(name, self.members)}")
+            return self.members[name]
+        if trust is None:
+            return None
+        package = name.partition(".")[0]
+        if package not in trust:
+            raise ConfigError(
+                f"{where}.class={name!r} is not a part of nmt; {nearest(class_name, self.members)} "
+                f"If it is your own class, type trust=[{package}]"
+            )
+        try:
+            importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                f"{where}.class={name!r} cannot be imported: {error}; is its package installed?"
+            ) from error
+        if name not in self.members:
+            raise ConfigError(
+                f"{where}.class={name!r} is no registered {self.name}; {nearest(name, self.members)} "
+                f"Your own class is registered by a decorator, as those in {self.home} are"
+            )
+        return self.members[name]
 
 
-def find_class(name: Any, where: str, trust: Sequence[str]) -> type:
-    """The class 'module.Class' of nmt, or of a package whose first word is in `trust`; imports no other."""
+SCORES = Group("attention", ("d_query", "d_memory"), "nmt.model")
+LAYERS = Group("attention", ("d_query", "d_memory", "normaliser"), "nmt.model")  # attention layers of several scores
+ENCODERS = Group("encoder", ("d_embed",), "nmt.model")
+DECODERS = Group("decoder", ("embedding", "attention", "d_embed", "d_memory", "d_output"), "nmt.model")
+OPTIMIZERS = Group("optimizer", ("parameters",), "nmt.training.optim")
+SCHEDULES = Group("schedule", ("total",), "nmt.training.optim")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A class and those of its arguments that a section sets; called with the other arguments it makes the object."""
+
+    name: str
+    arguments: Mapping[str, Any]  # those that are parts themselves make objects of their own
+    given: tuple[str, ...]
+    made_by: Callable[..., Any] | None = field(compare=False, repr=False)  # None: of a package that is not trusted
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """The object; `given` arguments are in the order of the group's."""
+        assert self.made_by is not None, f"{self.name} was read without trust"
+        return self.made_by(**dict(zip(self.given, given, strict=False)), **named, **self.arguments)
+
+    def plain(self) -> dict[str, Any]:
+        """The section."""
+        own = {key: value.plain() if isinstance(value, Part) else value for key, value in self.arguments.items()}
+        return {"class": self.name, **own}
+
+
+def read_part(section: Any, where: str, group: Group, trust: Sequence[str] | None) -> Part:
+    """The part that a section describes, its values checked against the constructor's annotations.
+
+    `trust` None: a class of another package is not looked for, and the part makes nothing.
+    """
+    if not isinstance(section, Mapping):
+        raise ConfigError(f"{where}={show(section)} is not a section; type attention@{where}={section}")
+    name = section.get("class")
+    if name is None:
+        raise ConfigError(f"{where}.class is missing; write which class it is, as in configs/{group.name}/*.yaml")
     if not isinstance(name, str):
-        raise ConfigError(f"{where}={_show(name)} is no text; write module.Class, for example model.rnn.RnnEncoder")
-    module_name, _, class_name = name.rpartition(".")
-    top = name.split(".")[0]
-    if not module_name:
-        raise ConfigError(f"{where}={name!r} names no module; write module.Class, for example model.rnn.RnnEncoder")
-    if _own_module(module_name):
-        module_name = f"nmt.{module_name}"
-    elif top not in trust:
-        raise ConfigError(
-            f"{where}={name!r} is not a part of nmt; {nearest(module_name, _own_modules())} "
-            f"If it is your own class, type trust=[{top}]"
-        )
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"{where}={name!r} cannot be imported: {error}; is its package installed?") from error
-    classes = {
-        key: value
-        for key, value in vars(module).items()
-        if inspect.isclass(value) and value.__module__.startswith(module_name)  # defined there, not imported
-    }
-    if class_name not in classes:
-        choices = [f"{name.rpartition('.')[0]}.{known}" for known in classes]
-        raise ConfigError(f"{where}={name!r} does not exist; {nearest(name, choices)}")
-    return classes[class_name]
+        raise ConfigError(f"{where}.class={show(name)} is no text; write the name of a class")
+    values = {key: value for key, value in section.items() if key != "class"}
+    found = group.find(name, where, trust)
+    arguments = values if found is None else _arguments(found, values, where, group, trust)
+    return Part(name, arguments, group.given, found)
 
 
-def _own_module(name: str) -> bool:
-    """Is there a file nmt/<name>.py?"""
-    words = name.split(".")
-    path = Path(__file__).parents[1].joinpath(*words)
-    return all(word.isidentifier() for word in words) and path.with_suffix(".py").is_file()
-
-
-def _own_modules() -> list[str]:
-    return [info.name for info in pkgutil.iter_modules([str(Path(__file__).parents[1])])]
-
-
-Config = Mapping[str, Any]
-
-
-def checked(section: Config, where: str, trust: Sequence[str], given: Iterable[str]) -> tuple[Any, dict[str, Any]]:
-    """The class that a section names, and its checked arguments without those that will be `given`."""
-    if section.get("class") is None:
-        raise ConfigError(f"{where}.class is missing; write which class it is, as in configs/{where}/*.yaml")
-    found = find_class(section["class"], where, trust)
-    return found, check_arguments(found, section, where, dict.fromkeys(given))
-
-
-def part(section: Config, where: str, trust: Sequence[str], given: Config) -> Any:
-    """The object that a section describes: its `class`, called with the section's values and the `given` ones."""
-    found, arguments = checked(section, where, trust, given)
-    return found(**given, **arguments)
+def _arguments(
+    made_by: Callable[..., Any], values: Mapping[str, Any], where: str, group: Group, trust: Sequence[str] | None
+) -> dict[str, Any]:
+    """The values, checked."""
+    hints = get_type_hints(made_by.__init__ if inspect.isclass(made_by) else made_by, include_extras=True)
+    for key in values:
+        if key in group.given:
+            raise ConfigError(f"{where}.{key}={show(values[key])} follows from other parts; leave it out")
+    parameters = [each for each in inspect.signature(made_by).parameters.values() if each.name not in group.given]
+    required = [each.name for each in parameters if each.default is each.empty]
+    refuse_keys(values, [each.name for each in parameters], required, where)
+    checked = {}
+    for key, value in values.items():
+        inner = next((note for note in notes(hints[key]) if isinstance(note, Group)), None)
+        below = f"{where}.{key}"
+        checked[key] = convert(value, hints[key], below) if inner is None else read_part(value, below, inner, trust)
+    return checked

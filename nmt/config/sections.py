@@ -1,130 +1,238 @@
-"""Schema of every configuration section that is not a part: type, meaning and unit; the values live in configs/."""
+"""The sections of a configuration that are no parts: type, limits and meaning of every key; values are in configs/."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
-Paths = str | list[str] | None  # a file, a glob, or a list of them; null = not given
+from nmt.config.keys import Count, Limits, Mass, NotNegative, Positive, Section, Share, Size, Threads, Whole
+from nmt.errors import ConfigError
+
+Paths = str | list[str] | None  # a file, a glob, or a list of them; None = not given
+MOST_HYPOTHESES = 10_000  # of a sentence
+
+Device = Annotated[Literal["auto", "cpu", "cuda"], "where tensors live; auto = the GPU where there is one"]
+ThreadCount = Annotated[Threads | None, "CPU threads; null = torch's choice"]
 
 
 @dataclass(frozen=True)
 class SplitConfig:
-    """Where one split lies."""
+    """Where one split of a corpus is."""
 
-    src: Paths  # format text: source side
-    tgt: Paths  # format text: target side, line N translates line N of src
-    files: Paths  # formats tsv, jsonl, csv, parquet: files with both sides; format hub: the split's name
-
-
-@dataclass(frozen=True)
-class FilterConfig:
-    """Training pairs that are left out, each with a count in the report; null or false = off."""
-
-    empty: bool  # a side has no visible character
-    max_tokens: int | None  # pieces on either side, end-of-sentence not counted
-    max_ratio: float | None  # longer side / shorter side, in pieces
-    identical: bool  # source = target
-    duplicates: bool  # the same pair again: the first one stays
+    src: Annotated[Paths, "format text: source side; a file, a glob or a list of them, gzip files too"]
+    tgt: Annotated[Paths, "format text: target side; its line N translates line N of src"]
+    files: Annotated[Paths, "tsv, jsonl, csv, parquet: files with both sides; hub: the split's name"]
 
 
 @dataclass(frozen=True)
-class DataConfig:
+class FilterConfig(Section):
+    """Training pairs that are left out, each kind with a count in the report; null or false = off."""
+
+    WHERE: ClassVar[str] = "data.filters"
+
+    empty: Annotated[bool, "pairs with a side that has no visible character"]
+    max_tokens: Annotated[Count | None, "pairs with more pieces on either side, end of sentence not counted"]
+    max_ratio: Annotated[
+        Annotated[float, Limits(least=1)] | None, "pairs whose longer side has more times the pieces of the shorter"
+    ]
+    identical: Annotated[bool, "pairs whose source is their target"]
+    duplicates: Annotated[bool, "pairs that were there before; the first one stays"]
+
+
+@dataclass(frozen=True)
+class DataConfig(Section):
     """A parallel corpus."""
 
-    format: Literal["text", "tsv", "jsonl", "csv", "parquet", "hub"]
-    root: str | None  # folder that relative paths start from; null = the current folder; bundled:NAME = nmt's own data
-    src_lang: str | None  # ISO 639 code, for scoring and for the record
-    tgt_lang: str | None
-    tokenized: bool  # BLEU counts what stands between spaces (sacreBLEU's tokeniser "none")
-    src_column: str | int | None  # tsv: column counted from 0; other tables: name, dots for nested (translation.en)
-    tgt_column: str | int | None
-    hub: str | None  # format hub: dataset id
-    hub_config: str | None  # format hub: configuration name
-    hub_revision: str | None  # format hub: branch, tag or commit
+    WHERE: ClassVar[str] = "data"
+
+    format: Annotated[Literal["text", "tsv", "jsonl", "csv", "parquet", "hub"], "how pairs are stored"]
+    root: Annotated[
+        str | None, "folder that relative paths start from; null = the current one; bundled:NAME = nmt's own data"
+    ]
+    src_lang: Annotated[str | None, "ISO 639 code of the source's language, for the record"]
+    tgt_lang: Annotated[str | None, "ISO 639 code of the target's language; chooses sacreBLEU's tokeniser (zh, ja, ko)"]
+    tokenized: Annotated[bool, "the text is tokenised already: BLEU counts what is between spaces (tokeniser none)"]
+    src_column: Annotated[
+        str | int | None, "tsv: column, counted from 0; other tables: name, nested by dots (translation.en)"
+    ]
+    tgt_column: Annotated[str | int | None, "the same for the target"]
+    hub: Annotated[str | None, "format hub: id of the dataset"]
+    hub_config: Annotated[str | None, "format hub: name of its configuration"]
+    hub_revision: Annotated[str | None, "format hub: branch, tag or commit"]
     train: SplitConfig
     dev: SplitConfig
     test: SplitConfig
-    dev_size: int  # pairs cut off the training split when dev is not given (at most a tenth of it)
-    test_size: int  # likewise for test
-    gold: str | None  # word alignments of the test split: i-j, or ipj for a possible link; null = none known
-    gold_units: Literal["words", "tokens"]  # what they count; tokens: punctuation at a word's edge counts by itself
-    nfc: bool  # Unicode NFC on both sides
+    dev_size: Annotated[
+        Whole, "pairs cut off the training split where dev is not given, at most a tenth of it; 0 = no dev"
+    ]
+    test_size: Annotated[Whole, "the same for test"]
+    gold: Annotated[
+        str | None, "file of word alignments of the test split: i-j, or ipj for a possible link; null = none"
+    ]
+    gold_units: Annotated[
+        Literal["words", "tokens"], "what these count: words between spaces; tokens: a word's punctuation by itself"
+    ]
+    nfc: Annotated[bool, "Unicode NFC on both sides: é is one character, however it was typed"]
     filters: FilterConfig
 
+    @property
+    def has_dev(self) -> bool:
+        """Is a dev split given, or to be cut off?"""
+        return self.dev.src is not None or self.dev.files is not None or self.dev_size > 0
+
 
 @dataclass(frozen=True)
-class TokenizerConfig:
+class TokenizerConfig(Section):
     """SentencePiece models, trained on the training split alone."""
 
-    model: Literal["unigram", "bpe", "char", "word"]
-    joint: bool  # one vocabulary for both sides
-    vocab_size: int  # pieces, per model
-    character_coverage: float  # share of characters that get a piece, the rest are unknown or bytes
-    byte_fallback: bool  # unknown characters become UTF-8 bytes
-    normalization: Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"]
-    sampling_alpha: float | None  # subword sampling in training (Kudo 2018; bpe: dropout probability); null = off
-    max_sentences: int  # training sentences shown to SentencePiece at most (random, deterministic)
+    WHERE: ClassVar[str] = "tokenizer"
+
+    model: Annotated[Literal["unigram", "bpe", "char", "word"], "kind of pieces"]
+    joint: Annotated[bool, "one vocabulary for both sides (needed for model.tie=all)"]
+    vocab_size: Annotated[Size, "pieces, per model; includes 4 special ones and, with byte_fallback, 256 bytes"]
+    character_coverage: Annotated[Mass, "share of the characters in the training text that get a piece"]
+    byte_fallback: Annotated[bool, "any other character becomes its UTF-8 bytes, so that every text comes back"]
+    normalization: Annotated[
+        Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"],
+        "identity: none beyond data.nfc; the others rewrite characters, such as full-width ones",
+    ]
+    sampling_alpha: Annotated[
+        Positive | None,
+        "draw segmentations in training (Kudo 2018): 0.1 to 0.5, smaller = more varied; bpe: dropout probability, "
+        "such as 0.1; null = off",
+    ]
+    max_sentences: Annotated[Count, "training sentences shown to SentencePiece at most, drawn at random by the seed"]
+
+    def refuse(self) -> None:
+        smallest = 4 + 256 * self.byte_fallback + 1
+        if self.vocab_size < smallest:
+            raise ConfigError(
+                f"tokenizer.vocab_size={self.vocab_size} is too small: special pieces"
+                f"{' and bytes' if self.byte_fallback else ''} alone need {smallest - 1}; set at least {smallest}"
+            )
+        if self.sampling_alpha is None:
+            return
+        if self.model in ("char", "word"):
+            raise ConfigError(
+                f"tokenizer.sampling_alpha={self.sampling_alpha} is set, but tokenizer.model={self.model} has one"
+                " segmentation only; set it to null"
+            )
+        if self.model == "bpe" and self.sampling_alpha >= 1:
+            raise ConfigError(
+                f"tokenizer.sampling_alpha={self.sampling_alpha} is a probability with tokenizer.model=bpe; set it"
+                " below 1, or to null (off)"
+            )
 
 
 @dataclass(frozen=True)
-class TrainConfig:
-    """The training loop."""
-
-    batch_tokens: int  # target tokens in a batch, padding included
-    accumulate: int  # batches per update
-    max_updates: int | None  # optimiser steps; null = until max_epochs or early stopping
-    max_epochs: int | None
-    label_smoothing: float
-    consistency: float  # R-Drop: weight of the divergence between two passes under different dropout; 0 = one pass
-    init_range: float | None  # weights are drawn uniformly from ± this; null = as each layer draws its own
-    clip_norm: float | None  # gradient norm at most; null = off
-    on_nonfinite: Literal["stop", "skip"]  # where loss or gradient is no number
-    precision: Literal["auto", "fp32", "bf16"]
-    device: Literal["auto", "cpu", "cuda"]
-    threads: int | None  # CPU threads; null = torch's choice
-    validate_every: int | None  # updates; null = each epoch
-    bleu_sentences: int | None  # dev sentences translated for BLEU at each validation; null = all; 0 = none
-    metric: Literal["bleu", "loss"]  # decides what is best
-    patience: int | None  # validations without a new best before stopping; null = off
-    keep_best: int  # checkpoints kept besides the last
-    average_best: bool  # end with the average of the kept checkpoints, if better on dev
-    log_every: int  # updates between lines and tensorboard points
-    examples: int  # fixed dev sentences shown in tensorboard
-
-
-@dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(Section):
     """Sizes that belong to no single part."""
 
-    d_embed: int
-    embed_dropout: float
-    word_dropout: float  # probability that an input token's embedding is zero, in training
-    tie: Literal["none", "target", "all"]  # target: embeddings with output; all: source too (joint vocabulary)
+    WHERE: ClassVar[str] = "model"
+
+    d_embed: Annotated[Size, "size of a token's vector"]
+    embed_dropout: Annotated[Share, "dropout on these vectors, one mask per sequence"]
+    word_dropout: Annotated[Share, "probability that an input token's vector is zero, in training"]
+    tie: Annotated[
+        Literal["none", "target", "all"],
+        "shared tables; target: embeddings with output; all: source too (joint vocabulary)",
+    ]
 
 
 @dataclass(frozen=True)
-class AttentionConfig:
-    """What every attention has besides the arguments of its class."""
+class TrainConfig(Section):
+    """The training loop."""
 
-    normaliser: Literal["softmax", "sparsemax", "entmax15"]  # scores to weights
+    WHERE: ClassVar[str] = "train"
+
+    batch_tokens: Annotated[Count, "target tokens in a batch, padding included"]
+    accumulate: Annotated[Count, "batches per update"]
+    max_updates: Annotated[Count | None, "updates at most; null = until max_epochs or early stopping"]
+    max_epochs: Annotated[Count | None, "epochs at most; null = until max_updates or early stopping"]
+    label_smoothing: Annotated[Share, "share of the probability spread over all pieces"]
+    consistency: Annotated[
+        NotNegative,
+        "R-Drop (Liang et al. 2021): every batch is read twice under different dropout, and this times how far the "
+        "predictions diverge joins the loss; 1 to 5; 0 = off, half the time",
+    ]
+    init_range: Annotated[
+        Positive | None, "matrices start uniformly between ± this (Luong et al. 2015: 0.1); null = each layer's own way"
+    ]
+    clip_norm: Annotated[Positive | None, "gradient norm at most; null = off"]
+    on_nonfinite: Annotated[
+        Literal["stop", "skip"],
+        "where loss or gradient is infinite or NaN: stop, or skip (the update changes nothing and is counted; 20 in a "
+        "row stop the run)",
+    ]
+    precision: Annotated[
+        Literal["auto", "fp32", "bf16"],
+        "of products; auto = bf16 where the machine multiplies it natively; bf16 is refused where no LSTM runs in it",
+    ]
+    device: Device
+    threads: ThreadCount
+    validate_every: Annotated[Count | None, "updates between validations; null = each epoch"]
+    bleu_sentences: Annotated[Whole | None, "dev sentences translated at each validation; null = all; 0 = none"]
+    metric: Annotated[Literal["bleu", "loss"], "decides what is best"]
+    patience: Annotated[Count | None, "validations without a new best before stopping; null = off"]
+    keep_best: Annotated[Count, "checkpoints kept besides the last"]
+    average_best: Annotated[bool, "end with the average of the kept checkpoints, if better on dev"]
+    log_every: Annotated[Count, "updates between lines and tensorboard points"]
+    examples: Annotated[Whole, "fixed dev sentences shown in tensorboard"]
+
+    def refuse(self) -> None:
+        if self.max_updates is None and self.max_epochs is None and self.patience is None:
+            raise ConfigError(
+                "train.max_updates, train.max_epochs and train.patience are all null; set one to end the run"
+            )
+        if self.metric == "bleu" and self.bleu_sentences == 0:
+            raise ConfigError("train.metric is bleu, but train.bleu_sentences is 0; set train.metric=loss")
 
 
 @dataclass(frozen=True)
-class SearchConfig:
-    """How translations are looked for."""
+class SearchConfig(Section):
+    """How translations are searched for."""
 
-    beam: int  # 1 = greedy
-    n_best: int  # hypotheses returned, at most beam
-    length_penalty: Literal["average", "wu", "none"]
-    alpha: float  # exponent of the length penalty
-    coverage_penalty: float  # beta of Wu et al. 2016, eq. 14; 0 = off
-    max_length_a: float  # at most a + b * source length target tokens
-    max_length_b: float
-    no_repeat_ngram: int | None  # n-grams of this size occur once at most; null = off
-    sample: bool  # draw from the model instead of searching
-    temperature: float  # sampling
-    top_k: int | None  # sampling: the k likeliest tokens; null = all
-    top_p: float | None  # sampling: the likeliest tokens with this mass; null = all
-    batch_sentences: int  # sentences searched together at beam 5; at others as many hypotheses
+    WHERE: ClassVar[str] = "search"
 
+    beam: Annotated[Annotated[int, Limits(least=1, most=MOST_HYPOTHESES)], "open hypotheses per sentence; 1 = greedy"]
+    n_best: Annotated[
+        Annotated[int, Limits(least=1, most=10 * MOST_HYPOTHESES)],
+        "hypotheses returned, best first; at most beam (sampling: number of draws)",
+    ]
+    length_penalty: Annotated[
+        Literal["average", "wu", "none"],
+        "average: log_prob / length^alpha; wu: log_prob / ((5 + length) / 6)^alpha (Wu et al. 2016, eq. 14)",
+    ]
+    alpha: Annotated[
+        Annotated[float, Limits(least=0, most=5)],
+        "exponent of the length penalty; length counts the end of sentence; 0 = no penalty",
+    ]
+    coverage_penalty: Annotated[
+        NotNegative, "beta of Wu et al. 2016, eq. 14: punishes source positions that get little attention; 0 = off"
+    ]
+    max_length_a: Annotated[
+        Annotated[float, Limits(least=0, most=100_000)],
+        "at most a + b * source length target tokens, end of sentence not counted on either side",
+    ]
+    max_length_b: Annotated[Annotated[float, Limits(least=0, most=100)], "b of the same"]
+    no_repeat_ngram: Annotated[Count | None, "an n-gram of this size occurs at most once in a translation; null = off"]
+    sample: Annotated[bool, "draw n_best translations at random instead of searching"]
+    temperature: Annotated[
+        Annotated[float, Limits(least=1e-6, most=1e6)], "sampling: below 1 sharper than the model, above 1 flatter"
+    ]
+    top_k: Annotated[Count | None, "sampling: only the k likeliest tokens (Fan et al. 2018); null = all"]
+    top_p: Annotated[
+        Mass | None, "sampling: only the likeliest tokens with this mass (nucleus, Holtzman et al. 2020); null = all"
+    ]
+    batch_sentences: Annotated[
+        Count, "sentences searched together at beam 5, and as many hypotheses at other beams: memory against speed"
+    ]
 
-MODEL_SECTIONS = ("model", "encoder", "decoder", "attention", "tokenizer")  # what weights and vocabularies depend on
+    def refuse(self) -> None:
+        if not self.sample and self.n_best > self.beam:
+            raise ConfigError(
+                f"search.n_best={self.n_best} is more than search.beam={self.beam}; give search.beam={self.n_best} "
+                "with it, or search=sample"
+            )
+        if self.max_length_a + self.max_length_b == 0:
+            raise ConfigError(
+                "search.max_length_a=0 and search.max_length_b=0 leave no room for a translation; give more of either"
+            )

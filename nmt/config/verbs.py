@@ -1,193 +1,296 @@
-"""Schema of the keys that stand at the root of each verb's configuration; sections are in config.py."""
+"""What each verb is asked to do: one frozen object, read from the composed configuration and what was typed of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+from nmt.config.changes import Changes
+from nmt.config.check import convert
+from nmt.config.keys import Count, Mass, Section, Seed, Size, Whole, hints_of
+from nmt.config.run import RunConfig, read_run_config
+from nmt.config.sections import Device, ThreadCount
+from nmt.errors import ConfigError
+
+Trust = Annotated[list[str], "your own packages that parts may come from"]
+Model = Annotated[str, "run folder, for example runs/first"]
+Models = Annotated[str | list[str], "run folder, for example runs/first; several choose each token together"]
+Input = Annotated[str | list[str] | None, "file or list of files; null = standard input"]
+CacheDir = Annotated[str, "where prepared corpora are kept"]
+Unit = Literal["words", "tokens"]
 
 
 @dataclass(frozen=True)
-class TrainRoot:
+class TrainCommand(Section):
     """nmt train, nmt prepare."""
 
-    name: str | None
-    runs_dir: str
-    cache_dir: str
-    seed: int
-    resume: str | None
-    resume_with: str | list[str]
-    init_from: str | None
-    trust: list[str]
+    run: RunConfig
+    resume: Annotated[str | None, "folder of a run to go on with, with its stored configuration"]
+    resume_with: Annotated[
+        str | list[str],
+        "keys of it that may be changed, such as [train.max_epochs,optimizer.lr]; the change is stored",
+    ]
+    trust: Trust
+    changes: Changes
+
+    def refuse(self) -> None:
+        if self.resume is not None and self.run.init_from is not None:
+            raise ConfigError(
+                "resume and init_from are both given; resume goes on with a run, init_from starts a new one"
+            )
+        if self.resume is None and self.resume_with:
+            raise ConfigError(f"resume_with={self.resume_with} is for a run that goes on; name it: resume=runs/NAME")
 
 
 @dataclass(frozen=True)
-class StoredRoot:
-    """What a run folder keeps of it."""
+class CompareCommand(TrainCommand):
+    """nmt compare: one job of its sweep."""
 
-    name: str
-    runs_dir: str
-    cache_dir: str
-    seed: int
-    init_from: str | None
-
-
-@dataclass(frozen=True)
-class CompareRoot(TrainRoot):
-    """nmt compare."""
-
-    split: Literal["test", "dev"]
-    output: str | None
+    split: Annotated[
+        Literal["test", "dev"], "split of the corpus that the runs are scored on; dev for choosing settings"
+    ]
+    output: Annotated[
+        str | None, "folder for page, table and figures; null = made from what is typed, in comparisons/ of runs_dir"
+    ]
 
 
 @dataclass(frozen=True)
-class TuneRoot(TrainRoot):
+class TuneCommand(TrainCommand):
     """nmt tune."""
 
-    trials: int
-    startup: int
+    trials: Annotated[Whole, "runs in all, those of earlier calls included; 0 = only draw the pictures"]
+    startup: Annotated[Count, "first trials: settings at random, none is pruned; after them TPE and the median rule"]
+    space: Annotated[dict[str, Any], "ranges and choices"]
+
+    def refuse(self) -> None:
+        super().refuse()
+        for key in ("resume", "resume_with", "init_from"):
+            if getattr(self.run if key == "init_from" else self, key):
+                raise ConfigError(f"{key} is for nmt train; leave it out: every trial is a new run")
+        if not self.run.data.has_dev:
+            raise ConfigError(
+                "data.dev_size=0 leaves no dev sentences to choose settings by; give some, or data.dev.src and "
+                "data.dev.tgt"
+            )
 
 
 @dataclass(frozen=True)
-class UseRoot:
+class ModelCommand(Section):
     """Every verb that uses finished models."""
 
-    trust: list[str]
-    device: Literal["auto", "cpu", "cuda"]
-    precision: Literal["auto", "fp32", "bf16", "int8"]
-    threads: int | None
+    model: Models
+    trust: Trust
+    device: Device
+    precision: Annotated[
+        Literal["auto", "float", "fp32", "bf16", "int8"],
+        "auto = the fastest: bf16 where the machine multiplies it natively, and the decoder of a search in 8-bit "
+        "integers where it has them; float = the same without integers",
+    ]
+    threads: ThreadCount
+    changes: Changes
 
 
 @dataclass(frozen=True)
-class ModelRoot(UseRoot):
-    """Every verb that uses one."""
-
-    model: str
-
-
-@dataclass(frozen=True)
-class TranslationRoot(UseRoot):
+class TranslationCommand(ModelCommand):
     """Every verb that translates."""
 
-    shortlist: bool | Literal["auto"]
-    long_lines: Literal["split", "truncate"]
+    shortlist: Annotated[
+        bool | Literal["auto"],
+        "search over the run's shortlist: auto (where it has one that fits its weights), true (must be there: nmt "
+        "shortlist), false; samples, and scores of given texts, are of the whole vocabulary",
+    ]
+    long_lines: Annotated[
+        Literal["split", "truncate"],
+        "split: lines of more than 1,000 pieces are translated in parts, cut where a sentence, a clause or a word "
+        "ends; truncate: only their first 1,000 pieces are; such lines are named on stderr",
+    ]
+    seed: Annotated[Seed | None, "decides what search.sample=true draws; null = another each time, printed on stderr"]
 
 
 @dataclass(frozen=True)
-class EvaluateRoot(TranslationRoot):
+class EvaluateCommand(TranslationCommand):
     """nmt evaluate."""
 
-    model: str | list[str]
-    src: str | None
-    ref: str | list[str] | None
-    test_set: str | None
-    split: Literal["train", "dev", "test"]
-    output: str | None
-    intervals: bool
-    compare_with: str | list[str] | None
-    gold: str | None
-    gold_units: Literal["words", "tokens"] | None
-    gold_reverse: bool
-    cache_dir: str
+    src: Annotated[str | None, "file to translate; null = the corpus's own split"]
+    ref: Annotated[str | list[str] | None, "its reference, or several: [A,B]"]
+    test_set: Annotated[str | None, "a test set that sacreBLEU knows by name, such as wmt14"]
+    split: Annotated[Literal["train", "dev", "test"], "which split of the corpus"]
+    output: Annotated[str | None, "folder for hypotheses and scores; null = evaluations/ in the run"]
+    intervals: Annotated[bool, "95 % confidence intervals by bootstrap"]
+    compare_with: Annotated[str | list[str] | None, "run folder of a second model: paired bootstrap"]
+    gold: Annotated[
+        str | None, "file with word alignments of the references: i-j sure, ipj possible; null = the corpus's own"
+    ]
+    gold_units: Annotated[
+        Unit | None, "what it counts: words, or tokens (punctuation by itself); null = words, or as the corpus says"
+    ]
+    gold_reverse: Annotated[bool, "the file counts the target's language first"]
+    cache_dir: CacheDir
+
+    def refuse(self) -> None:
+        if self.src is not None and self.test_set is not None:
+            raise ConfigError("src and test_set are both given; evaluate on one of them")
+        if (self.src is None) != (self.ref is None):
+            missing = "ref" if self.ref is None else "src"
+            raise ConfigError(f"{missing} is not given; evaluating on files needs both, src=FILE ref=FILE")
+        if self.gold is None and (self.gold_reverse or self.gold_units is not None):
+            key = "gold_reverse" if self.gold_reverse else "gold_units"
+            raise ConfigError(f"{key} describes a file with gold alignments; name it, gold=FILE, or leave {key} out")
 
 
 @dataclass(frozen=True)
-class TranslateRoot(TranslationRoot):
+class TranslateCommand(TranslationCommand):
     """nmt translate."""
 
-    model: str | list[str]
-    input: str | list[str] | None
-    output: str | None
-    format: Literal["text", "jsonl"]
-    n_best: int | None
-    alignments: bool
-    buffer: int
+    input: Input
+    output: Annotated[str | None, "file, written whole or not at all; null = standard output"]
+    format: Annotated[Literal["text", "jsonl"], "text, or jsonl: scores, n-best and alignments as well"]
+    n_best: Annotated[
+        Count | None, "translations per line, the beam at least as wide; null = search.n_best; above 1 jsonl only"
+    ]
+    alignments: Annotated[bool, "jsonl: word alignments and the words they join"]
+    buffer: Annotated[Count, "lines read ahead, so that those of similar length are translated together"]
+
+    def refuse(self) -> None:
+        if self.alignments and self.format == "text":
+            raise ConfigError("alignments=true needs format=jsonl: text has no place for them")
 
 
 @dataclass(frozen=True)
-class VisualiseRoot(TranslationRoot):
+class VisualiseCommand(TranslationCommand):
     """nmt visualise."""
 
-    model: str
-    input: str | list[str] | None
-    tgt: str | None
-    tgt_text: str | list[str] | None
-    output: str | None
-    format: Literal["png", "svg", "html"]
-    layer: int | None
-    head: int | None
+    model: Model
+    input: Input
+    tgt: Annotated[str | None, "file with a translation of every line, drawn in place of the model's; null = search"]
+    tgt_text: Annotated[str | list[str] | None, "the same, typed: one text, or a list of one for every line"]
+    output: Annotated[str | None, "folder; null = visualisations/ in the run folder"]
+    format: Annotated[
+        Literal["png", "svg", "html"], "png, svg (files for every line), or html (one page with all lines)"
+    ]
+    layer: Annotated[Count | None, "from 1; null = the mean of all, and a panel for each"]
+    head: Annotated[Count | None, "from 1; null = the mean of all, and a panel for each"]
+
+    def refuse(self) -> None:
+        if self.tgt is not None and self.tgt_text is not None:
+            raise ConfigError("tgt and tgt_text are both given; leave one out")
+        searching = self.changes.within("search", "shortlist")
+        if searching and (self.tgt is not None or self.tgt_text is not None):
+            raise ConfigError(f"{searching[0]} is for searching, and the translations are given; leave one of both out")
 
 
 @dataclass(frozen=True)
-class AlignRoot(ModelRoot):
+class AlignCommand(ModelCommand):
     """nmt align."""
 
-    src: str
-    tgt: str
-    output: str | None
-    units: Literal["words", "tokens"]
-    rule: Literal["argmax", "threshold"]
-    threshold: float | None
-    layer: int | None
-    head: int | None
-    reverse_model: str | None
-    symmetrise: Literal["intersection", "union", "grow-diag-final-and"] | None
+    model: Model
+    src: Annotated[str, "file with a sentence a line"]
+    tgt: Annotated[str, "its translations, line by line"]
+    output: Annotated[str | None, "file, written whole or not at all; null = standard output"]
+    units: Annotated[Unit, "what links count, from 0: words (between spaces; characters in scripts without), or tokens"]
+    rule: Annotated[
+        Literal["argmax", "threshold"],
+        "argmax: each target unit to its heaviest source unit; threshold: every link heavy enough",
+    ]
+    threshold: Annotated[Mass | None, "rule=threshold: least share of a target unit's attention"]
+    layer: Annotated[Count | None, "layer of attention, from 1; null = the mean of all"]
+    head: Annotated[Count | None, "head of attention, from 1; null = the mean of all"]
+    reverse_model: Annotated[str | None, "run folder of a model of the other direction, to align with both"]
+    symmetrise: Annotated[Literal["intersection", "union", "grow-diag-final-and"] | None, "how both are joined"]
+
+    def refuse(self) -> None:
+        if self.rule == "threshold" and self.threshold is None:
+            raise ConfigError("rule=threshold needs the least weight of a link; add, for example, threshold=0.2")
+        if self.rule == "argmax" and self.threshold is not None:
+            raise ConfigError(
+                f"threshold={self.threshold} has no effect with rule=argmax; add rule=threshold, or leave it out"
+            )
+        if self.reverse_model is not None and self.symmetrise is None:
+            raise ConfigError(
+                "reverse_model is given, but not how both directions are joined; add symmetrise=grow-diag-final-and, "
+                "for example"
+            )
+        if self.reverse_model is None and self.symmetrise is not None:
+            raise ConfigError(
+                f"symmetrise={self.symmetrise} joins two directions; name a model of the other one, reverse_model=RUN"
+            )
 
 
 @dataclass(frozen=True)
-class InteractiveRoot(TranslationRoot):
+class InteractiveCommand(TranslationCommand):
     """nmt interactive."""
 
-    model: str | list[str]
-    history: str | None
+    history: Annotated[str | None, "file of the sentences typed; null = none"]
 
 
 @dataclass(frozen=True)
-class ShortlistRoot(ModelRoot):
+class ShortlistCommand(ModelCommand):
     """nmt shortlist."""
 
-    best: int
-    frequent: int
-    sentences: int | None
-    cache_dir: str
+    model: Model
+    best: Annotated[Count, "target pieces kept for each source piece, those that attention links it to most"]
+    frequent: Annotated[Whole, "most frequent target pieces, which every sentence may use"]
+    sentences: Annotated[Count | None, "training pairs that are read at most, drawn at random; null = all"]
+    seed: Annotated[Seed, "decides which pairs these are"]
+    cache_dir: CacheDir
 
 
 @dataclass(frozen=True)
-class AttentionsRoot:
+class AttentionsCommand(Section):
     """nmt attentions."""
 
-    d_query: int
-    d_memory: int
-    format: Literal["text", "markdown"]
+    d_query: Annotated[Size, "size of the decoder's state"]
+    d_memory: Annotated[Size, "size of the encoder's states, both directions together"]
+    format: Annotated[Literal["text", "markdown"], "text, or markdown: one table"]
 
 
 @dataclass(frozen=True)
-class StatusRoot:
+class StatusCommand(Section):
     """nmt status."""
 
-    model: str
+    model: Model
 
 
 @dataclass(frozen=True)
-class DoctorRoot:
+class DoctorCommand(Section):
     """nmt doctor."""
 
-    self_test: bool
-    runs_dir: str
-    cache_dir: str
-    device: Literal["auto", "cpu", "cuda"]
-    threads: int | None
+    self_test: Annotated[bool, "train a small model and translate with it"]
+    runs_dir: Annotated[str, "where runs would be kept"]
+    cache_dir: Annotated[str, "where prepared corpora would be kept"]
+    device: Device
+    threads: ThreadCount
 
 
-ROOTS: dict[str, type] = {
-    "prepare": TrainRoot,
-    "train": TrainRoot,
-    "evaluate": EvaluateRoot,
-    "translate": TranslateRoot,
-    "visualise": VisualiseRoot,
-    "align": AlignRoot,
-    "interactive": InteractiveRoot,
-    "shortlist": ShortlistRoot,
-    "compare": CompareRoot,
-    "tune": TuneRoot,
-    "attentions": AttentionsRoot,
-    "status": StatusRoot,
-    "doctor": DoctorRoot,
+COMMANDS: dict[str, type[Section]] = {
+    "prepare": TrainCommand,
+    "train": TrainCommand,
+    "compare": CompareCommand,
+    "tune": TuneCommand,
+    "evaluate": EvaluateCommand,
+    "translate": TranslateCommand,
+    "interactive": InteractiveCommand,
+    "shortlist": ShortlistCommand,
+    "align": AlignCommand,
+    "visualise": VisualiseCommand,
+    "attentions": AttentionsCommand,
+    "status": StatusCommand,
+    "doctor": DoctorCommand,
 }
+
+
+def read_command(verb: str, settings: Mapping[str, Any], changes: Changes) -> Any:
+    """What the verb is asked to do, of its class in COMMANDS; `settings` is its whole configuration as plain data."""
+    cls = COMMANDS[verb]
+    found: dict[str, Any] = {}
+    for name, hint in hints_of(cls).items():
+        if hint is RunConfig:
+            values = {key: settings[key] for key in hints_of(RunConfig) if key in settings}
+            trust = convert(settings["trust"], Trust, "trust")
+            found[name] = read_run_config(values, trust)
+        elif hint is Changes:
+            found[name] = changes
+        elif name not in settings:
+            raise ConfigError(f"{name} has no value; type {name}=<value>")
+        else:
+            found[name] = convert(settings[name], hint, name)
+    return cls(**found)

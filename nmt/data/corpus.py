@@ -68,9 +68,6 @@ class Corpus:
 
 def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
     """The corpus that a configuration describes; taken from `cache_dir` while content and settings stay."""
-    for key in ("dev_size", "test_size"):
-        if getattr(data, key) < 0:
-            raise ConfigError(f"data.{key}={getattr(data, key)} is negative; 0 cuts off nothing")
     splits = {name: find_split(data, name, cache_dir) for name in SPLITS}
     if splits["train"] is None:
         files = "data.train.src and data.train.tgt" if data.format == "text" else "data.train.files"

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import sentencepiece
 
-from nmt.config.limits import check_tokenizer
 from nmt.config.sections import DataConfig, TokenizerConfig
 from nmt.data.cache import cached
 from nmt.data.corpus import SPLITS, Corpus, read_corpus
@@ -59,7 +58,6 @@ def _fill(
     data: DataConfig, tokenizer: TokenizerConfig, cache_dir: Path, given: TokenizerPair | None
 ) -> tuple[TokenizerPair, Path, list[str], str]:
     """Makes what is not cached: tokenizers, the folder of the tables, report, fingerprint."""
-    check_tokenizer(tokenizer)
     corpus = read_corpus(data, cache_dir)
     if given is None:
         tokenizers, report = _train(corpus, tokenizer, cache_dir)

@@ -19,8 +19,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from nmt.config.check import read_section
-from nmt.config.limits import check_tokenizer
+from nmt.config.check import read
 from nmt.config.sections import TokenizerConfig
 from nmt.data.tables import read_batches
 from nmt.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, _escape
@@ -32,7 +31,6 @@ THREADS = 16  # part of the result: SentencePiece's sums depend on it, whatever 
 
 def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, report: list[str]) -> Tokenizer:
     """A model of these sentences, the same bytes for the same ones; adds a line for people to `report`."""
-    check_tokenizer(cfg)
     shown, skipped = _choose(sentences, cfg.max_sentences, seed)
     if not any(sentence.strip() for sentence in shown):
         raise DataError(f"no sentence to train a tokenizer on ({skipped:,} too long); check the training split")
@@ -157,7 +155,7 @@ def main(folder: Path) -> int:
     """The process's work."""
     job = json.loads((folder / "job.json").read_text("utf-8"))
     try:
-        _train(Path(job["table"]), read_section(TokenizerConfig, job["tokenizer"], "tokenizer"), folder)
+        _train(Path(job["table"]), read(TokenizerConfig, job["tokenizer"], "tokenizer"), folder)
     except NmtError as error:
         print(error)
         return BAD_INPUT

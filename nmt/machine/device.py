@@ -10,7 +10,7 @@ import torch
 from nmt.errors import ConfigError
 
 Precision = Literal["auto", "fp32", "bf16"]
-TranslationPrecision = Literal["auto", "fp32", "bf16", "int8"]
+TranslationPrecision = Literal["auto", "float", "fp32", "bf16", "int8"]  # float: auto without integers
 
 
 def choose_device(wanted: Literal["auto", "cpu", "cuda"]) -> torch.device:

@@ -1,14 +1,17 @@
 """Attention layers: what makes keys, values and queries of states, one head or many, and attends with a score."""
 
 from collections.abc import Callable
+from typing import Annotated
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from nmt.config.keys import Share, Size
+from nmt.config.parts import LAYERS, SCORES
 from nmt.model.interfaces import Source
 from nmt.model.scores import AttentionScore, Normaliser
-from nmt.model.sizes import check_heads, require_positive, require_share
+from nmt.model.sizes import check_heads
 
 ScoreFactory = Callable[[int, int], AttentionScore]  # d_query, d_memory
 
@@ -51,6 +54,7 @@ class AttentionLayer(nn.Module):
         return context, found[:, None] if weights else found[:, None][:, :0]
 
 
+@LAYERS.register
 class MultiHead(AttentionLayer):
     """Heads side by side, each over its own projections of queries, keys and values; concatenated, W_O.
 
@@ -62,16 +66,14 @@ class MultiHead(AttentionLayer):
         self,
         d_query: int,
         d_memory: int,
-        heads: int,
-        d_attention: int | None,
-        score: ScoreFactory,
-        dropout: float,
+        heads: Size,
+        d_attention: Size | None,
+        score: Annotated[ScoreFactory, SCORES],
+        dropout: Share,
         normaliser: Normaliser,
     ) -> None:
         d_attention = d_query if d_attention is None else d_attention
-        require_positive("attention.d_attention", d_attention)
         check_heads("attention", heads, d_attention)
-        require_share("attention.dropout", dropout)
         d_head = d_attention // heads
         first = score(d_head, d_head)
         super().__init__(first, normaliser)

@@ -7,7 +7,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nmt.errors import DataError
-from nmt.model.sizes import require_positive
 
 Positions = Literal["sinusoidal", "learned"]
 
@@ -25,7 +24,6 @@ class PositionVectors(nn.Module):
 
     def __init__(self, where: str, d_model: int, max_positions: int) -> None:
         super().__init__()
-        require_positive(f"{where}.max_positions", max_positions)
         self.where = where
         self.d_model = d_model
 

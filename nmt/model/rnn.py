@@ -11,10 +11,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from nmt.config.keys import Layers, Share, Size
+from nmt.config.parts import DECODERS, ENCODERS
 from nmt.model.attention import AttentionFactory, cross_attend
 from nmt.model.dropout import drop, sequence_mask
 from nmt.model.interfaces import Memory, Source, State
-from nmt.model.sizes import check_rnn
 
 Cell = Literal["lstm", "gru", "tanh"]
 CELLS: dict[Cell, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
@@ -44,6 +45,7 @@ class RnnLayer(nn.Module):
         return outputs, after.transpose(0, 1)
 
 
+@ENCODERS.register
 class RnnEncoder(nn.Module):
     """States of a (bidirectional) RNN; layers from the second on are residual.
 
@@ -56,14 +58,13 @@ class RnnEncoder(nn.Module):
         self,
         d_embed: int,
         cell: Cell,
-        layers: int,
-        d_hidden: int,
+        layers: Layers,
+        d_hidden: Size,
         bidirectional: bool,
-        dropout: float,
-        with_embeddings: bool = False,  # older runs do not say it
+        dropout: Share,
+        with_embeddings: bool,
     ) -> None:
         super().__init__()
-        check_rnn("encoder", layers, d_hidden, dropout)
         self.directions = 2 if bidirectional else 1
         d_states = self.directions * d_hidden
         self.d_memory = d_states + d_embed if with_embeddings else d_states
@@ -120,6 +121,7 @@ class RnnState(State):
     feed: Float[Tensor, "R F"]
 
 
+@DECODERS.register
 class RnnDecoder(nn.Module):
     """RNN decoder whose features are o_t = tanh(W_o [a_t ; s_t]).
 
@@ -137,13 +139,12 @@ class RnnDecoder(nn.Module):
         d_memory: int,
         d_output: int | None,
         cell: Cell,
-        layers: int,
-        d_hidden: int,
+        layers: Layers,
+        d_hidden: Size,
         input_feeding: bool,
-        dropout: float,
+        dropout: Share,
     ) -> None:
         super().__init__()
-        check_rnn("decoder", layers, d_hidden, dropout)
         self.embedding = embedding
         self.attention = attention(d_hidden, d_memory) if attention is not None else None
         d_context = self.attention.d_context if self.attention is not None else 0

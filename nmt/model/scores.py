@@ -14,9 +14,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from nmt.config.keys import Positive, Size
+from nmt.config.parts import SCORES
 from nmt.errors import ConfigError
 from nmt.model.additive import additive_scores
-from nmt.model.sizes import require_equal_sizes, require_positive
+from nmt.model.sizes import require_equal_sizes
 
 Normaliser = Literal["softmax", "sparsemax", "entmax15"]
 
@@ -87,6 +89,7 @@ class InnerProduct(AttentionScore):
         return context, context.new_zeros(()).expand(*context.shape[:-1], keys.shape[-2])
 
 
+@SCORES.register
 class Dot(InnerProduct):
     """s · h (Luong et al. 2015, eq. 8)."""
 
@@ -95,6 +98,7 @@ class Dot(InnerProduct):
         require_equal_sizes(type(self).__name__, d_query, d_memory)
 
 
+@SCORES.register
 class ScaledDot(Dot):
     """s · h / √d_k (Vaswani et al. 2017, eq. 1)."""
 
@@ -102,16 +106,15 @@ class ScaledDot(Dot):
         return query / math.sqrt(query.shape[-1])
 
 
+@SCORES.register
 class Cosine(Dot):
     """τ · cos(s, h), τ learned (Graves et al. 2014, eq. 5 and 6, where τ is called β).
 
     The cosine lies in [-1, 1]; without a large τ the softmax over it is almost uniform.
     """
 
-    def __init__(self, d_query: int, d_memory: int, tau: float) -> None:
+    def __init__(self, d_query: int, d_memory: int, tau: Positive) -> None:
         super().__init__(d_query, d_memory)
-        if not tau > 0:
-            raise ConfigError(f"attention.tau is {tau}; it must be above 0 (it is learned from there)")
         self.log_tau = nn.Parameter(torch.tensor(math.log(tau)))
 
     def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S D"]:
@@ -121,6 +124,7 @@ class Cosine(Dot):
         return functional.normalize(query, dim=-1) * self.log_tau.exp()
 
 
+@SCORES.register
 class General(InnerProduct):
     """sᵀ W h, the bilinear or multiplicative score (Luong et al. 2015, eq. 8). W h is computed once per sentence."""
 
@@ -133,14 +137,15 @@ class General(InnerProduct):
         return projected
 
 
+@SCORES.register
 class ReducedRank(General):
     """(U s)ᵀ (V h) with U, V of `rank` rows: a bilinear score whose matrix UᵀV has a small rank (CS224n notes)."""
 
-    def __init__(self, d_query: int, d_memory: int, rank: int) -> None:
+    def __init__(self, d_query: int, d_memory: int, rank: Size) -> None:
         super().__init__(d_query, d_memory)
-        if not 1 <= rank <= min(d_query, d_memory):
+        if rank > min(d_query, d_memory):
             raise ConfigError(
-                f"attention.rank is {rank}; it must lie between 1 and {min(d_query, d_memory)}, the smaller of "
+                f"attention.rank is {rank}; it must be at most {min(d_query, d_memory)}, the smaller of "
                 "decoder state and encoder state"
             )
         self.key_projection = nn.Linear(d_memory, rank, bias=False)
@@ -151,12 +156,12 @@ class ReducedRank(General):
         return projected
 
 
+@SCORES.register
 class Additive(AttentionScore):
     """vᵀ tanh(W_1 h + W_2 s), a small network of `d_attention` units (Bahdanau et al. 2015, appendix A.1.2)."""
 
-    def __init__(self, d_query: int, d_memory: int, d_attention: int) -> None:
+    def __init__(self, d_query: int, d_memory: int, d_attention: Size) -> None:
         super().__init__(d_query, d_memory)
-        require_positive("attention.d_attention", d_attention)
         self.key_projection = nn.Linear(d_memory, d_attention, bias=True)
         self.query_projection = nn.Linear(d_query, d_attention, bias=False)
         self.v = nn.Linear(d_attention, 1, bias=False)
@@ -169,11 +174,11 @@ class Additive(AttentionScore):
         return additive_scores(self.query_projection(query), keys, self.v.weight[0])
 
 
+@SCORES.register
 class KeyValue(ScaledDot):
     """(W_Q s) · (W_K h) / √d over values W_V h: separate roles, separate projections (Vaswani et al. 2017)."""
 
-    def __init__(self, d_query: int, d_memory: int, d_attention: int) -> None:
-        require_positive("attention.d_attention", d_attention)
+    def __init__(self, d_query: int, d_memory: int, d_attention: Size) -> None:
         super().__init__(d_attention, d_attention)
         self.query_projection = nn.Linear(d_query, d_attention, bias=False)
         self.key_projection = nn.Linear(d_memory, d_attention, bias=False)

@@ -10,12 +10,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from nmt.config.keys import Layers, Share, Size
+from nmt.config.parts import DECODERS, ENCODERS
 from nmt.errors import ConfigError
 from nmt.model.attention import AttentionFactory
 from nmt.model.interfaces import Memory, Source, State
 from nmt.model.positions import PositionedTokens, Positions
 from nmt.model.rnn import Cell, RnnEncoder
-from nmt.model.sizes import MOST_LAYERS, require_positive
 from nmt.model.transformer_layers import Activation, DecoderLayer, EncoderLayer, Norm, Sizes
 
 
@@ -35,22 +36,23 @@ class EncoderStack(nn.Module):
         return Memory(states, total / mask.sum(1, keepdim=True).clamp(min=1).to(states.dtype), mask)
 
 
+@ENCODERS.register
 class TransformerEncoder(nn.Module):
     """Embeddings with positions, then self-attention layers."""
 
     def __init__(
         self,
         d_embed: int,
-        layers: int,
-        heads: int,
-        d_model: int,
-        d_feed_forward: int,
+        layers: Layers,
+        heads: Size,
+        d_model: Size,
+        d_feed_forward: Size,
         norm: Norm,
         activation: Activation,
         positions: Positions,
-        max_positions: int,
-        dropout: float,
-        attention_dropout: float,
+        max_positions: Size,
+        dropout: Share,
+        attention_dropout: Share,
     ) -> None:
         super().__init__()
         sizes = Sizes("encoder", layers, heads, d_model, d_feed_forward, norm, activation, dropout, attention_dropout)
@@ -63,6 +65,7 @@ class TransformerEncoder(nn.Module):
         return memory
 
 
+@ENCODERS.register
 class RnnSelfAttentionEncoder(nn.Module):
     """An RNN encoder, then self-attention layers over its states, which know the order already (no positions)."""
 
@@ -70,20 +73,19 @@ class RnnSelfAttentionEncoder(nn.Module):
         self,
         d_embed: int,
         cell: Cell,
-        rnn_layers: int,
-        d_hidden: int,
+        rnn_layers: Layers,
+        d_hidden: Size,
         bidirectional: bool,
-        layers: int,
-        heads: int,
-        d_feed_forward: int,
+        layers: Layers,
+        heads: Size,
+        d_feed_forward: Size,
         norm: Norm,
         activation: Activation,
-        dropout: float,
-        attention_dropout: float,
+        dropout: Share,
+        attention_dropout: Share,
     ) -> None:
         super().__init__()
-        require_positive("encoder.rnn_layers", rnn_layers, MOST_LAYERS)
-        self.rnn = RnnEncoder(d_embed, cell, rnn_layers, d_hidden, bidirectional, dropout)
+        self.rnn = RnnEncoder(d_embed, cell, rnn_layers, d_hidden, bidirectional, dropout, with_embeddings=False)
         self.d_memory = self.rnn.d_memory
         sizes = Sizes(
             "encoder", layers, heads, self.d_memory, d_feed_forward, norm, activation, dropout, attention_dropout
@@ -103,6 +105,7 @@ class TransformerState(State):
     values: Float[Tensor, "R L H t Dh"]
 
 
+@DECODERS.register
 class TransformerDecoder(nn.Module):
     """Embeddings with positions, then layers of causal self-attention, attention over the source and feed-forward.
 
@@ -116,16 +119,16 @@ class TransformerDecoder(nn.Module):
         d_embed: int,
         d_memory: int,
         d_output: int | None,
-        layers: int,
-        heads: int,
-        d_model: int,
-        d_feed_forward: int,
+        layers: Layers,
+        heads: Size,
+        d_model: Size,
+        d_feed_forward: Size,
         norm: Norm,
         activation: Activation,
         positions: Positions,
-        max_positions: int,
-        dropout: float,
-        attention_dropout: float,
+        max_positions: Size,
+        dropout: Share,
+        attention_dropout: Share,
     ) -> None:
         super().__init__()
         if attention is None:

@@ -13,7 +13,7 @@ from nmt.model.attention import AttentionLayer, MultiHead, cross_attend
 from nmt.model.interfaces import Source
 from nmt.model.positions import linear
 from nmt.model.scores import ScaledDot
-from nmt.model.sizes import MOST_LAYERS, check_heads, require_positive, require_share
+from nmt.model.sizes import check_heads
 
 Norm = Literal["pre", "post"]
 Activation = Literal["relu", "gelu"]
@@ -35,11 +35,6 @@ class Sizes:
     attention_dropout: float
 
     def __post_init__(self) -> None:
-        require_positive(f"{self.where}.layers", self.layers, MOST_LAYERS)
-        for key in ("d_model", "d_feed_forward"):
-            require_positive(f"{self.where}.{key}", getattr(self, key))
-        for key in ("dropout", "attention_dropout"):
-            require_share(f"{self.where}.{key}", getattr(self, key))
         check_heads(self.where, self.heads, self.d_model)
 
     def self_attention(self) -> MultiHead:

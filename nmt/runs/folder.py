@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from nmt.config.run import RunConfig
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.data.train_hashes import FILE
 from nmt.errors import CheckpointError
@@ -36,13 +37,13 @@ MOST_BYTES = {"config.yaml": CONFIG_BYTES, "src.spm": TOKENIZER_BYTES, "tgt.spm"
 class LoadedModel:
     """A model as translation needs it."""
 
-    config: dict[str, Any]
+    config: RunConfig
     model: Seq2Seq
     tokenizers: TokenizerPair
     checksum: str  # of the weights, hexadecimal
 
 
-def create_run(folder: Path, config: Mapping[str, Any], tokenizers: TokenizerPair, known: Sequence[Path]) -> None:
+def create_run(folder: Path, config: RunConfig, tokenizers: TokenizerPair, known: Sequence[Path]) -> None:
     """Everything but weights into a folder that is there; refuses one that holds another run.
 
     `known`: files with hashes of what its model is trained on (see nmt.data.train_hashes).
@@ -67,7 +68,7 @@ def seen_file(folder: Path) -> Path:
     return path
 
 
-def change_config(folder: Path, config: Mapping[str, Any]) -> None:
+def change_config(folder: Path, config: RunConfig) -> None:
     """Another configuration for a run; its manifest knows both while the file is replaced."""
     checksums = _manifest(folder)["sha256"]
     checksums["config.yaml"] = hashlib.sha256(read_file(folder / "config.yaml")).hexdigest()
@@ -97,8 +98,8 @@ def refuse_used(folder: Path) -> None:
             )
 
 
-def read_run(folder: Path) -> tuple[dict[str, Any], TokenizerPair]:
-    """Configuration and tokenizers of a run folder, checked against its manifest."""
+def read_run(folder: Path, trust: Sequence[str] | None = None) -> tuple[RunConfig, TokenizerPair]:
+    """Configuration and tokenizers of a run folder, checked against its manifest; `trust` as for `read_part`."""
     if not folder.is_dir():
         raise CheckpointError(f"{folder} is not a folder; give a run folder such as runs/NAME")
     if not (folder / "manifest.json").is_file():
@@ -119,7 +120,7 @@ def read_run(folder: Path) -> tuple[dict[str, Any], TokenizerPair]:
     source = Tokenizer.from_bytes(contents["src.spm"])
     same = contents["src.spm"] == contents["tgt.spm"]
     pair = TokenizerPair(source, source if same else Tokenizer.from_bytes(contents["tgt.spm"]))
-    return read_config(folder / "config.yaml", contents["config.yaml"]), pair
+    return read_config(folder / "config.yaml", contents["config.yaml"], trust), pair
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -131,25 +132,25 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise CheckpointError(f"{folder / 'manifest.json'} is damaged; restore it from a copy") from None
 
 
-def refuse_unfitting(config: Mapping[str, Any], tokenizers: TokenizerPair, path: Path, trust: Sequence[str]) -> None:
+def refuse_unfitting(config: RunConfig, tokenizers: TokenizerPair, path: Path) -> None:
     """Refuses a file whose weights do not fit, before they or the model take memory."""
     forms = read_forms(path)
     with torch.device("meta"):
-        model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size, trust)
+        model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
     refuse_other_forms(model, forms, path)
 
 
 def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:
     """The best model of a run folder, on the CPU, in evaluation mode."""
-    config, tokenizers = read_run(folder)
+    config, tokenizers = read_run(folder, trust)
     path = folder / "model.safetensors"
     if not path.exists():
         raise CheckpointError(
             f"{folder} holds no model yet: model.safetensors appears after the first validation; "
             f"continue the run with nmt train resume={folder}"
         )
-    refuse_unfitting(config, tokenizers, path, trust)
+    refuse_unfitting(config, tokenizers, path)
     weights, signature = read_signed(path)
-    model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size, trust)
+    model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
     set_weights(model, weights, path)
     return LoadedModel(config, model.eval(), tokenizers, signature)

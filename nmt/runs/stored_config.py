@@ -1,19 +1,14 @@
 """The configurations that run folders hold: plain YAML, read so that nothing in it is executed or takes memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from nmt.config.check import check_values, read_section
-from nmt.config.limits import check_search, check_seed
-from nmt.config.sections import MODEL_SECTIONS, DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
-from nmt.config.verbs import StoredRoot
+from nmt.config.run import RunConfig, read_run_config
 from nmt.errors import CheckpointError, ConfigError
 
-SECTIONS = (*MODEL_SECTIONS, "data", "optimizer", "schedule", "search", "train")
-SCHEMAS = {"data": DataConfig, "tokenizer": TokenizerConfig, "train": TrainConfig, "model": ModelConfig}
 CONFIG_BYTES = 2**20  # of a configuration, at most
 VALUES = 10_000  # keys, values and brackets of a configuration, at most
 DEPTH = 50  # of sections and lists within each other
@@ -29,35 +24,29 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def config_bytes(config: Mapping[str, Any]) -> bytes:
+def config_bytes(config: RunConfig) -> bytes:
     """Content of the file."""
-    text: str = yaml.dump(dict(config), Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    text: str = yaml.dump(config.plain(), Dumper=_Dumper, sort_keys=False, allow_unicode=True)
     return text.encode()
 
 
-def read_config(path: Path, content: bytes) -> dict[str, Any]:
-    """What `config_bytes` wrote: plain data, every section and value of which is what this nmt wants."""
+def read_config(path: Path, content: bytes, trust: Sequence[str] | None) -> RunConfig:
+    """What `config_bytes` wrote; `trust` as for `read_part`."""
     try:
         _refuse_odd_yaml(path, content)
         config = yaml.safe_load(content)
     except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: bad bytes, dates that are none, endless numbers
         raise CheckpointError(f"{path} is no plain YAML, so nmt did not write it; restore it from a copy") from None
     _refuse_foreign(path, config)
-    missing = [name for name in SECTIONS if not isinstance(config, dict) or not isinstance(config.get(name), dict)]
-    if missing:
-        raise CheckpointError(f"{path} has no section {missing[0]}, so nmt did not write it; restore it from a copy")
+    if not isinstance(config, dict):
+        raise CheckpointError(f"{path} has no keys, so nmt did not write it; restore it from a copy")
     try:
-        check_values(StoredRoot, config)
-        check_seed(config["seed"])
-        for name, cls in SCHEMAS.items():
-            read_section(cls, config[name], name)
-        check_search(read_section(SearchConfig, config["search"], "search"))
+        return read_run_config(config, trust)
     except ConfigError as error:
         what = str(error).partition("; ")[0]
         raise CheckpointError(
             f"{path}: {what}, so this nmt did not write it; restore it from a copy, or use the nmt that wrote it"
         ) from None
-    return dict(config)
 
 
 def _refuse_odd_yaml(path: Path, content: bytes) -> None:

@@ -1,12 +1,10 @@
 """What a model is evaluated on: sentences, references, gold alignments."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from nmt.config.check import read_section
 from nmt.config.sections import DataConfig
+from nmt.config.verbs import EvaluateCommand
 from nmt.data.corpus import read_corpus
 from nmt.data.paths import read_lines, resolve
 from nmt.data.text import clean
@@ -36,25 +34,20 @@ class GoldAlignments:
     file: str
 
 
-def read_benchmark(config: Mapping[str, Any], data: Mapping[str, Any]) -> Benchmark:
+def read_benchmark(config: EvaluateCommand, data: DataConfig) -> Benchmark:
     """What is evaluated on: files, a set that sacreBLEU knows by name, or a split of the model's own corpus."""
-    if config["src"] is not None and config["test_set"] is not None:
-        raise ConfigError("src and test_set are both given; evaluate on one of them")
-    if (config["src"] is None) != (config["ref"] is None):
-        missing = "ref" if config["ref"] is None else "src"
-        raise ConfigError(f"{missing} is not given; evaluating on files needs both, src=FILE ref=FILE")
-    if config["src"] is not None:
-        benchmark = from_files(config["src"], config["ref"], counted_words(data))
-    elif config["test_set"] is not None:
-        if data["src_lang"] is None or data["tgt_lang"] is None:
+    if config.src is not None and config.ref is not None:
+        benchmark = from_files(config.src, config.ref, counted_words(data))
+    elif config.test_set is not None:
+        if data.src_lang is None or data.tgt_lang is None:
             raise ConfigError(
-                f"the model's corpus does not say its languages, test_set={config['test_set']}; "
+                f"the model's corpus does not say its languages, test_set={config.test_set}; "
                 "type them, for example data.src_lang=en data.tgt_lang=de"
             )
-        sources, references = named_test_set(config["test_set"], data["src_lang"], data["tgt_lang"])
-        benchmark = Benchmark(config["test_set"], sources, references, counted_words(data))
+        sources, references = named_test_set(config.test_set, data.src_lang, data.tgt_lang)
+        benchmark = Benchmark(config.test_set, sources, references, counted_words(data))
     else:
-        benchmark = from_corpus(config["split"], data, Path(config["cache_dir"]).expanduser())
+        benchmark = from_corpus(config.split, data, Path(config.cache_dir).expanduser())
     text = "".join("".join(reference) for reference in benchmark.references)
     if benchmark.words is None and 2 * sum(map(spaceless, text)) > len(text):
         raise ConfigError(
@@ -64,17 +57,14 @@ def read_benchmark(config: Mapping[str, Any], data: Mapping[str, Any]) -> Benchm
     return benchmark
 
 
-def read_alignments(config: Mapping[str, Any], data: Mapping[str, Any], benchmark: Benchmark) -> GoldAlignments | None:
+def read_alignments(config: EvaluateCommand, data: DataConfig, benchmark: Benchmark) -> GoldAlignments | None:
     """Gold alignments of the file named, else those of the corpus for its test split; None where there are none."""
-    own = config["src"] is None and config["test_set"] is None and config["split"] == "test"
-    if config["gold"] is not None:
-        path = Path(config["gold"]).expanduser()
-        unit: Unit = config["gold_units"] or (data["gold_units"] if own else "words")
-    elif config["gold_reverse"] or config["gold_units"] is not None:
-        key = "gold_reverse" if config["gold_reverse"] else "gold_units"
-        raise ConfigError(f"{key} describes a file with gold alignments; name it, gold=FILE, or leave {key} out")
-    elif own and data["gold"] is not None:
-        path, unit = resolve(data["gold"], data["root"]), data["gold_units"]
+    own = config.src is None and config.test_set is None and config.split == "test"
+    if config.gold is not None:
+        path = Path(config.gold).expanduser()
+        unit: Unit = config.gold_units or (data.gold_units if own else "words")
+    elif own and data.gold is not None:
+        path, unit = resolve(data.gold, data.root), data.gold_units
     else:
         return None
     if len(benchmark.references) > 1:
@@ -82,13 +72,13 @@ def read_alignments(config: Mapping[str, Any], data: Mapping[str, Any], benchmar
             f"gold alignments are of one translation, and there are {len(benchmark.references)} references, "
             f"gold={path}; give one ref"
         )
-    links = load_gold(path, config["gold_reverse"], benchmark.sources, benchmark.references[0], unit)
+    links = load_gold(path, config.gold_reverse, benchmark.sources, benchmark.references[0], unit)
     return GoldAlignments(links, unit, str(path))
 
 
-def from_corpus(split: str, data: Mapping[str, Any], cache_dir: Path) -> Benchmark:
+def from_corpus(split: str, data: DataConfig, cache_dir: Path) -> Benchmark:
     """A split of a corpus."""
-    table = getattr(read_corpus(read_section(DataConfig, data, "data"), cache_dir), split)
+    table = getattr(read_corpus(data, cache_dir), split)
     if not len(table):
         raise DataError(f"the corpus has no pairs in its {split} split, split={split}; give src=FILE ref=FILE")
     return Benchmark(split, list(table["src"]), [list(table["tgt"])], counted_words(data))

@@ -3,10 +3,10 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from nmt.config.sections import DataConfig
 from nmt.data import train_hashes
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.errors import ConfigError, DataError
@@ -60,12 +60,13 @@ def _marked(lines: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
             yield mark, marked
 
 
-def refuse_other_languages(stored: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+def refuse_other_languages(stored: DataConfig, data: DataConfig) -> None:
     """Refuses a test set's languages that are not those that the model was trained on, where both are known."""
     for key in ("src_lang", "tgt_lang"):
-        if None not in (stored[key], data[key]) and data[key] != stored[key]:
+        trained, given = getattr(stored, key), getattr(data, key)
+        if None not in (trained, given) and given != trained:
             raise ConfigError(
-                f"data.{key}={data[key]}, but the model was trained with {stored[key]}; leave it out, or take a model "
+                f"data.{key}={given}, but the model was trained with {trained}; leave it out, or take a model "
                 "of that language"
             )
 

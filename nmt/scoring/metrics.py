@@ -2,9 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sacrebleu.metrics.base import Metric as Scorer
 from sacrebleu.metrics.bleu import BLEU
@@ -12,6 +11,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest, Result
 
+from nmt.config.sections import DataConfig
 from nmt.errors import ConfigError, DataError
 
 BOOTSTRAP_SAMPLES = 1000  # sacreBLEU's own choice; its seed is 12345 unless SACREBLEU_SEED says otherwise
@@ -89,9 +89,9 @@ class Comparison:
         }
 
 
-def counted_words(data: Mapping[str, Any]) -> str | None:
+def counted_words(data: DataConfig) -> str | None:
     """What counts as a word in the target of a corpus, as the functions below want it: its language, or TOKENIZED."""
-    return TOKENIZED if data["tokenized"] else data["tgt_lang"]
+    return TOKENIZED if data.tokenized else data.tgt_lang
 
 
 def bleu_tokenizer(words: str | None) -> str:

@@ -12,7 +12,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from nmt.config.limits import check_search
 from nmt.config.sections import SearchConfig
 from nmt.data.batch import Rows
 from nmt.data.tokenizer import BOS, EOS, PAD
@@ -70,7 +69,6 @@ def search(
     Fewer where there are fewer translations. A sentence leaves the batch when as many hypotheses have
     finished as the beam is wide, or when n_best have and no open one can still score higher.
     """
-    check_search(cfg)
     if len(src) == 0:
         return []
     width = width_of(cfg)

@@ -3,27 +3,29 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
+from nmt.config.keys import Count, Fraction, Limits, NotNegative, Positive, Share, Whole
+from nmt.config.parts import OPTIMIZERS, SCHEDULES
 from nmt.errors import CheckpointError, ConfigError
 
 
+@OPTIMIZERS.register
 class AdamW(torch.optim.AdamW):
     """AdamW (Loshchilov & Hutter 2019), fused."""
 
     def __init__(
-        self, parameters: Iterable[nn.Parameter], lr: float, beta1: float, beta2: float, eps: float, weight_decay: float
+        self,
+        parameters: Iterable[nn.Parameter],
+        lr: Positive,
+        beta1: Share,
+        beta2: Share,
+        eps: NotNegative,
+        weight_decay: NotNegative,
     ) -> None:
-        if not 0 < lr < math.inf:
-            raise ConfigError(f"optimizer.lr is {lr}; it must be above 0 and finite")
-        for key, value in (("beta1", beta1), ("beta2", beta2)):
-            if not 0 <= value < 1:
-                raise ConfigError(f"optimizer.{key} is {value}; it must lie in [0, 1)")
-        for key, value in (("eps", eps), ("weight_decay", weight_decay)):
-            if not 0 <= value < math.inf:
-                raise ConfigError(f"optimizer.{key} is {value}; it must be at least 0 and finite")
         super().__init__(parameters, lr=lr, betas=(beta1, beta2), eps=eps, weight_decay=weight_decay, fused=True)
 
 
@@ -34,9 +36,9 @@ class Schedule:
     stopping ends the run.
     """
 
-    def __init__(self, total: int | None, warmup: int) -> None:
-        if warmup < 0:
-            raise ConfigError(f"schedule.warmup is {warmup}; it must be at least 0")
+    needs_dev = False  # does it wait for dev losses?
+
+    def __init__(self, total: int | None, warmup: Whole) -> None:
         self.total = total
         self.warmup = warmup
 
@@ -59,6 +61,7 @@ class Schedule:
         return self.total
 
 
+@SCHEDULES.register
 class Constant(Schedule):
     """The full rate."""
 
@@ -66,6 +69,7 @@ class Constant(Schedule):
         return 1.0
 
 
+@SCHEDULES.register
 class InverseSqrt(Schedule):
     """√(warmup / update) (Vaswani et al. 2017, §5.3, with the rate at the warm-up's end as the full rate)."""
 
@@ -74,13 +78,12 @@ class InverseSqrt(Schedule):
         return math.sqrt(start / max(update, start))
 
 
+@SCHEDULES.register
 class Linear(Schedule):
     """Full until `hold` of the run, then straight down to `end`."""
 
-    def __init__(self, total: int | None, warmup: int, hold: float, end: float) -> None:
+    def __init__(self, total: int | None, warmup: Whole, hold: Share, end: Fraction) -> None:
         super().__init__(total, warmup)
-        if not 0 <= hold < 1:
-            raise ConfigError(f"schedule.hold is {hold}; it must lie in [0, 1)")
         self.last_update()
         self.hold = hold
         self.end = end
@@ -90,10 +93,11 @@ class Linear(Schedule):
         return 1.0 - (1.0 - self.end) * max(0.0, done - self.hold) / (1.0 - self.hold)
 
 
+@SCHEDULES.register
 class Cosine(Schedule):
     """Half a cosine from the warm-up's end to the last update (Loshchilov & Hutter 2017, without restarts)."""
 
-    def __init__(self, total: int | None, warmup: int, end: float) -> None:
+    def __init__(self, total: int | None, warmup: Whole, end: Fraction) -> None:
         super().__init__(total, warmup)
         self.last_update()
         self.end = end
@@ -104,16 +108,16 @@ class Cosine(Schedule):
         return self.end + (1.0 - self.end) * 0.5 * (1.0 + math.cos(math.pi * done))
 
 
+@SCHEDULES.register
 class Plateau(Schedule):
     """Multiplied by `factor` after every `patience` validations in a row without a new lowest dev loss."""
 
-    def __init__(self, total: int | None, warmup: int, factor: float, patience: int) -> None:
+    needs_dev = True
+
+    def __init__(
+        self, total: int | None, warmup: Whole, factor: Annotated[float, Limits(above=0, below=1)], patience: Count
+    ) -> None:
         super().__init__(total, warmup)
-        if not 0 < factor < 1 or patience < 1:
-            raise ConfigError(
-                f"schedule.factor is {factor} and schedule.patience {patience}; "
-                "the factor must lie between 0 and 1 and the patience be at least 1"
-            )
         self.factor = factor
         self.patience = patience
 

@@ -1,39 +1,53 @@
-"""What training builds from the configuration besides the model."""
-
-from collections.abc import Sequence
+"""What training builds from the configuration besides the model, and what it refuses before any work."""
 
 import torch
 from torch import nn
 
-from nmt.config.parts import Config, part
+from nmt.config.parts import Part
+from nmt.config.run import RunConfig
+from nmt.errors import ConfigError
+from nmt.machine.device import choose_device, choose_dtype
 from nmt.model.build import build_model
 from nmt.runs.tensors import Form
+from nmt.scoring.metrics import bleu_tokenizer, counted_words
 from nmt.training.optim import Schedule
 
+GIVE_DEV = "give data.dev.src and data.dev.tgt, or a larger data.dev_size"
 
-def check_parts(config: Config, trust: Sequence[str]) -> None:
-    """Builds every part without memory, vocabulary or data: what cannot be built is refused before any work."""
+
+def refuse_untrainable(config: RunConfig) -> None:
+    """Refuses what no run can be trained with, before any work: every part is built without memory or vocabulary."""
     with torch.device("meta"):
-        build_model(config, src_vocab=8, tgt_vocab=8, trust=trust)
-        part(config["optimizer"], "optimizer", trust, {"parameters": [nn.Parameter(torch.zeros(1))]})
-    ends = [config["train"][key] for key in ("max_updates", "max_epochs") if config["train"][key] is not None]
-    build_schedule(config["schedule"], min(ends, default=None), trust)
+        build_model(config, src_vocab=8, tgt_vocab=8)
+        config.optimizer([nn.Parameter(torch.zeros(1))])
+    ends = [end for end in (config.train.max_updates, config.train.max_epochs) if end is not None]
+    schedule = config.schedule(min(ends, default=None))
+    choose_dtype(config.train.precision, choose_device(config.train.device))
+    if config.train.bleu_sentences != 0:
+        bleu_tokenizer(counted_words(config.data))  # may need a package that is missing
+    if not config.data.has_dev:
+        refuse_without_dev(config, schedule)
 
 
-def optimiser_forms(section: Config, trust: Sequence[str], model: nn.Module) -> dict[str, Form]:
+def refuse_without_dev(config: RunConfig, schedule: Schedule) -> None:
+    """Refuses what waits for dev scores where there are none."""
+    if config.train.patience is not None:
+        raise ConfigError(
+            f"train.patience is {config.train.patience}, but there are no dev sentences to decide by; "
+            f"set train.patience=null, or {GIVE_DEV}"
+        )
+    if schedule.needs_dev:
+        raise ConfigError(f"schedule=plateau waits for dev losses, but there are no dev sentences; {GIVE_DEV}")
+
+
+def optimiser_forms(optimizer: Part, model: nn.Module) -> dict[str, Form]:
     """What the optimiser keeps of the model's parameters once it has changed them: KEY/PARAMETER -> type and shape."""
     probe = nn.Parameter(torch.zeros(2, 3))
     probe.grad = torch.zeros_like(probe)
-    optimiser = part(section, "optimizer", trust, {"parameters": [probe]})
+    optimiser = optimizer([probe])
     optimiser.step()
     return {
         f"{key}/{name}": (value.dtype, tuple(parameter.shape if value.shape == probe.shape else value.shape))
         for key, value in optimiser.state[probe].items()
         for name, parameter in model.named_parameters()
     }
-
-
-def build_schedule(section: Config, total: int | None, trust: Sequence[str]) -> Schedule:
-    """The learning-rate schedule of a run whose last update is `total` (None: unknown)."""
-    built: Schedule = part(section, "schedule", trust, {"total": total})
-    return built

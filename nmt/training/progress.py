@@ -6,7 +6,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, make_dataclas
 from pathlib import Path
 from typing import Any, Literal
 
-from nmt.config.check import check_values, read_section
+from nmt.config.check import read, read_known
 from nmt.config.sections import TrainConfig
 from nmt.errors import CheckpointError, ConfigError
 
@@ -108,18 +108,18 @@ class Progress:
 
 def _checked(cls: type[Progress], record: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the fields of `cls` on record, each of the right type."""
-    check_values(_Record, record)
+    read_known(_Record, record)
     if not all(isinstance(value, str | int) for value in record["made_by"].values()):
         raise ConfigError(f"made_by={record['made_by']!r:.60} is not possible")
     if record["sums"]:
-        read_section(_Sums, record["sums"], "sums")
+        read(_Sums, record["sums"], "sums")
     validations = []
     for plain in record["validations"]:
         late = {f.name: f.default for f in fields(Validation) if f.default is not MISSING}
-        validations.append(read_section(Validation, late | plain, "validations"))
+        validations.append(read(Validation, late | plain, "validations"))
     values = {f.name: record[f.name] for f in fields(cls) if f.name in record} | {"validations": validations}
     values["sums"] = {name: float(value) for name, value in record["sums"].items()}
-    check_values(cls, vars(cls()) | values)
+    read_known(cls, vars(cls()) | values)
     return values
 
 

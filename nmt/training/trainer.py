@@ -10,10 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nmt.config.parts import part
-from nmt.config.sections import SearchConfig, TrainConfig
+from nmt.config.run import RunConfig
 from nmt.data.prepare import Prepared
-from nmt.errors import CheckpointError, ConfigError, NmtError, remedy
+from nmt.errors import CheckpointError, NmtError, remedy
 from nmt.machine.allocator import keep_few_kernels, keep_freed_memory
 from nmt.machine.device import choose_device, choose_dtype, environment
 from nmt.machine.signals import Interrupted, StopRequest
@@ -24,8 +23,8 @@ from nmt.scoring.metrics import counted_words
 from nmt.training import failures
 from nmt.training.batches import RowNumbers, TrainingData
 from nmt.training.failures import HOPELESS, halved, hopeless, is_sound, no_room, quiet_writers
-from nmt.training.optim import Plateau, set_state, state_of
-from nmt.training.parts import build_schedule
+from nmt.training.optim import Schedule, set_state, state_of
+from nmt.training.parts import refuse_without_dev
 from nmt.training.progress import Progress, Validation
 from nmt.training.report import Reporter
 from nmt.training.step import NoRoom, Step, Stepper
@@ -35,14 +34,12 @@ Watch = Callable[[Progress], None]  # after every validation, and where a run go
 
 
 class Trainer:
-    """Trains `model` on prepared data inside a run folder, from `progress` on. `settings` and `search` are checked."""
+    """Trains `model` on prepared data inside a run folder, from `progress` on."""
 
     def __init__(
         self,
         run: Path,
-        config: Mapping[str, Any],
-        settings: TrainConfig,
-        search: SearchConfig,
+        config: RunConfig,
         prepared: Prepared,
         model: Seq2Seq,
         progress: Progress,
@@ -50,45 +47,33 @@ class Trainer:
     ) -> None:
         self.run = run
         self.watch = watch
-        self.settings = settings
+        self.settings = settings = config.train
         self.prepared = prepared
-        self.seed: int = config["seed"]
+        self.seed = config.seed
         self.device = choose_device(settings.device)
         self.dtype = choose_dtype(settings.precision, self.device)
         self.model = model.to(self.device).train()
         keep_freed_memory()  # from here on: what preparing the corpus needed is given back
         keep_few_kernels()
         self.progress = progress
-        alpha = config["tokenizer"]["sampling_alpha"]
+        alpha = config.tokenizer.sampling_alpha
         self.data = TrainingData(prepared, settings.batch_tokens, settings.accumulate, self.seed, alpha)
         self.total = self.last_update()
-        trust = config["trust"]
-        self.schedule = build_schedule(config["schedule"], self.total, trust)
-        self.optimiser = part(config["optimizer"], "optimizer", trust, {"parameters": list(model.parameters())})
+        self.schedule: Schedule = config.schedule(self.total)
+        self.optimiser: torch.optim.Optimizer = config.optimizer(list(model.parameters()))
         self.stop = StopRequest()
         self.validator: Validator | None = None
         if len(prepared.dev):
             self.validator = Validator(
-                prepared.dev, prepared.tokenizers, search, settings.bleu_sentences, settings.label_smoothing,
-                settings.batch_tokens, counted_words(config["data"]), self.stop.check,
+                prepared.dev, prepared.tokenizers, config.search, settings.bleu_sentences, settings.label_smoothing,
+                settings.batch_tokens, counted_words(config.data), self.stop.check,
             )  # fmt: skip
         else:
-            self.refuse_needing_dev()
+            refuse_without_dev(config, self.schedule)
         self.step = Stepper(self.model, self.optimiser, settings, self.device, self.dtype)
         self.rows: list[RowNumbers] = []  # of the last update
         self.unread: list[tuple[int, list[RowNumbers], Step]] = []  # not looked at yet
         self.reporter = Reporter(run, self.total, progress, settings.log_every)
-
-    def refuse_needing_dev(self) -> None:
-        """What cannot be done without dev sentences."""
-        remedy = "give data.dev.src and data.dev.tgt, or a larger data.dev_size"
-        if self.settings.patience is not None:
-            raise ConfigError(
-                f"train.patience is {self.settings.patience}, but there are no dev sentences to decide by; "
-                f"set train.patience=null, or {remedy}"
-            )
-        if isinstance(self.schedule, Plateau):
-            raise ConfigError(f"schedule=plateau waits for dev losses, but there are no dev sentences; {remedy}")
 
     def last_update(self) -> int | None:
         """The update that ends the run, as far as known before it starts."""

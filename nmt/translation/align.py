@@ -1,10 +1,9 @@
 """`nmt align`: word alignments of given sentence pairs, out of a model's attention."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice, zip_longest
 from pathlib import Path
-from typing import Any
 
 from nmt.data.streams import file_lines
 from nmt.errors import ConfigError, DataError
@@ -46,17 +45,17 @@ class Extraction:
         return argmax_links(folded, src) if self.threshold is None else threshold_links(folded, self.threshold)
 
 
-def check_model(translator: Translator, config: Mapping[str, Any], key: str) -> None:
-    """Refuses a model that has no attention, or not the layer or head that is asked for."""
-    shown = f"{key}={config[key]}"
+def check_model(translator: Translator, how: Extraction, shown: str) -> None:
+    """Refuses a model, `shown` as it was typed, without attention or the layer or head that is asked for."""
     if not translator.has_attention:
         raise ConfigError(f"the model has no attention to align with, {shown}; name one with attention")
     weights = translator.force([""], [""])[0].attention
     assert weights is not None
     for name, size in zip(("layer", "head"), weights.shape, strict=False):
-        if config[name] is not None and not 1 <= config[name] <= size:
+        wanted = getattr(how, name)
+        if wanted is not None and wanted >= size:
             have = "only 1" if size == 1 else f"1 to {size}"
-            raise ConfigError(f"{name}={config[name]} is not there, {shown}; it has {have}, null means them all")
+            raise ConfigError(f"{name}={wanted + 1} is not there, {shown}; it has {have}, null means them all")
 
 
 def count_pairs(src: str, tgt: str) -> int | None:

@@ -25,7 +25,6 @@ from nmt.translation.translator import Translator
 
 TOKENS = 4096  # of the longer side of pairs forced together
 PENDING = 1 << 22  # links held before equal ones are put together
-SEED = 1  # of the choice of training pairs
 
 
 @dataclass(frozen=True)
@@ -35,10 +34,11 @@ class Pairs:
     src: EncodedSide
     tgt: EncodedSide
     rows: Numbers
+    seed: int
 
     def batches(self, device: torch.device) -> Iterator[Batch]:
         """All of them, those of similar lengths together."""
-        order = BatchOrder(self.src, self.tgt, TOKENS, SEED)
+        order = BatchOrder(self.src, self.tgt, TOKENS, self.seed)
         for rows in order.cut(self.rows[np.lexsort((self.src[self.rows], self.tgt[self.rows]))]):
             yield pad_batch(self.src.gather(rows), self.tgt.gather(rows)).to(device)
 
@@ -52,13 +52,13 @@ class Counts:
     occurrences: Numbers  # of every target piece
 
 
-def chosen(split: Any, most: int | None) -> Pairs:
-    """The pairs of an encoded split, at most so many, drawn at random and the same every time."""
+def chosen(split: Any, most: int | None, seed: int) -> Pairs:
+    """The pairs of an encoded split, at most so many, drawn at random by the seed."""
     src, tgt = open_sides(Path(split.cache_files[0]["filename"]))
     rows = np.arange(len(src))
     if most is not None and most < len(rows):
-        rows = np.sort(np.random.default_rng(SEED).choice(rows, most, replace=False))
-    return Pairs(src, tgt, rows)
+        rows = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+    return Pairs(src, tgt, rows, seed)
 
 
 def learn(translator: Translator, pairs: Pairs, best: int, frequent: int) -> Shortlist:

@@ -1,52 +1,63 @@
-"""Opens the models of a run for a command."""
+"""Opens the models of a run for a command, and says what they compute with."""
 
-from collections.abc import Mapping
+import secrets
+import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from nmt.config.check import read_section
-from nmt.config.limits import check_search
-from nmt.config.plain import overlay
 from nmt.config.sections import SearchConfig
+from nmt.config.verbs import ModelCommand, TranslationCommand
 from nmt.errors import ConfigError
 from nmt.machine.allocator import keep_freed_memory
 from nmt.runs.folder import read_run
-from nmt.runs.shortlist_file import Use
-from nmt.translation.long_lines import LongLines
 from nmt.translation.translator import Translator
 
 
-def open_model(config: Mapping[str, Any], typed: Mapping[str, Any], key: str = "model") -> Translator:
-    """The model named under `key`, with the search settings that were typed in place of the stored ones."""
-    return _open(config, typed, key, config["shortlist"], config["long_lines"])
-
-
-def open_scorer(config: Mapping[str, Any], typed: Mapping[str, Any], key: str = "model") -> Translator:
-    """The same for forced decoding, which is over the whole vocabulary."""
-    return _open(config, typed, key, False, "split")
-
-
-def _open(
-    config: Mapping[str, Any], typed: Mapping[str, Any], key: str, shortlist: Use, long_lines: LongLines
-) -> Translator:
-    if config["threads"] is not None:
-        if config["threads"] < 1:
-            raise ConfigError(f"threads={config['threads']} is not possible; give 1 or more, or null")
-        torch.set_num_threads(config["threads"])
-    folders = model_folders(config[key], key)
-    stored, _ = read_run(folders[0])
-    settings = read_section(SearchConfig, overlay(stored, typed, ["search"])["search"], "search")
-    check_search(settings)
-    if settings.sample and shortlist is True:
+def open_model(command: TranslationCommand, named: str | list[str] | None = None, key: str = "model") -> Translator:
+    """The model, or the one `named` under another key, with the search settings typed in place of the stored ones."""
+    settings = prepared_settings(command, named, key)
+    if settings.sample and command.shortlist is True:
         raise ConfigError(
             "shortlist=true and search.sample=true are both given; samples are drawn without, leave one out"
         )
-    keep_freed_memory()
     return Translator.load(
-        folders, settings, config["trust"], config["device"], config["precision"], shortlist, long_lines
+        model_folders(named or command.model, key),
+        settings,
+        command.trust,
+        command.device,
+        command.precision,
+        command.shortlist,
+        command.long_lines,
+        seed_of(command.seed) if settings.sample else None,
     )
+
+
+def open_scorer(command: ModelCommand, named: str | None = None, key: str = "model") -> Translator:
+    """The same for forced decoding, which is over the whole vocabulary."""
+    settings = prepared_settings(command, named, key)
+    folders = model_folders(named or command.model, key)
+    return Translator.load(folders, settings, command.trust, command.device, command.precision, shortlist=False)
+
+
+def prepared_settings(command: ModelCommand, named: str | list[str] | None, key: str) -> SearchConfig:
+    """The search settings of a model that is about to be loaded; gets the process ready for it."""
+    if command.threads is not None:
+        torch.set_num_threads(command.threads)
+    stored, _ = read_run(model_folders(named or command.model, key)[0])
+    settings = replace(stored, search=command.changes.of(stored.search)).search
+    keep_freed_memory()
+    return settings
+
+
+def seed_of(given: int | None) -> int:
+    """The seed that was given, or one drawn, which stderr names so that the same can be drawn again."""
+    if given is not None:
+        return given
+    drawn = secrets.randbelow(2**32)
+    print(f"samples are drawn with seed={drawn}", file=sys.stderr)
+    return drawn
 
 
 def model_folders(given: str | list[str], key: str) -> list[Path]:

@@ -10,13 +10,12 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from nmt.config.check import read_section
 from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch, make_batch
 from nmt.data.batching import even_batches, forced_batches
 from nmt.data.text import clean
 from nmt.errors import CheckpointError, ConfigError, DataError
-from nmt.machine.device import TranslationPrecision, choose_device, choose_dtype, choose_int8
+from nmt.machine.device import Precision, TranslationPrecision, choose_device, choose_dtype, choose_int8
 from nmt.machine.threads import side_by_side
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.folder import LoadedModel, load_model
@@ -51,6 +50,7 @@ class Translator:
         int8: bool,
         shortlist: Shortlist | None,
         long_lines: LongLines,
+        seed: int | None,
     ) -> None:
         """`name` is what errors call the model."""
         first = loaded[0]
@@ -59,7 +59,7 @@ class Translator:
         self.checksum = first.checksum
         self.tokenizers = first.tokenizers
         self.members = len(loaded)
-        self.has_attention = any(each.config["attention"]["class"] is not None for each in loaded)  # where it looked
+        self.has_attention = any(each.config.attention.part is not None for each in loaded)  # where it looked
         self.settings = settings
         self.device = device
         self.dtype, self.int8 = dtype, int8
@@ -69,8 +69,8 @@ class Translator:
         self.step_model: StepModel[Any, Any] = as_one(stepping)
         self.shortlist = None if shortlist is None else shortlist.to(device)
         self.long_lines: LongLines = long_lines
-        self.nfc: bool = first.config["data"]["nfc"]
-        self.generator = torch.Generator(device).manual_seed(first.config["seed"])
+        self.nfc = first.config.data.nfc
+        self.generator = torch.Generator(device).manual_seed(first.config.seed if seed is None else seed)
 
     @classmethod
     def load(
@@ -82,23 +82,26 @@ class Translator:
         precision: TranslationPrecision = "auto",
         shortlist: Use = "auto",
         long_lines: LongLines = "split",
+        seed: int | None = None,
     ) -> "Translator":
         """The best model of a run folder, or those of several, which then choose each token together (an ensemble).
 
         `settings` replace the search settings stored with it (with the first of several).
         `shortlist`: search over the run's shortlist: "auto" where it has one that fits, True (must be there), False.
         `long_lines`: what is more than one search can bear is searched in parts ("split") or left out ("truncate").
+        `seed` decides what sampling draws; None: the run's own.
         """
         folders = [Path(each) for each in ([folder] if isinstance(folder, str | Path) else folder)]
         loaded = load_together(folders, trust)
         chosen = choose_device(device)  # type: ignore[arg-type]  # checked inside
-        stored = read_section(SearchConfig, loaded[0].config["search"], "search")
         if len(folders) > 1 and shortlist is True:
             raise ConfigError("shortlist=true, but several models have none together; leave it out, or name one model")
         listed = read_shortlist(folders[0], loaded[0], shortlist) if len(folders) == 1 else None
-        dtype, int8 = choose_dtype("auto" if precision == "int8" else precision, chosen), choose_int8(precision, chosen)
+        factors: Precision = "fp32" if precision == "fp32" else "bf16" if precision == "bf16" else "auto"
+        dtype, int8 = choose_dtype(factors, chosen), choose_int8(precision, chosen)
         name = ", ".join(map(str, folders))
-        return cls(name, loaded, settings or stored, chosen, dtype, int8, listed, long_lines)
+        own = settings or loaded[0].config.search
+        return cls(name, loaded, own, chosen, dtype, int8, listed, long_lines, seed)
 
     @property
     def precision(self) -> str:

@@ -7,24 +7,23 @@ seed, the trial's number and the trials before it alone, so a study that was sto
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
+from nmt.config.run import RunConfig
 from nmt.errors import ConfigError, DataError, NmtError
 from nmt.figures.figure import save_figure
 from nmt.machine.digests import digest
 from nmt.machine.signals import SAVED
-from nmt.training import run
 from nmt.training.progress import Progress
-from nmt.training.run import resume
+from nmt.training.run import resume, start
 from nmt.tune.figure import study_figure
 from nmt.tune.plan import Plan
-from nmt.tune.space import word
+from nmt.tune.space import Value, word
 
 WARM_UP = 3  # validations before a trial may be pruned
 SHOWN = 5  # best trials
@@ -73,7 +72,7 @@ def one_trial(plan: Plan, study: optuna.Study) -> None:
     name = run_name(number)
     print(f"{name}: {shown(chosen)}", file=sys.stderr)
     try:
-        trained(plan.folder / name, plan.config(chosen, name), partial(watch, plan, trial))
+        trained(plan.folder / name, plan.config(chosen, name), plan.trust, partial(watch, plan, trial))
     except optuna.TrialPruned:
         study.tell(trial, state=TrialState.PRUNED)
     except NmtError as error:  # it diverged, or the corpus is too small for its vocabulary: others may go well
@@ -88,10 +87,10 @@ def one_trial(plan: Plan, study: optuna.Study) -> None:
     print(f"{name}: {ending(plan, study.get_trials(deepcopy=False)[number])}", file=sys.stderr)
 
 
-def trained(folder: Path, config: dict[str, Any], watcher: Callable[[Progress], None]) -> None:
+def trained(folder: Path, config: RunConfig, trust: Sequence[str], watcher: Callable[[Progress], None]) -> None:
     """Trains a trial's run to its end, from where it was stopped if it was begun."""
     begun = (folder / "manifest.json").exists()
-    code = resume(folder, {}, watcher) if begun else run.main(config, {}, watcher)
+    code = resume(folder, trust=trust, watch=watcher) if begun else start(config, trust=trust, watch=watcher)
     if code == SAVED:
         raise KeyboardInterrupt
 
@@ -142,7 +141,7 @@ def run_name(number: int) -> str:
     return f"trial-{number:04d}"
 
 
-def shown(chosen: Mapping[str, Any]) -> str:
+def shown(chosen: Mapping[str, Value]) -> str:
     """Settings as they are typed."""
     return " ".join(word(key, value) for key, value in chosen.items())
 

@@ -1,0 +1,114 @@
+"""What a key may be: limits of numbers and the meaning of keys, written as annotations; sections that hold to them.
+
+    dropout: Annotated[Share, "on each layer's outputs, one mask per sequence"]
+
+A limit is a type of its own below; the text beside it is the key's meaning, which help and errors show.
+"""
+
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from math import isfinite
+from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
+
+from nmt.errors import ConfigError
+
+_HINTS: dict[type, Mapping[str, Any]] = {}  # by dataclass, once read
+LARGEST = 10**12  # that any number of a configuration may be
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Numbers that a key takes: `least` and `most` are included, `above` and `below` are not."""
+
+    least: float | None = None
+    above: float | None = None
+    most: float = LARGEST
+    below: float | None = None
+
+    def hold(self, value: float) -> bool:
+        """Is the number, which must be finite, within them?"""
+        return (
+            isfinite(value)
+            and (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and value <= self.most
+            and (self.below is None or value < self.below)
+        )
+
+    def __str__(self) -> str:
+        low = f"at least {self.least:,}" if self.least is not None else f"above {self.above:,}"
+        if self.above is None and self.least is None:
+            low = f"at least {-self.most:,}"
+        high = f"below {self.below:,}" if self.below is not None else f"at most {self.most:,}"
+        return low if self.most == LARGEST and self.below is None else f"{low} and {high}"
+
+
+Whole = Annotated[int, Limits(least=0)]
+Count = Annotated[int, Limits(least=1)]
+Size = Annotated[int, Limits(least=1, most=1_000_000)]  # of vectors
+Layers = Annotated[int, Limits(least=1, most=1_000)]
+Threads = Annotated[int, Limits(least=1, most=10_000)]
+Seed = Annotated[int, Limits(least=0, most=2**32 - 1)]  # random generators take no more
+Positive = Annotated[float, Limits(above=0)]
+NotNegative = Annotated[float, Limits(least=0)]
+Share = Annotated[float, Limits(least=0, below=1)]  # that may be left out, as by dropout
+Fraction = Annotated[float, Limits(least=0, most=1)]
+Mass = Annotated[float, Limits(above=0, most=1)]
+
+
+def options(hint: Any) -> tuple[Any, ...]:
+    """The types that an annotation allows, without what is noted beside them."""
+    if get_origin(hint) is Annotated:
+        return options(get_args(hint)[0])
+    if get_origin(hint) in (Union, types.UnionType):
+        return tuple(each for option in get_args(hint) for each in options(option))
+    return (hint,)
+
+
+def notes(hint: Any) -> tuple[Any, ...]:
+    """What is noted beside the types of an annotation."""
+    if get_origin(hint) is Annotated:
+        return *notes(get_args(hint)[0]), *hint.__metadata__
+    if get_origin(hint) in (Union, types.UnionType):
+        return tuple(note for option in get_args(hint) for note in notes(option))
+    return ()
+
+
+def meaning(hint: Any) -> str:
+    """What a key means, by its annotation."""
+    return next((note for note in notes(hint) if isinstance(note, str)), "")
+
+
+def refuse_outside(value: Any, hint: Any, where: str) -> None:
+    """Refuses a number that is not within the annotation's limits; every number must be finite."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    limits = next((note for note in notes(hint) if isinstance(note, Limits)), Limits())
+    if not limits.hold(value):
+        off = ", or null" if type(None) in options(hint) else ""
+        about = f" ({meaning(hint)})" if meaning(hint) else ""
+        raise ConfigError(f"{where} is {value}; it must be {limits}{off}{about}")
+
+
+def hints_of(cls: type) -> Mapping[str, Any]:
+    """The annotations of a dataclass's fields, in their order, with what is noted beside the types."""
+    if cls not in _HINTS:
+        hints = get_type_hints(cls, include_extras=True)
+        _HINTS[cls] = {field.name: hints[field.name] for field in fields(cls)}
+    return _HINTS[cls]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A frozen dataclass of keys: however it is made, its numbers are within their limits and its keys go together."""
+
+    WHERE: ClassVar[str] = ""  # what its keys begin with, as typed; of a verb's own keys nothing
+
+    def __post_init__(self) -> None:
+        for name, hint in hints_of(type(self)).items():
+            refuse_outside(getattr(self, name), hint, f"{self.WHERE}.{name}" if self.WHERE else name)
+        self.refuse()
+
+    def refuse(self) -> None:
+        """Refuses values that do not go together."""
