@@ -52,7 +52,8 @@ def run_config(data: Path, runs: Path, **changes: Any) -> dict[str, Any]:
         "validate_every": 4, "log_every": 3, "examples": 0, "patience": None, "keep_best": 2,
     }  # fmt: skip
     typed = {key.replace("__", "."): value for key, value in changes.items()}
-    refuse_unknown(typed, [*config, *leaves(config)], "the run")
+    paths = [key.split(".") for key in leaves(config)]
+    refuse_unknown(typed, {".".join(path[:n]) for path in paths for n in range(1, len(path) + 1)}, "the run")
     return overlay(config, typed, sorted({key.split(".")[0] for key in typed}))
 
 
