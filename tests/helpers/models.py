@@ -1,5 +1,6 @@
 """Small random models for the tests, built from the configuration that ships, over every attention there is."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,23 @@ NEEDS_BF16 = pytest.mark.skipif(
 
 
 def section(group: str, name: str, **changes: Any) -> dict[str, Any]:
-    """A group's file as plain data, with these values instead of its own."""
+    """A group's file as plain data, with these values instead of its own; KeyError for a key that it lacks."""
     values: dict[str, Any] = yaml.safe_load((CONFIGS / group / f"{name}.yaml").read_text())
     for inner in values.pop("defaults", []):  # such as {"/attention@score": "scaled_dot"}
         for key, choice in inner.items():
             source, _, target = key.lstrip("/").partition("@")
-            values[target] = section(source, choice, **changes)
+            values[target] = section(source, choice)
     if group == "attention":  # what a new score may have of its own suits the small models, too
         values |= {key: min(value, 4) for key, value in values.items() if type(value) is int}
-    return values | {key: value for key, value in changes.items() if key in values}
+    refuse_unknown(changes, values, f"{group}={name}")
+    return values | changes
+
+
+def refuse_unknown(changes: Iterable[str], known: Iterable[str], where: str) -> None:
+    """KeyError for a change of a key that is not known: a test would test something else than it says."""
+    unknown = sorted(set(changes) - set(known))
+    if unknown:
+        raise KeyError(f"{where} has no {', '.join(unknown)}; its keys are {', '.join(sorted(known))}")
 
 
 def attention_section(name: str, normaliser: str = "softmax", **changes: Any) -> dict[str, Any]:
@@ -37,26 +46,33 @@ def attention_section(name: str, normaliser: str = "softmax", **changes: Any) ->
     return section("attention", name, **changes) | {"normaliser": normaliser}
 
 
+def fitted(values: dict[str, Any], sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """A section, and the one inside it, with those of the sizes that it has."""
+    return {
+        key: fitted(value, sizes) if isinstance(value, dict) else sizes.get(key, value) for key, value in values.items()
+    }
+
+
+def changed(sections: dict[str, dict[str, Any]], changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Each change in every section that has its key; KeyError for a key that none has."""
+    refuse_unknown(changes, {key for values in sections.values() for key in values}, "the model")
+    return {name: values | {key: changes[key] for key in changes if key in values} for name, values in sections.items()}
+
+
 def model_config(
     attention: str = "general", cell: str = "lstm", layers: int = 1, dropout: float = 0.0, **changes: Any
 ) -> dict[str, Any]:
-    """A model of a few units; `changes` are keys of any section."""
-    small: dict[str, Any] = {
-        "d_hidden": 12,
-        "d_attention": 12,
-        "rank": 3,
-        "cell": cell,
-        "layers": layers,
-        "dropout": dropout,
+    """A model of a few units; `changes` are keys of any section, `score` is a file's name."""
+    small = {"d_hidden": 12, "d_attention": 12, "rank": 3, "cell": cell, "layers": layers, "dropout": dropout}
+    if "score" in changes:
+        changes["score"] = fitted(section("attention", changes["score"]), small)
+    sections = {
+        "model": {"d_embed": 8, "embed_dropout": dropout, "word_dropout": 0.0, "tie": "none"},
+        "encoder": fitted(section("encoder", "rnn"), small | {"d_hidden": 6}),
+        "decoder": fitted(section("decoder", "rnn"), small),
+        "attention": fitted(attention_section(attention), small),
     }
-    model = {"d_embed": 8, "embed_dropout": dropout, "word_dropout": 0.0, "tie": "none"}
-    return {
-        "model": model | {k: v for k, v in changes.items() if k in model},
-        "tokenizer": {"joint": True},
-        "encoder": section("encoder", "rnn", **(small | {"d_hidden": 6} | changes)),
-        "decoder": section("decoder", "rnn", **(small | changes)),
-        "attention": attention_section(attention, **(small | changes)),
-    }
+    return changed(sections, changes) | {"tokenizer": {"joint": True}}
 
 
 def small_model(attention: str = "general", seed: int = 0, **changes: Any) -> Seq2Seq:

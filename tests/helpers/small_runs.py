@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from hydra import compose
 
-from helpers.models import model_config
+from helpers.models import model_config, refuse_unknown
 from helpers.small_corpora import tokenizer_config
 from nmt.config.compose import loader
 from nmt.config.plain import plain
@@ -41,6 +41,8 @@ def make_run(
         stored = plain(compose("train", ["data=text", f"name={folder.name}"]))
     parts = model_config(attention)
     stored |= parts | {"tokenizer": stored["tokenizer"] | parts["tokenizer"]}
+    refuse_unknown(data or {}, stored["data"], "data")
+    refuse_unknown(search, stored["search"], "search")
     stored["data"] |= {"src_lang": "en", "tgt_lang": "de"} | (data or {})
     stored["search"] |= {"max_length_a": 4.0, "max_length_b": 1.0} | search
     tokenizer = small_tokenizer()

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
-from helpers.models import VOCAB, attention_section, section
+from helpers.models import VOCAB, attention_section, changed, fitted, section
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 
@@ -21,15 +21,14 @@ def config(encoder: str, decoder: str, attention: str, **changes: Any) -> dict[s
     rnn = {"cell": "gru", "rnn_layers": 1, "d_hidden": D_MODEL // 2}
     sizes = {"d_model": D_MODEL, "heads": HEADS, "layers": 2, "d_feed_forward": 20, "max_positions": 24}
     small = rnn | sizes | {"dropout": 0.0}
-    model = {"d_embed": 8, "embed_dropout": 0.0, "word_dropout": 0.0, "tie": "none"}
     attending = {"d_attention": D_MODEL, "rank": 3, "heads": HEADS, "dropout": 0.0}
-    return {
-        "model": model | {key: value for key, value in changes.items() if key in model},
-        "tokenizer": {"joint": True},
-        "encoder": section("encoder", encoder, **(small | changes)),
-        "decoder": section("decoder", decoder, **(small | {"d_hidden": D_MODEL} | changes)),
-        "attention": attention_section(attention, **attending),
+    sections = {
+        "model": {"d_embed": 8, "embed_dropout": 0.0, "word_dropout": 0.0, "tie": "none"},
+        "encoder": fitted(section("encoder", encoder), small),
+        "decoder": fitted(section("decoder", decoder), small | {"d_hidden": D_MODEL}),
     }
+    parts = changed(sections, changes)
+    return parts | {"attention": fitted(attention_section(attention), attending), "tokenizer": {"joint": True}}
 
 
 def model_of(

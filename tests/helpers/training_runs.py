@@ -13,9 +13,9 @@ import yaml
 from safetensors.torch import load_file
 from torture.same_run import differences
 
-from helpers.models import CONFIGS, model_config, section
+from helpers.models import CONFIGS, model_config, refuse_unknown, section
 from helpers.small_corpora import make_pairs
-from nmt.config.plain import overlay
+from nmt.config.plain import leaves, overlay
 from nmt.training.run import main
 from nmt.training.trainer import Trainer
 
@@ -52,6 +52,8 @@ def run_config(data: Path, runs: Path, **changes: Any) -> dict[str, Any]:
         "validate_every": 4, "log_every": 3, "examples": 0, "patience": None, "keep_best": 2,
     }  # fmt: skip
     typed = {key.replace("__", "."): value for key, value in changes.items()}
+    paths = [key.split(".") for key in leaves(config)]
+    refuse_unknown(typed, {".".join(path[:n]) for path in paths for n in range(1, len(path) + 1)}, "the run")
     return overlay(config, typed, sorted({key.split(".")[0] for key in typed}))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from helpers.models import ATTENTIONS, attention_section
+from helpers.models import ATTENTIONS, attention_section, fitted, section
 from torch import Tensor, nn
 
 import nmt.model.scores
@@ -19,9 +19,9 @@ SCORES = [name for name in ATTENTIONS if name not in ("none", "multi_head")]
 
 
 def multi_head(name: str = "scaled_dot", d_query: int = D, d_memory: int = D, **changes: Any) -> MultiHead:
-    inner = {key: value for key, value in attention_section(name, rank=2, d_attention=5).items() if key != "normaliser"}
-    section = {**attention_section("multi_head"), "score": inner, "heads": HEADS, **changes}
-    factory = attention_factory(section, ())
+    inner = fitted(section("attention", name), {"rank": 2, "d_attention": 5})
+    whole = attention_section("multi_head", **{"score": inner, "heads": HEADS, **changes})
+    factory = attention_factory(whole, ())
     assert factory is not None
     torch.manual_seed(0)
     layer = factory(d_query, d_memory).eval()
@@ -90,7 +90,8 @@ def test_every_head_attends_with_its_own_score(score: str, weights: bool, monkey
 @pytest.mark.parametrize("name", [name for name in ATTENTIONS if name != "none"])
 @torch.no_grad()
 def test_beams_share_a_sentences_keys(name: str) -> None:
-    factory = attention_factory(attention_section(name, rank=3, d_attention=12, heads=3), ())
+    sizes = {"rank": 3, "d_attention": 12, "heads": 3}
+    factory = attention_factory(fitted(attention_section(name), sizes), ())
     assert factory is not None
     layer, mask, K = factory(D, D).eval(), random_mask(), 2
     keys, values = layer.keys_values(torch.randn(B, S, D))

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 import torch
-from helpers.models import attention_section, section
+from helpers.models import attention_section, fitted, section
 from torch import Tensor
 from torch.nn import functional
 
@@ -49,8 +49,8 @@ FORMULAS: dict[str, Formula] = {
 
 
 def build(name: str, d_query: int = D, d_memory: int = D, **changes: Any) -> AttentionScore:
-    small = {"rank": 5, "d_attention": 10, "tau": 7.0} | changes
-    return score_factory(section("attention", name, **small), "attention", ())(d_query, d_memory)
+    small = fitted(section("attention", name, **changes), {"rank": 5, "d_attention": 10, "tau": 7.0} | changes)
+    return score_factory(small, "attention", ())(d_query, d_memory)
 
 
 @pytest.mark.parametrize("name", FORMULAS)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from helpers.models import refuse_unknown
 from helpers.training_runs import corpus, resume, signals_after, start, tensors
 from tensorboard.summary.writer.record_writer import masked_crc32c
 
@@ -381,7 +382,9 @@ def test_a_file_larger_than_nmt_writes_is_not_read(run: Path, name: str) -> None
 def record(run: Path, **changes: Any) -> None:
     """Another record for the last checkpoint, sealed as if nmt had written it; None: the key is left out."""
     path = checkpoint_folder(run, 6) / "training.json"
-    kept = {key: value for key, value in json.loads(path.read_text()).items() if key != "sha256"} | changes
+    stored = json.loads(path.read_text())
+    refuse_unknown(changes, stored, path.name)
+    kept = {key: value for key, value in stored.items() if key != "sha256"} | changes
     kept = {key: value for key, value in kept.items() if value is not None}
     path.write_text(json.dumps({**kept, "sha256": seal(kept)}))
 

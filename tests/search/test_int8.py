@@ -155,9 +155,9 @@ def test_tanh_is_torchs_to_rounding() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        lambda: small_model("general", decoder__layers=2),
-        lambda: small_model("additive", decoder__input_feeding=True),
-        lambda: small_model("general", decoder__cell="gru"),
+        lambda: small_model("general", layers=2),
+        lambda: small_model("additive", input_feeding=True),
+        lambda: small_model("general", cell="gru"),
         lambda: model_of(decoder="transformer"),
     ],
     ids=["layers", "feeding", "gru", "transformer"],

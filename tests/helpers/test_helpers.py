@@ -1,0 +1,47 @@
+"""Test helpers refuse what they do not know: a dropped key would let a test pass on something else than it says."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from helpers.models import attention_section, model_config, section, small_model
+from helpers.small_corpora import data_config, tokenizer_config
+from helpers.small_runs import make_run
+from helpers.small_transformers import model_of
+from helpers.training_runs import run_config
+
+NOWHERE = Path("nowhere")
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: section("encoder", "rnn", layer=2),
+        lambda: section("search", "beam", sample__beam=2),
+        lambda: attention_section("dot", rank=2),
+        lambda: model_config("dot", rank=2),
+        lambda: model_config("multi_head", score="dot", tau=2.0),
+        lambda: small_model(decoder__layers=2),
+        lambda: model_of(decoder__layers=2),
+        lambda: model_of(rank=2),
+        lambda: make_run(NOWHERE, data={"langs": "en"}),
+        lambda: make_run(NOWHERE, beams=2),
+        lambda: run_config(NOWHERE, NOWHERE, train__max_update=2),
+        lambda: run_config(NOWHERE, NOWHERE, max_updates=2),
+        lambda: data_config("text", langs="en"),
+        lambda: tokenizer_config("bpe", pieces=3),
+    ],
+)
+def test_an_unknown_key_is_refused(build: Callable[[], object]) -> None:
+    with pytest.raises((KeyError, TypeError), match=r"has no |unexpected keyword"):
+        build()
+    assert not NOWHERE.exists()
+
+
+def test_a_known_key_arrives_in_every_section_that_has_it() -> None:
+    config = model_config("multi_head", score="additive", layers=3, heads=2, input_feeding=True)
+    assert config["encoder"]["layers"] == config["decoder"]["layers"] == 3
+    assert config["decoder"]["input_feeding"] is True
+    assert config["attention"]["heads"] == 2
+    assert config["attention"]["score"] == section("attention", "additive", d_attention=12)
