@@ -149,6 +149,7 @@ class RnnDecoder(nn.Module):
         d_context = self.attention.d_context if self.attention is not None else 0
         self.dropout = dropout
         self.d_output = d_hidden if d_output is None else d_output
+        self.max_length: int | None = None
         self.d_feed = self.d_output if input_feeding else 0
         self.d_hidden = d_hidden
         self.vectors = STATE_VECTORS[cell]

@@ -42,6 +42,11 @@ class Seq2Seq(nn.Module):
         self.decoder = decoder
         self.output = output
 
+    @property
+    def max_length(self) -> int | None:
+        """Most tokens of a translation, eos not counted; None: any number."""
+        return self.decoder.max_length
+
     def forward(self, batch: Batch) -> Float[Tensor, "N D"]:
         """Features of the N real target positions, sentence by sentence (teacher forcing)."""
         source, state = self.start(batch.src, batch.src_mask, weights=False)
