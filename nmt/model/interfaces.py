@@ -18,7 +18,7 @@ class Memory(Rows):
     """What an encoder makes of its sentences."""
 
     states: Float[Tensor, "B S D"]
-    final: Float[Tensor, "B D"]
+    final: Float[Tensor, "B D"]  # the whole sentence in one vector, made of `states`; the encoder says how
     mask: Bool[Tensor, "B S"]
 
 
