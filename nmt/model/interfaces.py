@@ -18,7 +18,7 @@ class Memory(Rows):
     """What an encoder makes of its sentences."""
 
     states: Float[Tensor, "B S D"]
-    final: Float[Tensor, "B D"]
+    final: Float[Tensor, "B D"]  # the whole sentence in one vector, made of `states`; the encoder says how
     mask: Bool[Tensor, "B S"]
 
 
@@ -51,6 +51,7 @@ class Decoder(Protocol):
     """One callable for training (all T tokens at once) and search (one token)."""
 
     d_output: int  # size of the features
+    max_length: int | None  # most tokens of a translation, eos not counted; None: any number
 
     def start(self, memory: Memory, weights: bool) -> tuple[Source, State]: ...
 

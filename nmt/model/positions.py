@@ -26,6 +26,7 @@ class PositionVectors(nn.Module):
         super().__init__()
         self.where = where
         self.d_model = d_model
+        self.longest: int | None = None  # most positions that there are vectors for; None: any number
 
     def forward(self, start: int, length: int, device: torch.device) -> Float[Tensor, "T D"]:
         raise NotImplementedError
@@ -39,10 +40,11 @@ class Sinusoidal(PositionVectors):
 
 
 class Learned(PositionVectors):
-    """A table of `max_positions` trained vectors (Gehring et al. 2017, §3.1); a longer sentence is refused."""
+    """A table of `max_positions` trained vectors (Gehring et al. 2017, §3.1); a longer sequence is refused."""
 
     def __init__(self, where: str, d_model: int, max_positions: int) -> None:
         super().__init__(where, d_model, max_positions)
+        self.longest = max_positions
         self.table = nn.Parameter(torch.empty(max_positions, d_model))
         nn.init.normal_(self.table, std=d_model**-0.5)
 

@@ -50,6 +50,8 @@ class RnnEncoder(nn.Module):
     """States of a (bidirectional) RNN; layers from the second on are residual.
 
     The backward direction runs over every sentence reversed within its own length, so that padding is never read.
+    `final` is `states` (before dropout) where each direction ends: its forward half at the last real position, its
+    backward half at the first.
     With embeddings the memory holds [state; embedding] at every position (source-side bridging: Kuang et al. 2018,
     §3.1), so that what a word is reaches the output even where the RNN has lost it, and `final` their mean as well.
     """
@@ -85,9 +87,10 @@ class RnnEncoder(nn.Module):
         last = first + lengths - 1
         states = embedded
         for depth, directions in enumerate(self.layers):
-            outputs, final = self._run(directions, states, backwards, last)
-            states = states + outputs if depth else outputs
-            states = drop(states, sequence_mask(states, self.dropout, self.training))
+            outputs = self._run(directions, states, backwards)
+            undropped = states + outputs if depth else outputs
+            states = drop(undropped, sequence_mask(undropped, self.dropout, self.training))
+        final = torch.cat([flat_select(undropped, last)[:, : self.d_hidden], undropped[:, 0, self.d_hidden :]], -1)
         if self.with_embeddings:
             embedded = embedded.to(states.dtype)
             mean = (embedded * mask[..., None]).sum(1) / lengths[:, None]
@@ -99,18 +102,16 @@ class RnnEncoder(nn.Module):
         directions: nn.Module,
         inputs: Float[Tensor, "B S E"],
         backwards: Int[Tensor, " BS"],
-        last: Int[Tensor, " B"],
-    ) -> tuple[Float[Tensor, "B S D"], Float[Tensor, "B D"]]:
-        """Outputs of both directions side by side, and each direction's last output."""
+    ) -> Float[Tensor, "B S D"]:
+        """Outputs of both directions side by side."""
         assert isinstance(directions, nn.ModuleList)
-        outputs, finals = [], []
+        outputs = []
         for number, layer in enumerate(directions):
             assert isinstance(layer, RnnLayer)
             empty = inputs.new_zeros(len(inputs), layer.vectors, self.d_hidden)
             output, _ = layer(flat_select(inputs, backwards).view_as(inputs) if number else inputs, empty)
-            finals.append(flat_select(output, last))
             outputs.append(flat_select(output, backwards).view_as(output) if number else output)
-        return torch.cat(outputs, -1), torch.cat(finals, -1)
+        return torch.cat(outputs, -1)
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,7 @@ class RnnDecoder(nn.Module):
         d_context = self.attention.d_context if self.attention is not None else 0
         self.dropout = dropout
         self.d_output = d_hidden if d_output is None else d_output
+        self.max_length: int | None = None
         self.d_feed = self.d_output if input_feeding else 0
         self.d_hidden = d_hidden
         self.vectors = STATE_VECTORS[cell]

@@ -21,6 +21,7 @@ from nmt.model.additive import additive_scores
 from nmt.model.sizes import require_equal_sizes
 
 Normaliser = Literal["softmax", "sparsemax", "entmax15"]
+OUT_OF_REACH = -10.0  # below the best score: sparsemax and entmax15 give 0 there
 
 
 class AttentionScore(nn.Module):
@@ -228,7 +229,7 @@ def normalise(
     lowest = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     if normaliser == "softmax":
         return lowest.softmax(-1)
-    out_of_reach = lowest.detach().amax(-1, keepdim=True) - 10.0  # finite: sums of squares stay exact
-    bounded = torch.where(mask, scores, out_of_reach.clamp(min=-1e4))
+    below_best = scores - lowest.detach().amax(-1, keepdim=True)  # -inf where float32 does not hold the distance
+    bounded = torch.where(mask, below_best, OUT_OF_REACH).clamp(min=OUT_OF_REACH)  # finite: sums of squares stay exact
     weights: Tensor = sparsemax(bounded, dim=-1) if normaliser == "sparsemax" else entmax15(bounded, dim=-1)
     return weights

@@ -1,5 +1,8 @@
 """The model: embed, encode, decode, project to the vocabulary."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -39,6 +42,11 @@ class Seq2Seq(nn.Module):
         self.decoder = decoder
         self.output = output
 
+    @property
+    def max_length(self) -> int | None:
+        """Most tokens of a translation, eos not counted; None: any number."""
+        return self.decoder.max_length
+
     def forward(self, batch: Batch) -> Float[Tensor, "N D"]:
         """Features of the N real target positions, sentence by sentence (teacher forcing)."""
         source, state = self.start(batch.src, batch.src_mask, weights=False)
@@ -69,3 +77,14 @@ class Seq2Seq(nn.Module):
         chosen = -functional.cross_entropy(logits, batch.tgt_out.flatten()[real], reduction="none")
         log_probs = chosen.new_zeros(batch.tgt_out.shape).masked_scatter(batch.tgt_mask, chosen)
         return log_probs, weights
+
+
+@contextmanager
+def evaluation_mode(model: nn.Module) -> Iterator[None]:
+    """Without dropout inside; afterwards, also after an error, the model is in the mode that it was in."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)

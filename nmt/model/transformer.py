@@ -144,6 +144,8 @@ class TransformerDecoder(nn.Module):
         self.layers = nn.ModuleList(DecoderLayer(sizes, attention(d_model, d_memory)) for _ in range(layers))
         self.norm = sizes.final_norm()
         self.d_output = d_model if d_output is None else d_output
+        longest = self.tokens.positions.longest
+        self.max_length = None if longest is None else longest - 1  # bos has a position, too
         self.output = nn.Identity() if self.d_output == d_model else nn.Linear(d_model, self.d_output, bias=False)
 
     def start(self, memory: Memory, weights: bool) -> tuple[Source, TransformerState]:

@@ -44,6 +44,11 @@ State = TypeVar("State", bound=Rows)
 class StepModel(Protocol[Source, State]):
     """A translation model as the search sees it."""
 
+    @property
+    def max_length(self) -> int | None:
+        """Most tokens of a translation, eos not counted; None: any number."""
+        ...
+
     def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Source, State]: ...
 
     def step(
@@ -67,12 +72,13 @@ def search(
     """The n_best hypotheses of each sentence, best first: found by beam search, or drawn if `cfg.sample`.
 
     Fewer where there are fewer translations. A sentence leaves the batch when as many hypotheses have
-    finished as the beam is wide, or when n_best have and no open one can still score higher.
+    finished as the beam is wide, or when n_best have and no open one can still score higher. None has more tokens than
+    `cfg` allows for its source, or than the model can read.
     """
     if len(src) == 0:
         return []
     width = width_of(cfg)
-    beam, finished = begin(src, src_mask, cfg)
+    beam, finished = begin(src, src_mask, cfg, model.max_length)
     shortest, longest = (int(limit) for limit in beam.limit.aminmax())
     divisors = length_divisors(longest + 1, cfg, src.device)
     source, state = model.start(src, src_mask, cfg.coverage_penalty > 0)

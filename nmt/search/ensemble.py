@@ -35,6 +35,12 @@ class Ensemble(nn.Module):
         super().__init__()
         self.models = nn.ModuleList(models)
 
+    @property
+    def max_length(self) -> int | None:
+        """Most tokens of a translation that every model can read, eos not counted; None: any number."""
+        limits = [model.max_length for model in self.members() if model.max_length is not None]
+        return min(limits, default=None)
+
     def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Members, Members]:
         """What decoding these sentences starts from; `weights`: will attention weights be wanted?"""
         sources, states = zip(*(model.start(src, src_mask, weights) for model in self.members()), strict=True)

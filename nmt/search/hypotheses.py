@@ -86,10 +86,15 @@ def coverage_log(coverage: Float[Tensor, "N K S"], mask: Bool[Tensor, "N S"]) ->
     return coverage.clamp(smallest, 1).log().masked_fill(~mask[:, None], 0).sum(-1)
 
 
-def begin(src: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], cfg: SearchConfig) -> tuple[Beam, Finished]:
+def begin(
+    src: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], cfg: SearchConfig, max_length: int | None
+) -> tuple[Beam, Finished]:
+    """One open hypothesis of no tokens for each sentence, none finished; none will be longer than `max_length`."""
     sentence = torch.arange(len(src), device=src.device)
     length = (mask & (src != EOS)).sum(1)
     limit = (cfg.max_length_a + cfg.max_length_b * length.double()).floor().long()
+    if max_length is not None:
+        limit = limit.clamp(max=max_length)
     blocking, covering = cfg.no_repeat_ngram is not None, cfg.coverage_penalty > 0
     beam = Beam(
         sentence,

@@ -37,6 +37,7 @@ class Int8Decoder(nn.Module):
         assert isinstance(decoder, nn.Module)
         self.decoder = deepcopy(decoder).float()
         self.d_output = decoder.d_output
+        self.max_length = decoder.max_length
         for module in list(self.decoder.modules()):
             for name, child in list(module.named_children()):
                 if type(child) is nn.LSTM:

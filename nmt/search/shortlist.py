@@ -65,6 +65,11 @@ class Shortlisted:
         barrier = torch.zeros(len(src), len(self.pieces), device=src.device)
         self.barrier = barrier.masked_fill(~allowed[:, self.pieces], -inf)
 
+    @property
+    def max_length(self) -> int | None:
+        """The model's own."""
+        return self.model.max_length
+
     def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Source, State]:
         """What decoding these sentences, those of the constructor, starts from."""
         source, state = self.model.start(src, src_mask, weights)

@@ -20,7 +20,7 @@ from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import DataError
 from nmt.machine.allocator import lacks_memory
 from nmt.machine.device import autocast
-from nmt.model.seq2seq import Seq2Seq
+from nmt.model.seq2seq import Seq2Seq, evaluation_mode
 from nmt.scoring.metrics import bleu
 from nmt.search.beam import search
 from nmt.training.loss import batch_loss
@@ -90,21 +90,16 @@ class Validator:
     @torch.no_grad()
     def scores(self, model: Seq2Seq, device: torch.device, dtype: torch.dtype) -> tuple[DevScores, list[str]]:
         """Loss and BLEU, and the translations of the first sentences in order (none where BLEU is off)."""
-        training = model.training
-        model.eval()
-        try:
-            with autocast(device, dtype):
-                sums = torch.zeros(2, device=device)
-                for rows in self.batches:
-                    for found in self.in_parts(rows.tolist(), lambda rows: self.loss(model, self.pairs(rows, device))):
-                        sums += found
-                loss, nll = (sums / int(self.tgt_lengths.sum())).tolist()
-                if not math.isfinite(loss):  # a model that no search can follow
-                    return DevScores(loss, nll, None, None), []
-                entropy = self.entropy(model, device)
-                translations = self.translate(model, device)
-        finally:
-            model.train(training)
+        with evaluation_mode(model), autocast(device, dtype):
+            sums = torch.zeros(2, device=device)
+            for rows in self.batches:
+                for found in self.in_parts(rows.tolist(), lambda rows: self.loss(model, self.pairs(rows, device))):
+                    sums += found
+            loss, nll = (sums / int(self.tgt_lengths.sum())).tolist()
+            if not math.isfinite(loss):  # a model that no search can follow
+                return DevScores(loss, nll, None, None), []
+            entropy = self.entropy(model, device)
+            translations = self.translate(model, device)
         score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.words) if translations else None
         return DevScores(loss, nll, score, entropy), translations
 
@@ -190,8 +185,6 @@ def forced_attention(
     model: Seq2Seq, src_ids: Sequence[int], tgt_ids: Sequence[int], device: torch.device
 ) -> Tensor | None:
     """Attention weights [T, S] (eos included on both sides, mean over layers and heads); None where there are none."""
-    training = model.training
-    model.eval()
-    _, weights = model.forced(make_batch([src_ids], [tgt_ids]).to(device))
-    model.train(training)
+    with evaluation_mode(model):
+        _, weights = model.forced(make_batch([src_ids], [tgt_ids]).to(device))
     return weights[0].mean((0, 1)).float().cpu() if weights.shape[1] else None

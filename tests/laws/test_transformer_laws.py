@@ -1,6 +1,7 @@
 """The laws of the model, and its search, over every mix of encoder, decoder and attention in which a Transformer is."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -16,7 +17,10 @@ from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch, make_batch
 from nmt.data.tokenizer import BOS, EOS, PAD
 from nmt.model.seq2seq import Seq2Seq
-from nmt.search.beam import search
+from nmt.search.beam import StepModel, search
+from nmt.search.ensemble import Ensemble
+from nmt.search.int8 import with_int8_decoder
+from nmt.search.shortlist import Shortlist, Shortlisted
 
 MIXES = [
     (encoder, decoder, attention)
@@ -215,6 +219,48 @@ def test_beam_1_is_the_likeliest_token_at_every_step(encoder: str, decoder: str)
                 break
         ours = [token for token in hypotheses[0].tokens if token != EOS]
         assert ours == [token for token in tokens[1:] if token != EOS]
+
+
+def shorter(most: int, positions: str = "learned") -> Seq2Seq:
+    """Reads `most` target tokens if its positions are learned, and hardly ever ends a translation by itself."""
+    model = model_of("rnn", positions=positions, max_positions=most + 1)
+    with torch.no_grad():
+        model.output.bias[EOS] = -20
+    return model
+
+
+def listed(model: Seq2Seq, batch: Batch) -> Shortlisted:
+    """Over a shortlist that has every piece."""
+    whole = Shortlist(torch.full((VOCAB, 1), PAD), torch.arange(VOCAB), float(VOCAB))
+    return Shortlisted(model, whole, batch.src, batch.src_mask)
+
+
+SHORTER: dict[str, Callable[[Batch], StepModel[Any, Any]]] = {
+    "plain": lambda batch: shorter(5),
+    "int8": lambda batch: with_int8_decoder(shorter(5)),
+    "shortlist": lambda batch: listed(shorter(5), batch),
+    "ensemble": lambda batch: Ensemble([shorter(7), shorter(5), shorter(3, "sinusoidal"), model_of(decoder="rnn")]),
+}
+
+
+@pytest.mark.parametrize("changes", [{}, {"beam": 1}, {"sample": True}], ids=str)
+@pytest.mark.parametrize("kind", SHORTER)
+def test_the_search_ends_where_the_learned_positions_do(kind: str, changes: dict[str, Any]) -> None:
+    batch = random_batch(12)
+    model = SHORTER[kind](batch)
+    assert model.max_length == 5
+    generator = torch.Generator().manual_seed(0)
+    found = search(model, batch.src, batch.src_mask, settings(**changes), generator)
+    assert [len(hypotheses[0].tokens) for hypotheses in found] == [5] * len(batch.src)
+
+
+def test_with_waves_for_positions_there_is_no_longest_translation() -> None:
+    """The limits of the search are the only ones: 8 tokens and 2 for each of the source."""
+    batch, model = random_batch(12), shorter(3, "sinusoidal")
+    assert model.max_length is Ensemble([model, model]).max_length is None
+    found = search(model, batch.src, batch.src_mask, settings(), None)
+    limits = 8 + 2 * (batch.src_mask.sum(1) - 1)
+    assert [len(hypotheses[0].tokens) for hypotheses in found] == limits.tolist()
 
 
 @torch.no_grad()

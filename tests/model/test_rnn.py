@@ -4,7 +4,7 @@ import pytest
 import torch
 from helpers.models import model_config, random_batch, small_model
 from helpers.models import section as part_section
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from nmt.errors import ConfigError
@@ -50,6 +50,48 @@ def test_layers_from_the_second_on_are_residual() -> None:
     mask = random_batch(2).src_mask
     embedded = torch.randn(*mask.shape, 8)
     torch.testing.assert_close(two(embedded, mask).states, one(embedded, mask).states)
+
+
+CELL_CLASSES: dict[Cell, type[nn.RNNCellBase]] = {"lstm": nn.LSTMCell, "gru": nn.GRUCell, "tanh": nn.RNNCell}
+
+
+def encoded_by_hand(encoder: RnnEncoder, cell: Cell, embedded: Tensor) -> tuple[Tensor, Tensor]:
+    """States [S, D] and final vector [D] of one sentence, one torch cell and one position at a time."""
+    states = list(embedded)
+    for depth, directions in enumerate(encoder.layers):
+        assert isinstance(directions, nn.ModuleList)
+        halves = []
+        for direction, layer in enumerate(directions):
+            assert isinstance(layer, RnnLayer)
+            step = CELL_CLASSES[cell](layer.rnn.input_size, layer.rnn.hidden_size)
+            step.load_state_dict({name.removesuffix("_l0"): value for name, value in layer.rnn.state_dict().items()})
+            state, half = None, {}
+            for position in range(len(states))[:: -1 if direction else 1]:
+                state = step(states[position], state)
+                half[position] = state[0] if cell == "lstm" else state
+            halves.append(half)
+        outputs = [torch.cat([half[position] for half in halves]) for position in range(len(states))]
+        states = [below + output if depth else output for below, output in zip(states, outputs, strict=True)]
+    d = encoder.d_hidden
+    return torch.stack(states), torch.cat([states[-1][:d], states[0][d:]])
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@torch.no_grad()
+def test_deep_encoders_are_plain_loops_over_torchs_cells(cell: Cell, layers: int, bidirectional: bool) -> None:
+    torch.manual_seed(0)
+    encoder = RnnEncoder(8, cell, layers, 6, bidirectional, 0.0).eval()
+    for parameter in encoder.parameters():
+        parameter.mul_(2.0)
+    mask = random_batch(4).src_mask
+    embedded = torch.randn(*mask.shape, 8)
+    memory = encoder(embedded, mask)
+    for row, real in enumerate(mask):
+        states, final = encoded_by_hand(encoder, cell, embedded[row, real])
+        torch.testing.assert_close(memory.states[row, real], states, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(memory.final[row], final, atol=1e-5, rtol=1e-5)
 
 
 @torch.no_grad()

@@ -141,20 +141,60 @@ def sparsemax_by_bisection(scores: np.ndarray, power: float) -> np.ndarray:
     return np.asarray(np.maximum(scores - low, 0) ** power)
 
 
-@pytest.mark.parametrize(("normaliser", "scale", "power"), [("sparsemax", 1.0, 1.0), ("entmax15", 0.5, 2.0)])
+sparse = pytest.mark.parametrize(("normaliser", "scale", "power"), [("sparsemax", 1.0, 1.0), ("entmax15", 0.5, 2.0)])
+
+
+@sparse
 @pytest.mark.parametrize("seed", range(3))
 @torch.no_grad()
-def test_sparse_normalisers_are_their_definition(normaliser: str, scale: float, power: float, seed: int) -> None:
+def test_sparse_normalisers_are_their_definition(normaliser: Normaliser, scale: float, power: float, seed: int) -> None:
     """alpha-entmax: p_i = max((alpha - 1) z_i - tau, 0) ** (1 / (alpha - 1)) (Peters et al. 2019, eq. 13)."""
     torch.manual_seed(seed)
     scores, mask = torch.randn(B, T, S) * 2, random_mask()
-    _, weights = attend(scores, torch.randn(B, S, D), mask, normaliser)  # type: ignore[arg-type]
+    _, weights = attend(scores, torch.randn(B, S, D), mask, normaliser)
     for b in range(B):
         for t in range(T):
             real = mask[b, 0]
             expected = sparsemax_by_bisection(scale * scores[b, t, real].double().numpy(), power)
             np.testing.assert_allclose(weights[b, t, real], expected, atol=1e-5)
     assert ((weights == 0) & mask).any()
+
+
+@sparse
+@pytest.mark.parametrize("spread", [1e-3, 1.0, 1e3, 1e20, 1e38])
+@pytest.mark.parametrize("centre", [-3e38, -1e30, -1e6, -20_000.0, 0.0, 20_000.0, 1e6, 3e38])
+@torch.no_grad()
+def test_sparse_normalisers_are_their_definition_whatever_finite_scores_there_are(
+    centre: float, spread: float, normaliser: Normaliser, scale: float, power: float
+) -> None:
+    """Each row against its definition in double precision; the last sentence has no real position."""
+    torch.manual_seed(1)
+    finite = torch.finfo(torch.float32)
+    scores = (centre + spread * torch.randn(B, T, S).double()).clamp(finite.min, finite.max).float()
+    mask = random_mask()
+    mask[-1] = False
+    scores[1, :, ~mask[1, 0]] = torch.nan  # whatever stands on padding
+    _, weights = attend(scores, torch.randn(B, S, D), mask, normaliser)
+    for b in range(B - 1):
+        for t in range(T):
+            real = scores[b, t, mask[b, 0]].double().numpy()
+            expected = sparsemax_by_bisection(scale * (real - real.max()), power)
+            np.testing.assert_allclose(weights[b, t, mask[b, 0]], expected, atol=1e-5)
+    assert (weights[~mask.expand_as(weights)] == 0).all()
+
+
+@pytest.mark.parametrize("normaliser", get_args(Normaliser))
+@pytest.mark.parametrize("shift", [-65_536.0, 65_536.0])
+def test_scores_moved_alike_have_the_same_weights_and_gradients(normaliser: Normaliser, shift: float) -> None:
+    torch.manual_seed(2)
+    scores, direction, mask = torch.randn(B, T, S).mul(64).round() / 64, torch.randn(B, T, S), random_mask()
+    made = []
+    for given in (scores, scores + shift):  # exact: multiples of 1/64
+        given.requires_grad_()
+        _, weights = attend(given, torch.randn(B, S, D), mask, normaliser)
+        made.append([weights, *torch.autograd.grad((weights * direction).sum(), given)])
+    assert (made[0][1] != 0).any()
+    torch.testing.assert_close(made[1], made[0])
 
 
 @pytest.mark.parametrize("normaliser", get_args(Normaliser))

@@ -67,6 +67,7 @@ class Toy:
         )
 
         self.bias = torch.zeros(vocab, dtype=torch.float64)
+        self.max_length: int | None = None
 
     def start(self, src: Tensor, src_mask: Tensor, weights: bool) -> tuple[ToySource, ToyState]:
         words = (self.words[src] * src_mask[..., None])[:, None, None]
@@ -109,6 +110,8 @@ class Forced:
         self.model, self.cfg = model, cfg
         self.source, self.begin = model.start(src, mask, True)
         self.limit = math.floor(cfg.max_length_a + cfg.max_length_b * (src.shape[1] - 1))
+        if model.max_length is not None:
+            self.limit = min(self.limit, model.max_length)
         self.seen: dict[tuple[int, ...], tuple[list[float], list[float], ToyState]] = {}
 
     def after(self, prefix: tuple[int, ...]) -> tuple[list[float], list[float], ToyState]:
@@ -260,6 +263,22 @@ def test_hypotheses_are_within_the_limit_and_sorted(seed: int, sample: bool) -> 
         assert scores == sorted(scores, reverse=True)
         if not sample:
             assert len({tuple(h.tokens) for h in found}) == 6
+
+
+@pytest.mark.parametrize("max_length", [0, 1, 4])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_translation_is_longer_than_the_model_can_read(seed: int, max_length: int) -> None:
+    """Some sentences of the batch have a lower limit of their own."""
+    cfg = replace(random_config(seed), beam=4)
+    model = Toy(seed, vocab=10)
+    model.bias[EOS] = -3  # long translations
+    model.max_length = max_length
+    src, mask = sentences(seed, 10, [4, 1, 6, 0, 5])
+    for row, found in enumerate(run(model, src, mask, cfg)):
+        forced = Forced(model, *one(src, mask, row), cfg)
+        assert [tuple(h.tokens) for h in found] == forced.beam_search()
+    drawn = run(model, src, mask, replace(cfg, sample=True, n_best=9))
+    assert max(len(h.tokens) for found in drawn for h in found) == max_length
 
 
 @pytest.mark.parametrize("ngram", [1, 2, 3])

@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from helpers.training_runs import run_config
 
 from nmt.config.check import read_section
 from nmt.config.sections import SearchConfig
+from nmt.data.batch import Batch
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import DataError
 from nmt.machine.signals import Interrupted
@@ -22,7 +24,7 @@ from nmt.model.seq2seq import Seq2Seq
 from nmt.search.beam import search
 from nmt.training import validation
 from nmt.training.loss import batch_loss
-from nmt.training.validation import Validator, attention_entropy
+from nmt.training.validation import Validator, attention_entropy, forced_attention
 
 CPU = torch.device("cpu")
 
@@ -137,3 +139,30 @@ def test_other_errors_of_validation_are_not_taken_for_lack_of_memory(monkeypatch
     little_memory(monkeypatch, 0, RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
     with pytest.raises(RuntimeError, match="mat1 and mat2"):
         validator().scores(small_model(), CPU, torch.float32)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+def test_the_model_is_left_in_the_mode_that_it_was_in(
+    training: bool, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = small_model(dropout=0.5).train(training)
+    modes = []
+
+    def forced(model: Seq2Seq, batch: Batch, whole: Callable[..., Any] = Seq2Seq.forced) -> Any:
+        modes.append({module.training for module in model.modules()})
+        if fails:
+            raise RuntimeError("no more")
+        return whole(model, batch)
+
+    monkeypatch.setattr(Seq2Seq, "forced", forced)
+    calls: list[Callable[[], object]] = [
+        lambda: forced_attention(model, [5, 6], [7], CPU),
+        lambda: validator().scores(model, CPU, torch.float32),
+    ]
+    for call in calls:
+        with pytest.raises(RuntimeError, match="no more") if fails else nullcontext():
+            call()
+        assert {module.training for module in model.modules()} == {training}
+    assert modes
+    assert all(mode == {False} for mode in modes)
