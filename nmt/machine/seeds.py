@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Literal
 
-Purpose = Literal["source segmentation", "target segmentation", "trial"]
+Purpose = Literal["dropout", "source segmentation", "target segmentation", "trial"]
 
 
 def derived_seed(run_seed: int, purpose: Purpose, *numbers: int) -> int:

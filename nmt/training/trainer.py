@@ -16,6 +16,7 @@ from nmt.data.prepare import Prepared
 from nmt.errors import CheckpointError, ConfigError, NmtError, remedy
 from nmt.machine.allocator import keep_few_kernels, keep_freed_memory
 from nmt.machine.device import choose_device, choose_dtype, environment
+from nmt.machine.seeds import derived_seed
 from nmt.machine.signals import Interrupted, StopRequest
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.checkpoints import average, last_good, prune, read_part, save_checkpoint, saved_updates
@@ -151,7 +152,7 @@ class Trainer:
         parts = list(zip(rows, self.data.load(rows, number), strict=True))
         rate = self.optimiser.defaults["lr"] * self.schedule(number, [v.loss for v in self.progress.validations])
         try:
-            step = self.step(parts, rate, self.seed * 1_000_003 + number)
+            step = self.step(parts, rate, derived_seed(self.seed, "dropout", number))
         except NoRoom as error:
             raise no_room(error, number, self.data) from None
         self.progress.update, self.progress.finished, self.rows = number, False, rows
