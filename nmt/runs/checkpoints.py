@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from nmt.errors import CheckpointError, remedy
 from nmt.machine.safe_files import make_folder, read_file, replace_file, sync_folder
-from nmt.runs.tensors import Form, packed, read_forms, read_signed, refuse_other_forms, signature
+from nmt.runs.tensors import Form, Signed, packed, read_forms, read_signed, refuse_other_forms
 
 NUMBERED = re.compile(r"[0-9]{8}|[1-9][0-9]{8,11}")
 LEFTOVERS = (".*.writing", "tensorboard/.*.writing", "checkpoints/*/.*.writing")  # of killed writes: files
@@ -44,16 +44,14 @@ def last_resumable(run: Path) -> int | None:
     return max(whole, default=None)
 
 
-def save_checkpoint(
-    run: Path, update: int, weights: Mapping[str, Tensor], optimiser: Mapping[str, Tensor], record: Mapping[str, Any]
-) -> None:
+def save_checkpoint(run: Path, update: int, weights: Signed, optimiser: Signed, record: Mapping[str, Any]) -> None:
     """A checkpoint appears whole or not at all: written beside, synced, then renamed.
 
     Saved again at the same update, weights and optimiser are the same; only what is on record may have grown.
     """
     target = checkpoint_folder(run, update)
     beside = target.with_name(f".{target.name}.writing")
-    whole = {**record, "weights": signature(weights), "optimiser": signature(optimiser)}
+    whole = {**record, "weights": weights.checksum, "optimiser": optimiser.checksum}
     sealed = json.dumps({**whole, "sha256": seal(whole)}, indent=1).encode()
     try:
         if (target / "training.json").exists():

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -62,24 +63,36 @@ def set_weights(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Pa
             parameter.copy_(tensors[name])
 
 
+@dataclass(frozen=True)
+class Signed:
+    """Tensors to be written, on the CPU, with their checksum: taken once, however many files and records get it.
+
+    They may share memory with a model: write them before it is trained on.
+    """
+
+    tensors: Mapping[str, Tensor]
+    checksum: str
+
+
+def signed(tensors: Mapping[str, Tensor]) -> Signed:
+    """These tensors with their checksum, which all of their bytes are read for."""
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    return Signed(plain, checksum(plain))
+
+
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """A safetensors file that carries the checksum of its tensors."""
-    write_atomically(path, packed(tensors))
+    write_signed(path, signed(tensors))
 
 
-def packed(tensors: Mapping[str, Tensor]) -> bytes:
+def write_signed(path: Path, content: Signed) -> None:
+    """The same where the checksum is known."""
+    write_atomically(path, packed(content))
+
+
+def packed(content: Signed) -> bytes:
     """Content of such a file: the same bytes in every process (several entries would be written in any order)."""
-    plain = _plain(tensors)
-    return safetensors.torch.save(plain, {"sha256": checksum(plain)})
-
-
-def signature(tensors: Mapping[str, Tensor]) -> str:
-    """The checksum that such a file carries."""
-    return checksum(_plain(tensors))
-
-
-def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    return safetensors.torch.save(dict(content.tensors), {"sha256": content.checksum})
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

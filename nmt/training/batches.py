@@ -9,6 +9,7 @@ from nmt.data.batch import Batch, make_batch, pad_batch
 from nmt.data.batching import BatchOrder
 from nmt.data.encoded import Numbers, open_sides
 from nmt.data.prepare import Prepared
+from nmt.machine.seeds import derived_seed
 from nmt.training.progress import Progress
 
 RowNumbers = Numbers
@@ -60,15 +61,17 @@ class TrainingData:
         if self.sampling_alpha is None:
             batches = [pad_batch(self.src.gather(r), self.tgt.gather(r)) for r in rows]
         else:
-            seeds = [(self.seed * 1_000_003 + update) * 1_000 + position for position in range(len(rows))]
-            batches = [self._sampled(r, seed, self.sampling_alpha) for r, seed in zip(rows, seeds, strict=True)]
+            batches = [self._sampled(r, update, number, self.sampling_alpha) for number, r in enumerate(rows)]
         self.waited_s += perf_counter() - start
         return batches
 
-    def _sampled(self, rows: RowNumbers, seed: int, alpha: float) -> Batch:
+    def _sampled(self, rows: RowNumbers, update: int, number: int, alpha: float) -> Batch:
+        """Batch `number` of an update."""
         pairs = self.split[rows.tolist()]
-        src = self.tokenizers.src.sample_batch(pairs["src"], alpha, seed)
-        return make_batch(src, self.tokenizers.tgt.sample_batch(pairs["tgt"], alpha, seed + 500))
+        src_seed = derived_seed(self.seed, "source segmentation", update, number)
+        tgt_seed = derived_seed(self.seed, "target segmentation", update, number)
+        src = self.tokenizers.src.sample_batch(pairs["src"], alpha, src_seed)
+        return make_batch(src, self.tokenizers.tgt.sample_batch(pairs["tgt"], alpha, tgt_seed))
 
     def sentences(self, rows: list[RowNumbers]) -> list[int]:
         """Numbers of the pairs in the training split as read, from 0."""

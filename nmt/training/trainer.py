@@ -15,10 +15,11 @@ from nmt.data.prepare import Prepared
 from nmt.errors import CheckpointError, NmtError, remedy
 from nmt.machine.allocator import keep_few_kernels, keep_freed_memory
 from nmt.machine.device import choose_device, choose_dtype, environment
+from nmt.machine.seeds import derived_seed
 from nmt.machine.signals import Interrupted, StopRequest
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.checkpoints import average, last_good, prune, read_part, save_checkpoint, saved_updates
-from nmt.runs.tensors import set_weights, signature, weights_of, write_tensors
+from nmt.runs.tensors import Signed, set_weights, signed, weights_of, write_signed
 from nmt.scoring.metrics import counted_words
 from nmt.training import failures
 from nmt.training.batches import RowNumbers, TrainingData
@@ -136,7 +137,7 @@ class Trainer:
         parts = list(zip(rows, self.data.load(rows, number), strict=True))
         rate = self.optimiser.defaults["lr"] * self.schedule(number, [v.loss for v in self.progress.validations])
         try:
-            step = self.step(parts, rate, self.seed * 1_000_003 + number)
+            step = self.step(parts, rate, derived_seed(self.seed, "dropout", number))
         except NoRoom as error:
             raise no_room(error, number, self.data) from None
         self.progress.update, self.progress.finished, self.rows = number, False, rows
@@ -182,9 +183,10 @@ class Trainer:
         self.look_back()
         p, s = self.progress, self.settings
         if self.validator is None:
-            self.save()
+            weights = signed(weights_of(self.model))
+            self.save(weights)
             prune(self.run, [])
-            self.publish(weights_of(self.model))
+            self.publish(weights)
             return
         scores, translations = self.validator.scores(self.model, self.device, self.dtype)
         if not math.isfinite(scores.loss):
@@ -192,22 +194,23 @@ class Trainer:
                 f"dev loss is {scores.loss:.4g} after update {p.update}; "
                 + last_good(self.run, "lower optimizer.lr or set train.precision=fp32")
             )
-        p.validations.append(replace(self.validation(scores), weights=signature(weights_of(self.model))))
+        weights = signed(weights_of(self.model))
+        p.validations.append(replace(self.validation(scores), weights=weights.checksum))
         best = (ranked := p.ranked(s.metric))[0].update == p.update
         self.reporter.validation(p.update, p.epoch, scores.values(), best)
         self.show_examples(translations)
-        self.save()
+        self.save(weights)
         prune(self.run, [v.update for v in ranked[: s.keep_best]])
         if best:
-            self.publish(weights_of(self.model))
+            self.publish(weights)
 
     def validation(self, scores: DevScores) -> Validation:
         """These scores at this point of the run."""
         return Validation(self.progress.update, self.progress.epoch, scores.loss, scores.nll, scores.bleu)
 
-    def publish(self, weights: Mapping[str, Tensor]) -> None:
+    def publish(self, weights: Signed) -> None:
         """Makes these weights the run's model."""
-        write_tensors(self.run / "model.safetensors", weights)
+        write_signed(self.run / "model.safetensors", weights)
 
     def show_examples(self, translations: list[str]) -> None:
         """Fixed dev sentences: their translations, and the attention over their reference translations."""
@@ -226,16 +229,20 @@ class Trainer:
                 figure = attention_figure(weights.numpy(), src_pieces, tgt_pieces)
                 self.reporter.attention(self.progress.update, i, figure)
 
-    def save(self) -> None:
-        """A checkpoint of this update, from which the run can be resumed; what was recorded is on disk before it."""
+    def save(self, weights: Signed | None = None) -> None:
+        """A checkpoint of this update, from which the run can be resumed; what was recorded is on disk before it.
+
+        `weights`: the model's, where they are signed already.
+        """
         self.look_back()
         self.refuse_spoiled(self.progress.update, self.rows)
         self.reporter.flush()
         self.progress.sums = self.reporter.sums()
         made_by = environment(self.device, self.dtype)
         record = self.progress.to_json() | {"data": self.prepared.fingerprint, "made_by": made_by}
-        tensors = weights_of(self.model), state_of(self.optimiser, self.model)
-        save_checkpoint(self.run, self.progress.update, *tensors, record)
+        weights = weights or signed(weights_of(self.model))
+        optimiser = signed(state_of(self.optimiser, self.model))
+        save_checkpoint(self.run, self.progress.update, weights, optimiser, record)
 
     def restore(self, folder: Path, record: Mapping[str, Any]) -> None:
         """Weights and optimiser of a checkpoint and what is on its record (its progress has the constructor)."""
@@ -245,7 +252,7 @@ class Trainer:
         set_state(self.optimiser, self.model, read_part(path, record.get("optimiser")), path)
         best = self.progress.ranked(self.settings.metric)[:1]
         if best and best == self.kept()[:1] and not self.progress.finished:
-            self.publish(self.average(best))  # its writing may have been cut short
+            self.publish(signed(self.average(best)))  # its writing may have been cut short
 
     def kept(self) -> list[Validation]:
         """The best validations, the best first, whose checkpoints are there."""
@@ -264,11 +271,11 @@ class Trainer:
         if len(kept) < wanted:
             self.reporter.note(f"{wanted - len(kept)} of the {wanted} best checkpoints are gone")
         if self.validator is None:
-            self.publish(weights_of(self.model))
+            self.publish(signed(weights_of(self.model)))
         elif s.average_best and len(kept) > 1 and self.is_better(average := self.average(kept), self.validator, kept):
-            self.publish(average)
+            self.publish(signed(average))
         elif kept:
-            self.publish(self.average(kept[:1]))
+            self.publish(signed(self.average(kept[:1])))
 
     def is_better(self, average: Mapping[str, Tensor], validator: Validator, kept: Sequence[Validation]) -> bool:
         """Is the average of the kept checkpoints better on dev than the best of them?"""

@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 from nmt.config.run import RunConfig
 from nmt.errors import ConfigError, DataError, NmtError
 from nmt.figures.figure import save_figure
-from nmt.machine.digests import digest
+from nmt.machine.seeds import derived_seed
 from nmt.machine.signals import SAVED
 from nmt.training.progress import Progress
 from nmt.training.run import resume, start
@@ -65,7 +65,7 @@ def one_trial(plan: Plan, study: optuna.Study) -> None:
     """Begins a trial, or goes on with the one that was stopped, and tells the study how it ended."""
     running = study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
     number = running[0].number if running else len(study.get_trials(deepcopy=False))
-    seed = int(digest([plan.seed, number])[:8], 16)
+    seed = derived_seed(plan.seed, "trial", number) % 2**32  # numpy's RandomState takes no more
     study.sampler = optuna.samplers.TPESampler(n_startup_trials=plan.startup, seed=seed)
     trial = optuna.Trial(study, running[0]._trial_id) if running else study.ask()
     chosen = {each.key: each.suggest(trial) for each in plan.space}

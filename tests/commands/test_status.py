@@ -105,9 +105,10 @@ def test_faults_are_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     run = tmp_path / "run"
     (run / "metrics.jsonl").open("a").write('{"kind": "train", "upd')
     from nmt.runs.checkpoints import read_record, save_checkpoint
+    from nmt.runs.tensors import signed
 
     record = read_record(checkpoint_folder(run, 11)) | {"skipped": [3, *range(5, 11)], "halved": [2]}
-    save_checkpoint(run, 11, {}, {}, record)
+    save_checkpoint(run, 11, signed({}), signed({}), record)
     assert page(run, capsys)["faults"] == (
         "7 updates, the latest 6, 7, 8, 9, 10 skipped: loss or gradient was no number; "
         "update 2 with a halved batch: memory was too small, no longer the same bit for bit"

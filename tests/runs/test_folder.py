@@ -1,6 +1,7 @@
 """Run folders: damage is named and never loaded, a failed or killed write costs nothing, nothing stored is executed."""
 
 import errno
+import hashlib
 import json
 import os
 import random
@@ -29,8 +30,9 @@ from nmt.runs.checkpoints import checkpoint_folder, last_resumable, prune, read_
 from nmt.runs.folder import FORMAT, load_model
 from nmt.runs.lock import hold_run, refuse_unwritable
 from nmt.runs.stored_config import SECTIONS, read_config
-from nmt.runs.tensors import packed, read_tensors, weights_of, write_tensors
+from nmt.runs.tensors import packed, read_signed, read_tensors, signed, weights_of, write_tensors
 from nmt.training.report import Reporter
+from nmt.training.trainer import Trainer
 
 MODEL_FILES = ["manifest.json", "config.yaml", "src.spm", "tgt.spm", "model.safetensors"]
 STATE_FILES = ["weights.safetensors", "training.safetensors", "training.json"]
@@ -186,7 +188,7 @@ def test_a_run_without_validation_holds_no_model_yet(run: Path) -> None:
 def test_a_checkpoint_comes_back_bit_for_bit(tmp_path: Path) -> None:
     values = {"x": torch.tensor(2.5), "low": torch.randn(3, 2).bfloat16(), "empty": torch.zeros(0, 4)}
     values["nan"] = torch.tensor([float("nan"), -0.0])
-    save_checkpoint(tmp_path, 12, weights(1), values, {"update": 12, "loss": 0.1 + 0.2})
+    save_checkpoint(tmp_path, 12, signed(weights(1)), signed(values), {"update": 12, "loss": 0.1 + 0.2})
     folder = checkpoint_folder(tmp_path, 12)
     assert same(read_tensors(folder / "weights.safetensors"), weights(1))
     found = read_tensors(folder / "training.safetensors")
@@ -199,8 +201,55 @@ def test_a_checkpoint_comes_back_bit_for_bit(tmp_path: Path) -> None:
     assert (record["update"], record["loss"]) == (12, 0.1 + 0.2)
 
 
+class Counted:
+    """SHA-256 that notes how many bytes of tensors it is given."""
+
+    def __init__(self, given: list[int], digest: Any) -> None:
+        self.given = given
+        self.digest = digest
+        self.hexdigest = digest.hexdigest
+
+    def update(self, content: bytes | memoryview) -> None:
+        if isinstance(content, memoryview):  # a tensor's; its name comes as bytes
+            self.given.append(content.nbytes)
+        self.digest.update(content)
+
+
+@pytest.mark.parametrize("dev_size", [10, 0])
+def test_a_validation_reads_every_tensor_once_for_its_checksum(
+    data: Path, tmp_path: Path, dev_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, validate = tmp_path / "run", Trainer.validate
+    seen: list[int] = []
+
+    def counted(trainer: Trainer) -> None:
+        given: list[int] = []
+        with pytest.MonkeyPatch.context() as patch:
+            sha256 = hashlib.sha256
+            patch.setattr(hashlib, "sha256", lambda *content: Counted(given, sha256(*content)))
+            validate(trainer)
+        update = trainer.progress.update
+        folder = checkpoint_folder(run, update)
+        parts = [folder / "weights.safetensors", folder / "training.safetensors"]
+        assert sum(given) == sum(tensor.nbytes for path in parts for tensor in tensors(path).values()) > 0
+        known, optimiser = (read_signed(path)[1] for path in parts)
+        record = read_record(folder)
+        assert (record["weights"], record["optimiser"]) == (known, optimiser)
+        if trainer.validator is None:
+            best = update
+        else:
+            assert trainer.progress.validations[-1].weights == known
+            best = trainer.progress.ranked("loss")[0].update
+        assert (read_signed(run / "model.safetensors")[1] == known) == (best == update)
+        seen.append(update)
+
+    monkeypatch.setattr(Trainer, "validate", counted)
+    assert start(data, tmp_path, train__validate_every=2, train__metric="loss", data__dev_size=dev_size) == 0
+    assert seen == [2, 4, 6, 8, 10, 11]
+
+
 def test_the_same_tensors_are_the_same_bytes_every_time() -> None:
-    assert len({packed({"b": torch.arange(3), "a": torch.ones(2, 2)}) for _ in range(20)}) == 1
+    assert len({packed(signed({"b": torch.arange(3), "a": torch.ones(2, 2)})) for _ in range(20)}) == 1
 
 
 def test_pruning_keeps_the_named_and_the_last_and_nothing_half_written(tmp_path: Path) -> None:
@@ -210,7 +259,7 @@ def test_pruning_keeps_the_named_and_the_last_and_nothing_half_written(tmp_path:
         keep = rng.sample(range(1, 30), 12)
         run = tmp_path / str(seed)
         for update in updates:
-            save_checkpoint(run, update, weights(update), weights(update), {"update": update})
+            save_checkpoint(run, update, signed(weights(update)), signed(weights(update)), {"update": update})
         leftover = run / "checkpoints" / ".00000100.writing"
         leftover.mkdir()
         (leftover / "weights.safetensors").write_bytes(b"half")
@@ -295,7 +344,7 @@ def test_a_write_is_on_the_disk_before_it_takes_the_name_and_the_name_before_it_
     assert done[0][1].startswith(".file.")
     assert done[1:] == [("rename", "file"), ("fsync", ".")]
     done.clear()
-    save_checkpoint(tmp_path, 1, {}, {}, {"update": 1})
+    save_checkpoint(tmp_path, 1, signed({}), signed({}), {"update": 1})
     files = [re.sub(r"(?<=[a-z])\.[0-9a-f]{8}\.writing$", "", name) for what, name in done if what == "fsync"]
     beside = "checkpoints/.00000001.writing"
     written = [name for each in STATE_FILES for name in (f"{beside}/.{each}", beside)]

@@ -13,6 +13,7 @@ from nmt.data.batch import Batch, make_batch
 from nmt.data.encoded import open_sides
 from nmt.data.prepare import IDS, SCHEMA, Prepared, prepare
 from nmt.data.tables import TableWriter, load_table
+from nmt.data.tokenizer import Tokenizer
 from nmt.training.batches import TrainingData
 from nmt.training.progress import Progress
 
@@ -116,3 +117,22 @@ def test_the_time_for_batches_is_known(prepared: Prepared, monkeypatch: pytest.M
     for update in range(3):
         data.load(data.advance(progress), update)
         assert data.waited_s == 2.0  # of each update alone
+
+
+def test_the_sides_of_no_batch_of_any_update_and_run_are_segmented_with_one_seed(
+    prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+
+    def sample(_: Tokenizer, texts: list[str], alpha: float, seed: int) -> list[list[int]]:
+        seen.append(seed)
+        return [[5] for _ in texts]
+
+    monkeypatch.setattr(Tokenizer, "sample_batch", sample)
+    parts = 1001
+    for run_seed, updates in ((1, (1, 2, 1_000_004)), (2, (1, 2))):
+        batches = TrainingData(prepared, 400, parts, run_seed, 0.3)
+        for update in updates:
+            batches.load([np.array([0])] * parts, update)
+    assert len(seen) == 5 * 2 * parts
+    assert len(set(seen)) == len(seen)

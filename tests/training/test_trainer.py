@@ -429,3 +429,22 @@ def test_the_state_of_a_finished_run_resumed_again_stays(data: Path, tmp_path: P
     shutil.copytree(tmp_path / "run", tmp_path / "before")
     assert resume(tmp_path / "run") == 0
     assert_same(tmp_path / "before", tmp_path / "run")
+
+
+def test_dropout_of_long_runs_is_never_that_of_the_next_seed(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update = Trainer.update
+    seeds: dict[tuple[int, int], int] = {}
+
+    def noted(trainer: Trainer) -> None:
+        for done in (0, 1_000_003 * (3 - trainer.seed)):  # where sums of run 1, and of run 2, would be those of run 3
+            trainer.progress.update = done
+            update(trainer)
+            seeds[trainer.seed, done] = torch.initial_seed()
+
+    monkeypatch.setattr(Trainer, "update", noted)
+    for seed in (1, 2, 3):
+        assert start(data, tmp_path / str(seed), seed=seed, train__max_updates=1) == 0
+    assert len(seeds) == 5
+    assert len({*seeds.values(), 1, 2, 3}) == 8  # the weights are drawn with the run's own seed
