@@ -38,19 +38,19 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(STAMP) ## train on the demo corpus with and without attention, and show the difference
-	@$(BIN)/python scripts/demo.py $(ARGS)
+	@$(BIN)/python scripts/demo $(ARGS)
 
 test: $(STAMP) ## run the tests (the slow ones: make test ARGS="-m slow")
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
 
 bench: $(STAMP) ## measure speed:          ARGS="--multi30k FOLDER --tatoeba FOLDER"
-	@$(BIN)/python scripts/bench_all.py $(ARGS)
+	@$(BIN)/python scripts/bench $(ARGS)
 
 torture: $(STAMP) ## kill runs, break disks and numbers; nothing may be lost: ARGS="--quick"
-	@$(BIN)/python scripts/torture_all.py $(ARGS)
+	@$(BIN)/python scripts/torture $(ARGS)
 
 fuzz: $(STAMP) ## any input whatever, a million times: ARGS="--cases 20000"
-	@$(BIN)/python scripts/fuzz.py $(ARGS)
+	@$(BIN)/python scripts/fuzz $(ARGS)
 
 check: $(STAMP) ## format, lint and types, without changing anything
 	$(BIN)/ruff format --check .

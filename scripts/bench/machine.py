@@ -1,13 +1,8 @@
-"""The machine under a benchmark: its own matrix rate, what others took of it, and the memory that we took."""
+"""The machine under a benchmark: what it is, and its own matrix rate."""
 
 import os
 import platform
-import resource
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
@@ -40,49 +35,9 @@ def wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-@dataclass
-class Usage:
-    """Of all cores' time while something was measured: the shares that we and that other processes used."""
-
-    ours: float = 0.0
-    others: float = 0.0
-    wall_s: float = 0.0
-
-
-@contextmanager
-def watched() -> Iterator[Usage]:
-    """Fills the usage it gives when the block ends. Without /proc (not Linux) the others' share stays 0."""
-    usage = Usage()
-    start, busy, own = time.perf_counter(), _busy_s(), _own_s()
-    yield usage
-    usage.wall_s = time.perf_counter() - start
-    cores = usage.wall_s * (os.cpu_count() or 1)
-    usage.ours = (_own_s() - own) / cores
-    usage.others = max(0.0, (_busy_s() - busy) / cores - usage.ours)
-
-
-def _own_s() -> float:
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
-def _busy_s() -> float:
-    """Seconds that all cores together have worked since the machine started."""
-    stat = Path("/proc/stat")
-    if not stat.exists():
-        return _own_s()
-    user, nice, system, _, _, irq, softirq, steal = map(int, stat.read_text().split(maxsplit=9)[1:9])
-    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-
-
-def peak_memory_mb() -> float:
-    """The most resident memory that this process has had, in MB (1e6 bytes)."""
-    unit = 1 if platform.system() == "Darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
-
-
-def describe(device: torch.device) -> str:
-    """One line: processor or card, threads, torch."""
+def describe(device: torch.device | None = None) -> str:
+    """One line: processor or card, threads, torch; without a device, of the one that `nmt train` takes."""
+    device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device.type == "cuda":
         return f"{torch.cuda.get_device_name(device)}, torch {torch.__version__}"
     capabilities = torch.cpu.get_capabilities()

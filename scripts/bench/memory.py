@@ -1,6 +1,6 @@
 """Resident memory that is no file's: now, and the most of it, watched by a process of its own.
 
-    python -m bench.memory PID        (looks at that process until standard input ends, then prints the most, in MB)
+    python scripts/bench/memory.py PID    (until standard input ends; then it prints the most, in MB)
 
 The processes that it starts count with it; the one that watches does not.
 
@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 EVERY = 0.02  # seconds between two looks
-SCRIPTS = Path(__file__).resolve().parents[1]
 
 
 @dataclass
@@ -39,9 +38,9 @@ def anonymous_memory_mb(process: int | str = "self") -> float:
 def watched_memory() -> Iterator[Highest]:
     """The most memory that this process and those that it starts have inside the block."""
     highest = Highest()
-    command = [sys.executable, "-m", "bench.memory", str(os.getpid())]
+    command = [sys.executable, __file__, str(os.getpid())]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=SCRIPTS, text=True, **pipes) as watcher:  # type: ignore[call-overload]
+    with subprocess.Popen(command, text=True, **pipes) as watcher:  # type: ignore[call-overload]
         watcher.stdout.readline()  # it has begun
         try:
             yield highest

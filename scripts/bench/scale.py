@@ -1,150 +1,118 @@
-"""One point of a curve: memory and speed of training at a size."""
+"""How memory and speed grow: with the corpus, the sentences, the vocabulary, the model and the batch.
 
-import random
-from dataclasses import dataclass
+    python scripts/bench scale --output FOLDER                     (everything; a picture and a table of each)
+    python scripts/bench scale --only pairs,hidden --quick         (a few points of some, no pictures)
+
+Every point is a process of its own. `pairs` writes synthetic text, prepares it with an empty cache and trains the
+reference model on it; the others train on random ids, one size changed and the rest those of the reference model
+(vocabulary 8,000, hidden 512, 20 tokens a sentence, 4,096 tokens a batch). Memory is what is resident and no file's
+(RssAnon). The arithmetic beside a speed is that of the point marked *, scaled by the operations a token takes.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from time import perf_counter
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
-from hydra import compose
-from numpy.typing import NDArray
 
 from bench import machine
-from bench.memory import anonymous_memory_mb, watched_memory
-from bench.operations import counted
-from nmt.config.check import read_section
-from nmt.config.compose import loader
-from nmt.config.plain import plain
-from nmt.config.sections import TokenizerConfig
-from nmt.data.prepare import IDS, SCHEMA, Prepared
-from nmt.data.tables import TableWriter, load_table
-from nmt.data.tokenizer import TokenizerPair
-from nmt.data.train_tokenizers import train_tokenizer
-from nmt.model.build import build_model
-from nmt.training.progress import Progress
-from nmt.training.run import new_model, read_data, read_settings
-from nmt.training.trainer import Trainer
+from bench.arguments import chosen
+from bench.processes import measured_apart
+from bench.scale_figure import scale_figure
+from bench.scale_point import Point, measure
+from command_line import new_parser
+from nmt.figures.figure import save_figure
 
-LENGTH, VOCABULARY, TOKENS = 20, 8_000, 4_096  # of the reference model
-ROWS = 20_000  # pairs of random ids to train on
-WARM_UP = 3  # updates before the clock starts
-WORDS, LETTERS = 20_000, 5  # of the synthetic language
-CHUNK = 100_000  # pairs written together
-
-
-@dataclass(frozen=True)
-class Point:
-    """Memory in MB (1e6 bytes), resident and no file's."""
-
-    size: int
-    tokens_per_s: float
-    operations_per_token: float
-    share: float  # of the machine's matrix rate in the precision of training
-    memory_mb: float  # the most seen between updates
-    others: float  # share of the machine that other processes used while training
-    prepared_mb: float = 0.0  # after preparing
-    highest_mb: float = 0.0  # while preparing
-    prepare_s: float = 0.0
-    waiting_share: float = 0.0  # of training, for data
+SIZES = {
+    "pairs": [10**4, 10**5, 10**6, 10**7],
+    "lengths": [10, 20, 50, 100, 200, 500, 1000],
+    "vocabularies": [2_000, 4_000, 8_000, 16_000, 32_000, 64_000],
+    "hidden": [128, 256, 512, 1024, 2048],
+    "batches": [1, 4, 16, 64, 256, 1024],
+}
+QUICK = {
+    "pairs": [10**4, 10**5],
+    "lengths": [10, 20, 100],
+    "vocabularies": [2_000, 8_000],
+    "hidden": [128, 512],
+    "batches": [1, 64],
+}
+MIDDLE = {"pairs": 10**5, "lengths": 20, "vocabularies": 8_000, "hidden": 512, "batches": 64}  # marked *
+LABELS = {
+    "pairs": "sentence pairs in the corpus",
+    "lengths": "tokens in a sentence, source and target",
+    "vocabularies": "pieces in the vocabulary",
+    "hidden": "size of the decoder's state",
+    "batches": "sentences in a batch",
+}
+FLAT = 1.2  # memory at the most pairs / memory at 10⁵ pairs
 
 
-def measure(kind: str, size: int, seconds: float, folder: Path) -> Point:
-    """The point of this curve at this size, with files in an empty folder."""
-    words = ["experiment=reference", "name=bench", "train.examples=0", "train.patience=null"]
+def main(words: Sequence[str]) -> int:
+    """Measures every point, prints the tables, draws the pictures."""
+    arguments = parse_arguments(words)
+    if arguments.case:
+        kind, size = arguments.case.split("=")
+        with tempfile.TemporaryDirectory() as folder:
+            point = measure(kind, int(size), arguments.seconds, Path(folder))
+        print(json.dumps(asdict(point)))
+        return 0
+    print(machine.describe())
+    for kind in arguments.only:
+        sizes = [size for size in (QUICK if arguments.quick else SIZES)[kind] if size <= arguments.most_pairs]
+        print(f"\n{LABELS[kind]}")
+        points = show(kind, sizes, arguments.seconds)
+        if arguments.output is not None:
+            arguments.output.mkdir(parents=True, exist_ok=True)
+            save_figure(scale_figure(points, MIDDLE[kind], LABELS[kind]), arguments.output / f"scale_{kind}.png")
+    return 0
+
+
+def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
+    """What to measure."""
+    parser = new_parser("bench scale", __doc__)
+    parser.add_argument("--only", default=",".join(SIZES), help=f"some of {', '.join(SIZES)}, with commas (all)")
+    parser.add_argument("--quick", action="store_true", help="few and small points")
+    parser.add_argument("--most-pairs", type=int, default=10**7, help="leave out larger corpora (10,000,000)")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of training at each point (10)")
+    parser.add_argument("--output", type=Path, help="folder for the pictures (none are drawn)")
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    arguments = parser.parse_args(words)
+    arguments.only = chosen(parser, "--only", arguments.only, list(SIZES))
+    return arguments
+
+
+def show(kind: str, sizes: list[int], seconds: float) -> list[Point]:
+    """The points of one curve, printed as they come."""
+    heads = f"{'tokens/s':>10}{'Mflop/token':>13}{'share':>7}{'memory MB':>11}{'others':>8}"
+    more = f"{'prepared MB':>13}{'highest MB':>12}{'prepare s':>11}{'waiting':>9}" if kind == "pairs" else ""
+    print(f"{'':<13}{heads}{more}")
+    points: list[Point] = []
+    for size in sizes:
+        point = measured_apart(Point, "scale", ["--case", f"{kind}={size}", "--seconds", str(seconds)])
+        points.append(point)
+        name = f"{size:,}{' *' if size == MIDDLE[kind] else ''}"
+        figures = f"{point.tokens_per_s:>10,.0f}{point.operations_per_token / 1e6:>13.1f}{point.share:>7.0%}"
+        line = f"{name:<13}{figures}{point.memory_mb:>11,.0f}{point.others:>8.0%}"
+        if kind == "pairs":
+            line += f"{point.prepared_mb:>13,.0f}{point.highest_mb:>12,.0f}{point.prepare_s:>11.1f}"
+            line += f"{point.waiting_share:>9.2%}"
+        print(line, flush=True)
     if kind == "pairs":
-        write_text(folder, size)
-        files = ["data.train.src=train.src", "data.train.tgt=train.tgt", "data.dev_size=0", "data.test_size=0"]
-        config = configured([*words, "data=text", f"data.root={folder}", f"cache_dir={folder}/cache", *files])
-        settings, search = read_settings(config)
-        with watched_memory() as highest:
-            start = perf_counter()
-            prepared = read_data(config, None)
-            known = {"prepare_s": perf_counter() - start, "prepared_mb": anonymous_memory_mb()}
-        model = new_model(config, prepared.tokenizers)
-        trainer = Trainer(folder / "run", config, settings, search, prepared, model, Progress())
-        return trained(trainer, size, seconds, known | {"highest_mb": highest.mb})
-    length = size if kind == "lengths" else LENGTH
-    vocabulary = size if kind == "vocabularies" else VOCABULARY
-    tokens = size * (length + 1) if kind == "batches" else TOKENS
-    hidden = [f"encoder.d_hidden={size // 2}", f"decoder.d_hidden={size}"] if kind == "hidden" else []
-    config = configured([*words, *hidden, f"train.batch_tokens={tokens}"])
-    settings, search = read_settings(config)
-    model = build_model(config, vocabulary, vocabulary, [])
-    prepared = random_ids(folder, length, vocabulary)
-    return trained(Trainer(folder / "run", config, settings, search, prepared, model, Progress()), size, seconds, {})
+        print_growth(points)
+    return points
 
 
-def configured(words: list[str]) -> dict[str, Any]:
-    """The configuration of `nmt train` with these words."""
-    with loader():
-        return plain(compose("train", words))
-
-
-def trained(trainer: Trainer, size: int, seconds: float, known: dict[str, float]) -> Point:
-    """Trains for some time; `known` is what was seen before."""
-    rate = machine.matrix_rate(trainer.dtype, trainer.device)
-    for _ in range(WARM_UP):
-        trainer.update()
-    machine.wait(trainer.device)
-    tokens, start, memory_mb, waited_s = trainer.progress.tokens, perf_counter(), 0.0, 0.0
-    with machine.watched() as usage:
-        while perf_counter() - start < seconds:
-            trainer.update()
-            waited_s += trainer.data.waited_s
-            memory_mb = max(memory_mb, anonymous_memory_mb())
-        machine.wait(trainer.device)
-    spent = perf_counter() - start
-    speed = (trainer.progress.tokens - tokens) / spent
-    rate = max(rate, machine.matrix_rate(trainer.dtype, trainer.device))
-    tokens = trainer.progress.tokens
-    with counted() as operations:
-        trainer.update()
-    each = operations.total / (trainer.progress.tokens - tokens)
-    trainer.reporter.close()
-    point = Point(size, speed, each, speed * each / rate, memory_mb, usage.others, waiting_share=waited_s / spent)
-    return Point(**(vars(point) | known))
-
-
-def random_ids(folder: Path, length: int, vocabulary: int) -> Prepared:
-    """A corpus of random ids, all sentences of one length, end-of-sentence included."""
-    source = np.random.default_rng(1)
-    rows = max(TOKENS // length * 4, ROWS * LENGTH // length)
-    offsets = pa.array(np.arange(rows + 1, dtype=np.int32) * (length - 1))
-    text = [""] * rows
-    columns: dict[str, object] = {"src": text, "tgt": text, "index": range(rows)}
-    for name in ("src_ids", "tgt_ids"):
-        ids = pa.array(source.integers(4, vocabulary, rows * (length - 1), dtype=np.int32))
-        columns[name] = pa.ListArray.from_arrays(offsets, ids, type=IDS)
-    nothing: dict[str, object] = {key: [] for key in columns}
-    for name, part in (("train", columns), ("dev", nothing)):
-        with TableWriter(folder / f"{name}.arrow", SCHEMA) as table:
-            table.write(part)
-    letters = read_section(TokenizerConfig, configured(["tokenizer=char"])["tokenizer"], "tokenizer")
-    tokenizer = train_tokenizer(["a"], letters, 1, [])  # nothing is encoded with it
-    train, dev = (load_table(folder / f"{name}.arrow") for name in ("train", "dev"))
-    pair = TokenizerPair(tokenizer, tokenizer)
-    return Prepared(pair, train, dev, dev, report=[], fingerprint="", seen=folder / "seen.bin")
-
-
-def write_text(folder: Path, pairs: int) -> None:
-    """Two text files of made-up words of equal length, frequent ones first (Zipf); 2 to 10 words a sentence."""
-    letters = random.Random(1)
-    words = ["".join(letters.choices("abcdefghijklmnoprstuvwz", k=LETTERS)) + " " for _ in range(WORDS)]
-    table = np.frombuffer("".join(words).encode(), np.uint8).reshape(WORDS, LETTERS + 1)
-    source = np.random.default_rng(1)
-    with open(folder / "train.src", "wb") as src, open(folder / "train.tgt", "wb") as tgt:
-        for start in range(0, pairs, CHUNK):
-            lengths = source.integers(2, 11, min(CHUNK, pairs - start))
-            for stream in (src, tgt):
-                stream.write(lines(table, lengths, source))
-
-
-def lines(table: NDArray[np.uint8], lengths: NDArray[np.int64], source: np.random.Generator) -> bytes:
-    """Sentences of so many words."""
-    chosen = (WORDS ** source.random(lengths.sum())).astype(np.int64) - 1  # density ∝ 1 / rank
-    text = table[np.minimum(chosen, WORDS - 1)]
-    text[np.cumsum(lengths) - 1, -1] = ord("\n")
-    sentences: bytes = text.tobytes()
-    return sentences
+def print_growth(points: list[Point]) -> None:
+    """Memory of the largest corpus beside that of 10⁵ pairs."""
+    base = next((point for point in points if point.size == MIDDLE["pairs"]), None)
+    last = points[-1]
+    if base is None or last.size <= base.size:
+        return
+    for name in ("prepared_mb", "memory_mb"):
+        small, large = getattr(base, name), getattr(last, name)
+        each = (large - small) * 1e6 / (last.size - base.size)
+        verdict = "holds" if large <= FLAT * small else "MISSED"
+        when = "after preparing" if name == "prepared_mb" else "in training"
+        print(f"memory {when}: {large / small:.2f} times ({FLAT}: {verdict}), {each:.1f} bytes a pair")

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bench.scale import Point
+from bench.scale_point import Point
 from nmt.figures.curves import COLORS
 from nmt.figures.figure import dress, new_figure
 

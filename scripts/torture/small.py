@@ -1,18 +1,17 @@
-"""The small runs that are tortured, and what every torture does with them."""
+"""The small runs that are tortured."""
 
 import shutil
 import sys
-import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from command_line import ROOT
 from nmt.machine.device import computes_bf16
 from torture.victims import End, Fate, Victims
 
-DEMO = Path(__file__).resolve().parents[2] / "data" / "demo_en_de"
+DEMO = ROOT / "data" / "demo_en_de"
 PAIRS = 300  # of the demo corpus
 LOW = "bf16" if computes_bf16(torch.device("cpu")) else "fp32"  # what there is to torture of low precision
 WORDS = (
@@ -54,13 +53,6 @@ def trained(place: Path, setting: Setting, name: str, fate: Fate) -> tuple[Path,
     if end.code != 0:
         sys.exit(f"{setting.name}: a run that nothing should stop fails:\n{log.read_text()[-2000:]}")
     return run, end
-
-
-def keep(place: Path, what: str, found: Sequence[str]) -> None:
-    """Says what is wrong, and keeps the runs of it for whoever looks into it."""
-    kept = Path(tempfile.mkdtemp(prefix="torture-"))
-    shutil.copytree(place, kept, dirs_exist_ok=True)
-    print(f"{what}, kept in {kept}:", *found[:5], sep="\n    ", file=sys.stderr)
 
 
 def last_line(log: Path) -> str:

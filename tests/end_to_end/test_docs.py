@@ -1,6 +1,5 @@
 """What README.md and CONTRIBUTING.md tell people to type can be typed: keys, targets, files. Nothing is trained."""
 
-import importlib.util
 import re
 import shlex
 import sys
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from helpers.small_runs import make_run
 
+from demo.__main__ import parse_arguments
 from nmt.cli import main as cli
 from nmt.cli.main import main
 from nmt.compare.runs import Sweep
@@ -85,19 +85,6 @@ def check(config: dict[str, Any]) -> None:
         check_parts(config, ())
 
 
-def demo_words(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> list[str]:
-    """What `make demo` passes on to nmt train."""
-    spec = importlib.util.spec_from_file_location("demo", ROOT / "scripts" / "demo.py")
-    assert spec is not None
-    assert spec.loader is not None
-    demo = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "demo", demo)
-    monkeypatch.setattr(sys, "argv", ["demo.py", *arguments])
-    spec.loader.exec_module(demo)
-    passed: list[str] = demo.parse_arguments()[1]
-    return passed
-
-
 def targets() -> set[str]:
     """Targets that the Makefile declares."""
     declared = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
@@ -120,7 +107,7 @@ def test_every_command_can_be_typed(
         arguments = next((word.removeprefix("ARGS=") for word in rest if word.startswith("ARGS=")), "")
         rest = shlex.split(arguments)
         if verb == "demo":
-            verb, rest = "train", demo_words(monkeypatch, rest)
+            verb, rest = "train", parse_arguments(rest)[1]
         if verb not in VERBS:
             return
     line = PAGES.get(place.partition(":")[0], "").partition(place.partition(": ")[2])[2].splitlines()[1:2]

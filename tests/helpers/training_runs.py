@@ -11,13 +11,13 @@ import pytest
 import torch
 import yaml
 from safetensors.torch import load_file
-from torture.same_run import differences
 
 from helpers.models import CONFIGS, model_config, refuse_unknown, section
 from helpers.small_corpora import make_pairs
 from nmt.config.plain import leaves, overlay
 from nmt.training.run import main
 from nmt.training.trainer import Trainer
+from torture.same_run import differences
 
 
 def write_corpus(folder: Path, pairs: list[tuple[str, str]], name: str = "train") -> None:

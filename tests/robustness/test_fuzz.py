@@ -81,19 +81,19 @@ def test_a_case_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         tried(Property(st.just(0), lambda _: sleep(30), 0.1), 1, 0)
 
 
-def script(name: str, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(ROOT / "scripts" / name), *words], capture_output=True, text=True)
+def fuzz(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(ROOT / "scripts" / "fuzz"), *words], capture_output=True, text=True)
 
 
 def test_no_cases_are_refused() -> None:
-    done = script("fuzz.py", "--cases", "0")
+    done = fuzz("--cases", "0")
     assert done.returncode == 2
     assert "--cases 0 tries nothing; give 1 or more" in done.stderr
 
 
 @pytest.mark.slow
 def test_the_script_counts_every_case() -> None:
-    done = script("fuzz.py", "--cases", "200")
+    done = fuzz("--cases", "200")
     assert done.returncode == 0, done.stdout
     counts = [
         int(count.replace(",", "")) for count in re.findall(r"^\| [a-z ]+ \| ([\d,]+) \|", done.stdout, re.MULTILINE)
@@ -104,7 +104,7 @@ def test_the_script_counts_every_case() -> None:
 
 def test_inputs_that_reach_other_code_are_looked_for() -> None:
     pytest.importorskip("atheris")
-    done = script("fuzz_guided.py", "lines", "--runs", "300")
+    done = fuzz("guided", "lines", "--runs", "300")
     assert done.returncode == 0, done.stderr
     assert "Done 300 in" in done.stderr
 

@@ -10,9 +10,14 @@ import pytest
 import torch
 from safetensors.torch import save_file
 from torch.utils.tensorboard import SummaryWriter
+
 from torture.same_run import differences
 
 ROOT = Path(__file__).parents[2]
+
+
+def torture(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(ROOT / "scripts" / "torture"), *words], capture_output=True, text=True)
 
 
 def write_run(
@@ -48,17 +53,15 @@ def test_speed_and_name_are_no_difference_and_everything_else_is(tmp_path: Path)
 
 @pytest.mark.slow
 def test_killed_runs_end_like_those_left_alone(tmp_path: Path) -> None:
-    words = [sys.executable, str(ROOT / "scripts" / "torture_resume.py"), "--kills", "6", "--work", str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = torture("resume", "--kills", "6", "--work", str(tmp_path))
     assert done.returncode == 0, done.stderr[-3000:]
     assert "6 kills, 0 runs that differ" in done.stdout
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("script", "faults"), [("torture_storage.py", 24), ("torture_numbers.py", 14)])
-def test_faults_cost_nothing(script: str, faults: int, tmp_path: Path) -> None:
-    words = [sys.executable, str(ROOT / "scripts" / script), "--faults", str(faults), "--work", str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True)
+@pytest.mark.parametrize(("part", "faults"), [("storage", 24), ("numbers", 14)])
+def test_faults_cost_nothing(part: str, faults: int, tmp_path: Path) -> None:
+    done = torture(part, "--faults", str(faults), "--work", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     counted = re.search(r"(\d+) faults, 0 lost", done.stdout)
     assert counted
@@ -70,7 +73,6 @@ def test_faults_cost_nothing(script: str, faults: int, tmp_path: Path) -> None:
     [(["--kills", "2"], "--kills 2 leaves a setting out"), (["--work", "nowhere"], "--work nowhere is no folder")],
 )
 def test_what_cannot_be_done_is_refused(words: list[str], message: str) -> None:
-    words = [sys.executable, str(ROOT / "scripts" / "torture_resume.py"), *words]
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = torture("resume", *words)
     assert done.returncode == 2
     assert message in done.stderr

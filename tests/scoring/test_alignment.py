@@ -7,10 +7,10 @@ from time import process_time
 import jaxtyping
 import numpy as np
 import pytest
-from demo_corpus.tokens import tokenise
 from helpers.small_corpora import tokenizer_config
 from helpers.small_runs import sentences, small_tokenizer
 
+from demo_corpus.tokens import tokenise
 from nmt.data.paths import read_lines
 from nmt.data.tokenizer import ESCAPE, Tokenizer
 from nmt.data.train_tokenizers import train_tokenizer

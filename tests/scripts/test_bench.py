@@ -6,23 +6,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import bench_all
-import bench_data
-import bench_precision
-import bench_train
-import bench_translate
 import pytest
 import torch
-from bench import machine
-from bench.memory import anonymous_memory_mb
-from bench.operations import counted
 from helpers.models import random_batch, small_model
 
+from bench import data, everything, machine, train, translate
+from bench.__main__ import PARTS
+from bench.memory import anonymous_memory_mb
+from bench.operations import counted
+from bench.precision import FIGURES, Run, table
+from bench.precision import parse_arguments as precision_arguments
+from bench.usage import Usage, peak_memory_mb
 from nmt.model.rnn import RnnLayer
 from nmt.training.loss import batch_loss
 
 ROOT = Path(__file__).resolve().parents[2]
-
 CPU = torch.device("cpu")
 
 
@@ -50,12 +48,12 @@ def test_operations_are_those_of_the_weights(cell: str) -> None:
 def test_the_machine_is_described_and_measured() -> None:
     assert torch.__version__ in machine.describe(CPU)
     assert machine.matrix_rate(torch.float32, CPU, seconds=0.0) > 1e6
-    with machine.watched() as usage:
+    with Usage() as usage:
         sum(range(3_000_000))
     assert usage.wall_s > 0
     assert 0 <= usage.ours <= 1.5
     assert 0 <= usage.others <= 1.0
-    assert machine.peak_memory_mb() > anonymous_memory_mb() / 2 > 0
+    assert peak_memory_mb() > anonymous_memory_mb() / 2 > 0
 
 
 HOLDING = """
@@ -78,9 +76,9 @@ def test_the_most_memory_is_seen_from_outside() -> None:
     assert after < before + 50
 
 
-def measured(attention: str, precision: str, share: float) -> bench_train.Speed:
-    """A case of bench_train."""
-    return bench_train.Speed(attention, precision, 1000 * share, share, 2e6, 1e9, 4e9, 100.0, 0.0, 1)
+def measured(attention: str, precision: str, share: float) -> train.Speed:
+    """A case of train."""
+    return train.Speed(attention, precision, 1000 * share, share, 2e6, 1e9, 4e9, 100.0, 0.0, 1)
 
 
 def test_scores_are_set_beside_dot_in_their_own_precision() -> None:
@@ -90,11 +88,11 @@ def test_scores_are_set_beside_dot_in_their_own_precision() -> None:
         measured("dot", "fp32", 0.8),
         measured("general", "fp32", 0.6),
     ]
-    assert bench_train.beside_dot([speeds]) == [
+    assert train.beside_dot([speeds]) == [
         "\nshare ÷ that of dot, bf16: general 0.80",
         "\nshare ÷ that of dot, fp32: general 0.75",
     ]
-    assert bench_train.beside_dot([speeds[:1]]) == bench_train.beside_dot([speeds[3:]]) == []
+    assert train.beside_dot([speeds[:1]]) == train.beside_dot([speeds[3:]]) == []
 
 
 def test_ratios_are_taken_within_rounds() -> None:
@@ -103,18 +101,18 @@ def test_ratios_are_taken_within_rounds() -> None:
         [measured("dot", "bf16", slow * 0.5), measured("general", "bf16", slow * share)]
         for slow, share in ((1.0, 0.4), (0.5, 0.45), (0.25, 0.5))
     ]
-    assert bench_train.beside_dot(rounds) == ["\nshare ÷ that of dot, bf16: general 0.90 (0.80 to 1.00)"]
+    assert train.beside_dot(rounds) == ["\nshare ÷ that of dot, bf16: general 0.90 (0.80 to 1.00)"]
     general = [speeds[1] for speeds in rounds]
-    assert bench_train.line(general) == "| general | bf16 | 225 | 22% of 4 Gflop/s | 2.0 | 100 | 0% |"
+    assert train.line(general) == "| general | bf16 | 225 | 22% of 4 Gflop/s | 2.0 | 100 | 0% |"
 
 
 def test_a_folder_without_the_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        bench_train.parse_arguments(["--multi30k", str(tmp_path)])
+        train.parse_arguments(["--multi30k", str(tmp_path)])
     assert stop.value.code == 2
     assert f"--multi30k {tmp_path} has no train.en" in capsys.readouterr().err
     with pytest.raises(SystemExit) as stop:
-        bench_all.main(["--multi30k", str(tmp_path), "--tatoeba", str(tmp_path)])
+        everything.main(["--multi30k", str(tmp_path), "--tatoeba", str(tmp_path)])
     assert stop.value.code == 2
     assert f"{tmp_path} has no train.de" in capsys.readouterr().err
 
@@ -122,9 +120,9 @@ def test_a_folder_without_the_corpus_is_refused(tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("parse", "words"),
     [
-        (bench_train.parse_arguments, ["--multi30k", "."]),
-        (bench_translate.parse_arguments, ["--multi30k", ".", "--model", "."]),
-        (bench_data.parse_arguments, ["--tatoeba", "."]),
+        (train.parse_arguments, ["--multi30k", "."]),
+        (translate.parse_arguments, ["--multi30k", ".", "--model", "."]),
+        (data.parse_arguments, ["--tatoeba", "."]),
     ],
 )
 def test_no_rounds_are_refused(parse: Callable[..., Any], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,10 +133,11 @@ def test_no_rounds_are_refused(parse: Callable[..., Any], words: list[str], caps
 
 
 def test_every_benchmark_that_make_bench_calls_is_there() -> None:
-    listed = bench_all.benches("a", "b", "c")
-    assert tuple(bench.name for bench in listed) == bench_all.NAMES
+    listed = everything.benches("a", "b", "c")
+    assert [bench.name for bench in listed] == everything.NAMES
     for bench in listed:
-        assert (ROOT / bench.words[0]).is_file()
+        assert (ROOT / bench.words[0] / "__main__.py").is_file()
+        assert bench.words[1] in PARTS
 
 
 def test_the_page_and_the_readme_get_what_was_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,19 +147,21 @@ def test_the_page_and_the_readme_get_what_was_printed(tmp_path: Path, monkeypatc
     (tmp_path / "docs" / "speed").mkdir(parents=True)
     (tmp_path / "docs" / "speed" / "scale_pairs.png").touch()
     readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{bench_all.BEGIN}old\n{bench_all.END}after\n", "utf-8")
-    monkeypatch.setattr(bench_all, "ROOT", tmp_path)
-    printed = {"scripts/bench_peers.py": f"2026:\n| a |\n|---|\n| 1 |\n{corpus}\n", "scripts/bench_data.py": "plain\n"}
-    monkeypatch.setattr(bench_all, "said", lambda command: printed[command[0]])
+    readme.write_text(f"before\n{everything.BEGIN}old\n{everything.END}after\n", "utf-8")
+    monkeypatch.setattr(everything, "ROOT", tmp_path)
+    printed = {"peers": f"2026:\n| a |\n|---|\n| 1 |\n{corpus}\n", "data": "plain\n"}
+    monkeypatch.setattr(everything, "said", lambda command: printed[command[1]])
     words = ["--multi30k", str(corpus), "--tatoeba", str(corpus), "--work", str(work)]
-    assert bench_all.main([*words, "--only", "data"]) == 0
-    assert readme.read_text("utf-8") == f"before\n{bench_all.BEGIN}old\n{bench_all.END}after\n", "not of the comparison"
+    assert everything.main([*words, "--only", "data"]) == 0
+    assert readme.read_text("utf-8") == f"before\n{everything.BEGIN}old\n{everything.END}after\n", (
+        "not of the comparison"
+    )
     for only in ("peers", "data", "data"):  # what is not asked for is kept; a second time changes nothing
-        assert bench_all.main([*words, "--only", only]) == 0
-        before, _, rest = readme.read_text("utf-8").partition(bench_all.BEGIN)
-        part, _, after = rest.partition(bench_all.END)
+        assert everything.main([*words, "--only", only]) == 0
+        before, _, rest = readme.read_text("utf-8").partition(everything.BEGIN)
+        part, _, after = rest.partition(everything.END)
         assert (before, after) == ("before\n", "after\n")
-        assert part.startswith(f"\n{bench_all.said_of_now()}\n\n```\npython scripts/bench_peers.py --multi30k TATOEBA ")
+        assert part.startswith(f"\n{everything.said_of_now()}\n\n```\npython scripts/bench peers --multi30k TATOEBA ")
         assert part.endswith("```\n\n2026:\n| a |\n|---|\n| 1 |\nTATOEBA\n\n")
     page = (tmp_path / "docs" / "speed.md").read_text("utf-8")
     assert page.index("## Beside other toolkits") < page.index("## Start-up and data")
@@ -168,31 +169,28 @@ def test_the_page_and_the_readme_get_what_was_printed(tmp_path: Path, monkeypatc
     assert "```\nplain\n```" in page
     assert str(tmp_path) not in page
     assert page.endswith("\n![scale pairs](speed/scale_pairs.png)\n")
-    printed["scripts/bench_data.py"] = "other\n"
-    assert bench_all.main([*words, "--only", "data", "--quick"]) == 0
+    printed["data"] = "other\n"
+    assert everything.main([*words, "--only", "data", "--quick"]) == 0
     assert (tmp_path / "docs" / "speed.md").read_text("utf-8") == page, "short forms were written down"
 
 
 def test_a_part_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        bench_all.parse_arguments(["--multi30k", ".", "--tatoeba", ".", "--only", "peers,speed"])
+        everything.parse_arguments(["--multi30k", ".", "--tatoeba", ".", "--only", "peers,speed"])
     assert stop.value.code == 2
-    assert "--only: speed is none of peers, scores" in capsys.readouterr().err
+    assert "--only peers,speed: speed is none of peers, scores" in capsys.readouterr().err
 
 
 def test_precisions_are_compared_beside_what_seeds_change() -> None:
     figures = {(1, "fp32"): 2.0, (1, "bf16"): 2.5, (2, "fp32"): 4.0, (2, "bf16"): 3.5}
-    runs = [
-        bench_precision.Run(seed, precision, dict.fromkeys(bench_precision.FIGURES, figure))
-        for (seed, precision), figure in figures.items()
-    ]
-    lines = bench_precision.table(runs)
+    runs = [Run(seed, precision, dict.fromkeys(FIGURES, figure)) for (seed, precision), figure in figures.items()]
+    lines = table(runs)
     assert "| 2 | bf16 | 3.500 | 3.500 | 3.500 | 3.500 |" in lines
     assert lines[-1] == "| dev BLEU | +0.000 | +0.500, -0.500 | 1.414 | yes |"
-    worse = [bench_precision.Run(run.seed, run.precision, dict(run.figures)) for run in runs]
+    worse = [Run(run.seed, run.precision, dict(run.figures)) for run in runs]
     for run in worse[1::2]:
         run.figures["dev BLEU"] -= 1.5
-    assert bench_precision.table(worse)[-1] == "| dev BLEU | -1.500 | -1.000, -2.000 | 1.414 | no |"
+    assert table(worse)[-1] == "| dev BLEU | -1.500 | -1.000, -2.000 | 1.414 | no |"
 
 
 def test_comparing_precisions_refuses_one_seed_and_a_folder_without_the_corpus(
@@ -201,6 +199,6 @@ def test_comparing_precisions_refuses_one_seed_and_a_folder_without_the_corpus(
     runs = ["--multi30k", str(tmp_path), "--runs", str(tmp_path / "runs")]
     for words, message in (([*runs, "--seeds", "1"], "--seeds: one seed has no noise"), (runs, "has no train.en")):
         with pytest.raises(SystemExit) as stopped:
-            bench_precision.parse_arguments(words)
+            precision_arguments(words)
         assert stopped.value.code == 2
         assert message in capsys.readouterr().err

@@ -8,15 +8,10 @@ from pathlib import Path
 from time import perf_counter
 from types import SimpleNamespace
 
-import bench_peers
 import numpy as np
 import pytest
 import torch
 import yaml
-from bench import peer_convert, peer_meter, peer_nmt, peer_table, peer_text, peers
-from bench.peer_runs import Toolkits, Training, Translation, measured, render
-from bench.peer_table import Comparison, Spread
-from bench.peers import PEERS, Patch, Workplace
 from helpers.small_corpora import make_pairs, text_data, tokenizer_config
 from helpers.small_runs import make_run, sentences
 from helpers.training_runs import corpus
@@ -24,13 +19,20 @@ from hydra import compose
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.__main__ import PARTS
+from bench.peers import compare, environments, joeynmt_weights, meter, run_nmt, tables
+from bench.peers.environments import PEERS, Patch, Workplace
+from bench.peers.meter import MARK, Census, Enough, Meter, report
+from bench.peers.tables import Comparison, Spread
+from bench.peers.text import SPLITS, Text, check_corpus, write_text
+from bench.peers.toolkits import Toolkits, Training, Translation, measured, render
+from bench.usage import Usage
+from command_line import run
 from nmt.config.compose import loader
 from nmt.data.prepare import prepare
 from nmt.errors import DataError, NmtError
 from nmt.training.trainer import Trainer
 from nmt.translation.translator import Translator
-
-ROOT = Path(__file__).parents[2]
 
 POSITIVE = st.floats(1e-3, 1e6)
 PRINTABLE = st.text().map(lambda text: "".join(filter(str.isprintable, text)))
@@ -124,7 +126,7 @@ def test_ratios_are_those_of_neighbours(numbers: list[tuple[float, float, float,
 
 def test_tables_show_every_figure() -> None:
     rounds = [(training(4000, 600), training(1000, 800)), (training(9000, 600), training(1000, 800))]
-    shown = peer_table.training_table([Comparison("Peer 1.0", "no input feeding", rounds)])
+    shown = tables.training_table([Comparison("Peer 1.0", "no input feeding", rounds)])
     assert len({len(line) for line in shown.splitlines()}) == 1
     for cell in ("Peer 1.0", "no input feeding", "6,500", "1,000", "6.50 (4.00 to 9.00)", "0.75 (0.75 to 0.75)"):
         assert f" {cell} " in shown
@@ -132,10 +134,10 @@ def test_tables_show_every_figure() -> None:
         Translation(rate, 9.0, 12.5, bleu, "BLEU|x", 0.0, 2, 500.0) for rate, bleu in ((50, 33.3), (10, 32.1))
     )
     comparisons = [Comparison("Peer 1.0", "greedy", [(ours, peer)])]
-    shown = peer_table.translation_table(comparisons)
+    shown = tables.translation_table(comparisons)
     for cell in ("greedy", "50.0", "10.0", "5.00 (5.00 to 5.00)", "33.30", "32.10", "12.50"):
         assert f" {cell} " in shown
-    assert peer_table.signatures(comparisons) == ["BLEU|x"]
+    assert tables.signatures(comparisons) == ["BLEU|x"]
 
 
 @given(st.lists(st.tuples(st.integers(1, 5000), st.floats(0.5, 3)), min_size=40, max_size=60), st.integers(0, 5))
@@ -143,39 +145,39 @@ def test_tables_show_every_figure() -> None:
 def test_the_meter_leaves_out_the_warm_up(updates: list[tuple[int, float]], warm_up: int) -> None:
     moments = [0.0, *accumulate(seconds for _, seconds in updates)]
     clock = iter(moments[warm_up:])
-    meter = peer_meter.Meter(15.0, warm_up)
+    counter = Meter(15.0, warm_up)
 
     def train() -> None:
         for tokens in accumulate((tokens for tokens, _ in updates), initial=0):
-            meter.update(tokens)
+            counter.update(tokens)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(peer_meter.time, "perf_counter", lambda: next(clock))
-        patch.setattr(peer_meter, "Usage", lambda: SimpleNamespace(others=lambda: 0.25))
-        with pytest.raises(peer_meter.Enough):
+        patch.setattr(meter.time, "perf_counter", lambda: next(clock))
+        patch.setattr(meter, "Usage", lambda: SimpleNamespace(end=lambda: SimpleNamespace(others=0.25)))
+        with pytest.raises(Enough):
             train()
     end = next(i for i in range(len(moments)) if i > warm_up and moments[i] - moments[warm_up] >= 15.0)
     rate = sum(tokens for tokens, _ in updates[warm_up:end]) / sum(seconds for _, seconds in updates[warm_up:end])
-    assert meter.figures == {"tokens_per_s": pytest.approx(rate), "updates": end - warm_up, "others": 0.25}
+    assert counter.figures == {"tokens_per_s": pytest.approx(rate), "updates": end - warm_up, "others": 0.25}
 
 
 def test_others_are_those_whose_work_is_not_ours() -> None:
-    usage, until = peer_meter.Usage(), perf_counter() + 0.5
+    usage, until = Usage(), perf_counter() + 0.5
     while perf_counter() < until:  # many of the kernel's ticks
         sum(range(10_000))
-    assert 0 <= usage.others() <= 1.05  # the kernel counts in ticks
+    assert 0 <= usage.end().others <= 1.05  # the kernel counts in ticks
 
 
 def test_the_census_ends_with_the_epoch() -> None:
-    census = peer_meter.Census(10)
+    census = Census(10)
     census.batch(6, 60, 0)
-    with pytest.raises(peer_meter.Enough):
+    with pytest.raises(Enough):
         census.batch(4, 50, 1)
     assert census.figures == {"sentences": 10, "tokens": 110, "unknown": 1}
 
 
 def test_a_measurement_is_found_among_other_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    peer_meter.report({"seconds": 1.5, "others": 0.0}, threads=3)
+    report({"seconds": 1.5, "others": 0.0}, threads=3)
     line = capsys.readouterr().out
     figures = measured(f"loading …\nMEASURED {{}}\n{line}the end\n", "it")
     assert figures.pop("peak_memory_mb") > 10
@@ -188,19 +190,19 @@ def test_a_process_that_measures_nothing_is_an_error() -> None:
 
 
 def test_a_peer_that_reads_something_else_is_refused(toolkits: Toolkits, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = peer_meter.MARK + json.dumps({"sentences": 70, "tokens": 901, "unknown": 2})
+    said = MARK + json.dumps({"sentences": 70, "tokens": 901, "unknown": 2})
     pretend(monkeypatch, said)
     with pytest.raises(NmtError, match=r"JoeyNMT 2\.3\.0 reads 901 tokens instead of 900, 2 unknown instead of 0 in "):
         toolkits.take_censuses()
-    commands = pretend(monkeypatch, peer_meter.MARK + json.dumps({"sentences": 70, "tokens": 900, "unknown": 0}))
+    commands = pretend(monkeypatch, MARK + json.dumps({"sentences": 70, "tokens": 900, "unknown": 0}))
     toolkits.text.folder.mkdir()
     for _ in range(2):
         toolkits.take_censuses()
-    assert [command[2:4] for command in commands] == [[f"bench.peer_{key}", "count"] for key in PEERS]
+    assert [command[2:4] for command in commands] == [[f"bench.peers.run_{key}", "count"] for key in PEERS]
 
 
 def test_our_own_other_tokens_are_refused(toolkits: Toolkits, monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch, peer_meter.MARK + json.dumps({"src_pieces": 49, "tgt_pieces": 1}))
+    pretend(monkeypatch, MARK + json.dumps({"src_pieces": 49, "tgt_pieces": 1}))
     with pytest.raises(NmtError, match=r"our model reads 49 pieces of .* instead of 50; delete .*reference and run"):
         toolkits.translate(None, beam=5, shortlist=False)
 
@@ -253,9 +255,9 @@ def test_a_process_sees_our_threads_and_no_gpu(place: Workplace) -> None:
 
 
 def test_the_last_line_is_the_reason_where_there_is_no_error() -> None:
-    assert peers.reason("one\ntwo\n\n") == "two"
-    assert peers.reason("a.b.ModuleNotFoundError: x\n at y\n") == "a.b.ModuleNotFoundError: x"
-    assert peers.reason("") == "it said nothing"
+    assert environments.reason("one\ntwo\n\n") == "two"
+    assert environments.reason("a.b.ModuleNotFoundError: x\n at y\n") == "a.b.ModuleNotFoundError: x"
+    assert environments.reason("") == "it said nothing"
 
 
 @pytest.mark.parametrize("key", PEERS)
@@ -274,10 +276,10 @@ def test_an_environment_that_was_interrupted_is_completed(
 
     monkeypatch.setattr(Workplace, "run", broken)
     with pytest.raises(NmtError, match="no network"):
-        peers.set_up(place, key)
+        environments.set_up(place, key)
     commands = pretend(monkeypatch, f"{site}\n")
     for _ in range(2):
-        peers.set_up(place, key)
+        environments.set_up(place, key)
     assert (site / patch.file).read_text() == f"before {patch.new} after"
     installed = [command for command in commands if "install" in command]
     assert len(installed) == len(PEERS[key].installs)  # once
@@ -285,23 +287,23 @@ def test_an_environment_that_was_interrupted_is_completed(
 
 
 def test_torch_may_come_from_an_index_of_its_own(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers, "apply", lambda *_: None)
+    monkeypatch.setattr(environments, "apply", lambda *_: None)
     commands = pretend(monkeypatch, "site")
-    peers.set_up(Workplace(place.folder, place.multi30k, "https://index.example"), "joeynmt")
+    environments.set_up(Workplace(place.folder, place.multi30k, "https://index.example"), "joeynmt")
     assert ["https://index.example" in command for command in commands if "install" in command] == [True, False]
 
 
 def test_patches_fit_or_say_so(tmp_path: Path) -> None:
     patch = Patch("a.py", "old(", "new(")
     with pytest.raises(NmtError, match=r"no a\.py in .*; delete that environment and run this again"):
-        peers.apply(patch, tmp_path)
+        environments.apply(patch, tmp_path)
     (tmp_path / "a.py").write_text("x = old(1)")
     for _ in range(2):
-        peers.apply(patch, tmp_path)
+        environments.apply(patch, tmp_path)
     assert (tmp_path / "a.py").read_text() == "x = new(1)"
     (tmp_path / "a.py").write_text("x = other(1)")
     with pytest.raises(NmtError, match=r"a\.py is not as the patch for it expects; delete that environment"):
-        peers.apply(patch, tmp_path)
+        environments.apply(patch, tmp_path)
 
 
 def test_the_text_of_the_peers_comes_back(tmp_path: Path) -> None:
@@ -310,9 +312,9 @@ def test_the_text_of_the_peers_comes_back(tmp_path: Path) -> None:
         text_data(tmp_path, pairs, dev_size=5, test_size=5), tokenizer_config(vocab_size=320), tmp_path / "cache"
     )
     tokenizer = prepared.tokenizers.src
-    peer_text.write_text(prepared, tokenizer, tmp_path / "text")
-    text = peer_text.Text(tmp_path / "text", "", 0, 0, 0, tokenizer)
-    for split in peer_text.SPLITS:
+    write_text(prepared, tokenizer, tmp_path / "text")
+    text = Text(tmp_path / "text", "", 0, 0, 0, tokenizer)
+    for split in SPLITS:
         table = getattr(prepared, split)
         for side in ("src", "tgt"):
             lines = (tmp_path / "text" / f"{split}.{side}").read_text("utf-8").splitlines()
@@ -334,7 +336,7 @@ def test_converted_weights_are_the_same_function(tmp_path: Path) -> None:
     output = torch.randn(len(known), size)
     torch.save({"model": weights, "generator": {"weight": output}, "vocab": {"src": known}}, tmp_path / "a")
     (tmp_path / "v").write_text("".join(f"{piece}\n" for piece in ["<unk>", "<pad>", "<s>", "</s>", *pieces]))
-    peer_convert.main(tmp_path / "a", tmp_path / "v", tmp_path / "b")
+    joeynmt_weights.main(tmp_path / "a", tmp_path / "v", tmp_path / "b")
     converted = torch.load(tmp_path / "b")["model_state"]
     state, context = torch.randn(2, size)
     ours = converted["decoder.att_vector_layer.weight"] @ torch.cat([state, context])
@@ -352,7 +354,7 @@ def test_our_training_is_measured(
     files = [f"data.train.{side}={data / 'train'}.{side}" for side in ("src", "tgt")]
     small = ["tokenizer.vocab_size=320", "model.d_embed=8", "encoder.d_hidden=8", "decoder.d_hidden=8"]
     rest = ["train.precision=fp32", "train.batch_tokens=300", f"runs_dir={tmp_path}", f"cache_dir={tmp_path / 'cache'}"]
-    assert peer_nmt.train(peer_meter.Meter(0.1, 2), ["data=text", *files, *small, *rest, "name=x"]) == 0
+    assert run_nmt.train(Meter(0.1, 2), ["data=text", *files, *small, *rest, "name=x"]) == 0
     figures = measured(capsys.readouterr().out, "ours")
     assert figures["tokens_per_s"] > 0
     assert figures["updates"] >= 1
@@ -366,7 +368,7 @@ def test_our_translation_is_measured(
     lines = sentences(9)
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     output = tmp_path / "out"
-    assert peer_nmt.translate([f"model={run}", f"input={tmp_path / 'in'}", f"output={output}", "precision=fp32"]) == 0
+    assert run_nmt.translate([f"model={run}", f"input={tmp_path / 'in'}", f"output={output}", "precision=fp32"]) == 0
     figures = measured(capsys.readouterr().out, "ours")
     tokenizer = Translator.load(run).tokenizers.src
     assert len(output.read_text("utf-8").splitlines()) == len(lines)
@@ -382,7 +384,7 @@ def test_measurements_take_turns() -> None:
         order.append(key)
         return training(1.0, 1.0)
 
-    assert len(bench_peers.in_turn(run, "joeynmt", 3, "tokens_per_s")) == 3
+    assert len(compare.in_turn(run, "joeynmt", 3, "tokens_per_s")) == 3
     assert order == [None, "joeynmt"] * 3
 
 
@@ -399,20 +401,20 @@ def test_measurements_take_turns() -> None:
     ],
 )
 def test_mistakes_are_one_line(words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench_peers.main(["--multi30k", str(tmp_path), *words]) == 2
+    assert run("bench", PARTS, ["peers", "--multi30k", str(tmp_path), *words]) == 2
     assert capsys.readouterr().err == says.format(folder=tmp_path) + "\n"
 
 
 def test_a_work_folder_that_cannot_be_made_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for stem in peer_text.SPLITS.values():
+    for stem in SPLITS.values():
         for side in ("en", "de"):
             (tmp_path / f"{stem}.{side}").touch()
     work = tmp_path / "train.en" / "work"
-    assert bench_peers.main(["--multi30k", str(tmp_path), "--work", str(work)]) == 2
+    assert run("bench", PARTS, ["peers", "--multi30k", str(tmp_path), "--work", str(work)]) == 2
     assert capsys.readouterr().err == f"error: cannot make --work {work} (Not a directory); name another folder\n"
 
 
 def test_an_incomplete_corpus_is_refused(tmp_path: Path) -> None:
     (tmp_path / "train.en").touch()
     with pytest.raises(DataError, match=r"no train\.de in --multi30k"):
-        peer_text.check_corpus(tmp_path)
+        check_corpus(tmp_path)

@@ -8,11 +8,12 @@ import pytest
 from helpers.small_runs import make_run, sentences
 
 ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "scripts" / "bench_translate.py"
 
 
 def bench(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, str(SCRIPT), *words], capture_output=True, text=True, cwd=ROOT)
+    return subprocess.run(
+        [sys.executable, "scripts/bench", "translate", *words], capture_output=True, text=True, cwd=ROOT
+    )
 
 
 def test_two_configurations_are_measured_in_turn(tmp_path: Path) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 
-import make_demo_corpus
 import pytest
 import sacrebleu
-from demo_corpus import corpus, lexicon, numerals, report, tokens
+
+from demo_corpus import corpus, lexicon, numerals, report, tokens, write
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,10 +43,9 @@ def test_more_training_pairs_leave_dev_and_test_as_they_are(splits: dict[str, li
     assert len(set(sentences)) == len(sentences)
 
 
-def test_fewer_pairs_than_none_are_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["make_demo_corpus.py", "--more", "-1"])
+def test_fewer_pairs_than_none_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        make_demo_corpus.main()
+        write.main(["--more", "-1"])
     assert stop.value.code == 2
     assert "--more is -1; give 0 or more pairs" in capsys.readouterr().err
 
@@ -64,11 +62,10 @@ def test_check_names_the_files_that_differ(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(make_demo_corpus, "generate", lambda seed, more: splits)
+    monkeypatch.setattr(write, "generate", lambda seed, more: splits)
 
     def run(*arguments: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["make_demo_corpus.py", "--out", str(tmp_path), *arguments])
-        return make_demo_corpus.main()
+        return write.main(["--out", str(tmp_path), *arguments])
 
     assert run("--check") == 1
     assert run() == run("--check") == 0

@@ -1,0 +1,19 @@
+"""`python scripts/bench` measures everything, `python scripts/bench PART` one part."""
+
+import sys
+from pathlib import Path
+
+PARTS = {
+    "train": "bench.train",
+    "translate": "bench.translate",
+    "data": "bench.data",
+    "scale": "bench.scale",
+    "precision": "bench.precision",
+    "peers": "bench.peers.compare",
+}
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # scripts/: its folders are packages
+    from command_line import run
+
+    sys.exit(run("bench", PARTS, sys.argv[1:]))

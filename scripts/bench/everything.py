@@ -1,0 +1,163 @@
+"""Runs the benchmarks one after another and writes docs/speed.md and the table of the README.
+
+    make bench ARGS="--multi30k FOLDER --tatoeba FOLDER"           (an hour on two idle cores, the first time half more)
+    make bench ARGS="--multi30k FOLDER --tatoeba FOLDER --quick"   (short forms: to see that everything runs)
+
+Without --quick the README gets the tables of `bench peers` and docs/speed.md all that was printed. --only does some
+sections again (or goes on after an interruption); of the others the page keeps what they printed last. A part alone,
+with the options that --help names: python scripts/bench train|translate|data|scale|precision|peers --help
+"""
+
+import argparse
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench import machine
+from bench.arguments import WORK, add_multi30k, check_corpus, check_multi30k, chosen
+from command_line import ROOT, new_parser
+
+BEGIN, END = "<!-- written by make bench -->\n", "<!-- end of what make bench writes -->\n"
+NAMES = ["peers", "scores", "fp32", "feeding", "translation", "shortlist", "data", "scale"]
+SCRIPT = "scripts/bench"
+PEERS = "Beside other toolkits"  # the part that the README shows as well
+SCORES = "dot,scaled_dot,cosine,general,reduced_rank,additive,key_value,multi_head,none"
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """A part: its heading in docs/speed.md, the command whose output stands there, what short and full forms add."""
+
+    name: str
+    title: str
+    words: list[str]
+    short: list[str]
+    full: list[str]
+
+
+def main(words: Sequence[str]) -> int:
+    """The exit code of the first benchmark that fails."""
+    arguments = parse_arguments(words)
+    folders = [folder.expanduser().resolve() for folder in (arguments.multi30k, arguments.tatoeba, arguments.work)]
+    names = dict(zip(map(str, folders), ("MULTI30K", "TATOEBA", "WORK"), strict=True))
+    kept = folders[2] / "printed"  # what each part printed last
+    kept.mkdir(parents=True, exist_ok=True)
+    listed = benches(*map(str, folders))
+    for bench in listed:
+        if bench.name in arguments.only:
+            command = [*bench.words, *(bench.short if arguments.quick else bench.full)]
+            shown = shlex.join(["python", *command])
+            print(f"\n{bench.title}\n{shown}\n", flush=True)
+            printed = said(command)
+            if not arguments.quick:
+                text = f"{said_of_now()}\n\n```\n{shown}\n```\n\n{fenced(printed)}\n"
+                (kept / f"{bench.name}.md").write_text(replaced(text, names), "utf-8")
+    if not arguments.quick:
+        known = {bench: path for bench in listed if (path := kept / f"{bench.name}.md").is_file()}
+        write({bench.title: path.read_text("utf-8") for bench, path in known.items()})
+    return 0
+
+
+def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
+    """What was typed."""
+    parser = new_parser("bench", __doc__)
+    add_multi30k(parser)
+    parser.add_argument("--tatoeba", type=Path, required=True, help="folder of Tatoeba, English and German")
+    parser.add_argument("--work", type=Path, default=WORK, help="folder of the other toolkits (%(default)s)")
+    parser.add_argument("--only", default=",".join(NAMES), help=f"some of {', '.join(NAMES)}, with commas (all)")
+    parser.add_argument("--quick", action="store_true", help="short forms, nothing is written")
+    arguments = parser.parse_args(words)
+    arguments.only = chosen(parser, "--only", arguments.only, NAMES)
+    check_multi30k(parser, arguments.multi30k, "train.de")
+    check_corpus(parser, "--tatoeba", arguments.tatoeba, "train.de", "train, dev and test")
+    return arguments
+
+
+def benches(m30k: str, tatoeba: str, work: str) -> list[Bench]:
+    """In the order in which they run: the first makes the model that is translated with."""
+    train = [SCRIPT, "train", "--multi30k", m30k]
+    peers = [SCRIPT, "peers", "--multi30k", m30k, "--work", work]
+    translate = [SCRIPT, "translate", "--multi30k", m30k, "--model", f"{work}/runs/reference"]
+    plain = ["shortlist=false", "--ab=precision=fp32"]
+    short, full = ["--seconds", "3"], ["--seconds", "15"]
+    once, thrice = ["--rounds", "1"], ["--rounds", "3"]
+    return [
+        Bench(
+            "peers",
+            "Beside other toolkits",
+            peers,
+            [*once, "--seconds", "5"],
+            ["--rounds", "4", "--seconds", "20"],
+        ),
+        Bench("scores", "Training, every score", [*train, "--attention", SCORES], short, [*thrice, "--seconds", "8"]),
+        Bench("fp32", "Training in float32", [*train, "--precision", "fp32"], short, full),
+        Bench("feeding", "Training with input feeding", [*train, "decoder.input_feeding=true"], short, full),
+        Bench(
+            "translation",
+            "Translation, beside plain float32",
+            [*translate, *plain],
+            once,
+            thrice,
+        ),
+        Bench(
+            "shortlist",
+            "Translation with a shortlist",
+            [*translate, "shortlist=true"],
+            once,
+            thrice,
+        ),
+        Bench("data", "Start-up and data", [SCRIPT, "data", "--tatoeba", tatoeba], once, thrice),
+        Bench("scale", "How cost grows", [SCRIPT, "scale"], ["--quick"], ["--output", "docs/speed"]),
+    ]
+
+
+def said(command: list[str]) -> str:
+    """What a command prints, shown as it comes; its failure ends everything."""
+    with subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+    if process.returncode:
+        sys.exit(process.returncode)
+    return "".join(lines)
+
+
+def replaced(text: str, names: Mapping[str, str]) -> str:
+    """The text with names in place of this machine's folders."""
+    for folder, name in names.items():
+        text = text.replace(folder, name)
+    return text
+
+
+def said_of_now() -> str:
+    """When and on what something is measured."""
+    return f"{datetime.now(UTC).date()}, {machine.describe()}"
+
+
+def write(sections: Mapping[str, str]) -> None:
+    """docs/speed.md, of titles and texts; the README's part between the two marks is the comparison, if it is there.
+
+    The pictures are those of the last part, how cost grows.
+    """
+    page = "".join(f"\n## {title}\n\n{text}" for title, text in sections.items())
+    head = "# Speed\n\nWritten by `make bench`. [What was tried](speed-tried.md), and why curves bend\n"
+    pictures = sorted((ROOT / "docs" / "speed").glob("*.png"))
+    shown = "".join(f"\n![{path.stem.replace('_', ' ')}](speed/{path.name})\n" for path in pictures)
+    (ROOT / "docs" / "speed.md").write_text(head + page + shown, "utf-8")
+    if PEERS in sections:
+        readme = (ROOT / "README.md").read_text("utf-8")
+        before, _, rest = readme.partition(BEGIN)
+        _, _, after = rest.partition(END)
+        (ROOT / "README.md").write_text(f"{before}{BEGIN}\n{sections[PEERS]}\n{END}{after}", "utf-8")
+
+
+def fenced(printed: str) -> str:
+    """Output as Markdown shows it: tables of its own stay as they are."""
+    printed = printed.strip()
+    return printed if "\n|" in printed else f"```\n{printed}\n```"

@@ -1,0 +1,1 @@
+"""The same measurements of other toolkits; the wrappers `run_…` run in their environments."""

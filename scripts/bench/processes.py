@@ -1,0 +1,24 @@
+"""Benchmarks in processes of their own, so that no case meets what another has left behind."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import TypeVar
+
+from command_line import SCRIPTS
+
+Figures = TypeVar("Figures")
+
+
+def command_of(part: str, words: Sequence[str]) -> list[str]:
+    """`python scripts/bench PART WORDS`."""
+    return [sys.executable, str(SCRIPTS / "bench"), part, *words]
+
+
+def measured_apart(kind: type[Figures], part: str, words: Sequence[str]) -> Figures:
+    """The figures that a new process prints as JSON in its last line; its failure ends this one."""
+    done = subprocess.run(command_of(part, words), stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(done.returncode)
+    return kind(**json.loads(done.stdout.splitlines()[-1]))

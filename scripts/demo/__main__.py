@@ -1,0 +1,131 @@
+"""`make demo`: the same model trained with and without attention on the corpus that comes with nmt, side by side.
+
+    python scripts/demo [--pair en_zh] [words for nmt train, such as train.max_epochs=2]
+
+Safe to repeat and to interrupt: what is trained is not trained again, what was stopped goes on.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from nmt.data.corpus import read_lines, resolve
+from nmt.figures.attention import attention_figure
+from nmt.figures.curves import bleu_by_length_figure
+from nmt.figures.figure import save_figure
+from nmt.figures.terminal import attention_text
+from nmt.scoring.alignment import source_length
+from nmt.scoring.metrics import LengthBucket, bleu_by_length, score_corpus
+from nmt.translation.translator import Translator
+
+SHOWN_LENGTH = 10  # words of the test sentence whose attention is drawn: the first that long
+
+
+@dataclass(frozen=True)
+class Result:
+    """One model on the test split."""
+
+    bleu: float
+    signature: str
+    by_length: list[LengthBucket]
+    translations: list[str]
+
+
+def main(given: Sequence[str]) -> int:
+    """Trains both models, then prints what attention changed."""
+    arguments, words = parse_arguments(given)
+    start = perf_counter()
+    runs = {name: train(arguments.pair, arguments.runs, name, words) for name in ("general", "none")}
+    root = f"bundled:demo_{arguments.pair}"
+    src_lang, tgt_lang = arguments.pair.split("_")
+    sources = list(read_lines(resolve(f"test.{src_lang}", root)))
+    reference = list(read_lines(resolve(f"test.{tgt_lang}", root)))
+    translators = {name: Translator.load(run) for name, run in runs.items()}
+    results = {name: evaluate(t, sources, reference, tgt_lang) for name, t in translators.items()}
+    show_scores(results)
+    show_longest(results, sources, reference)
+    show_attention(translators["general"], sources, runs["general"])
+    figure = bleu_by_length_figure({f"attention={name}": result.by_length for name, result in results.items()})
+    save_figure(figure, runs["general"] / "bleu_by_length.png")
+    minutes = (perf_counter() - start) / 60
+    print(f"\nPictures: {runs['general']}/attention.png and bleu_by_length.png. All this took {minutes:.1f} minutes.")
+    print(NEXT.format(run=runs["general"]))
+    return 0
+
+
+NEXT = """
+Type next:
+  make interactive ARGS="model={run}"        type sentences; :attention shows where the model looks
+  make evaluate ARGS="model={run}"           BLEU, chrF and TER with confidence intervals
+  make tensorboard                               the learning curves
+  make train ARGS="data=text data.train.src=my.en data.train.tgt=my.de name=mine"      your own two files"""
+
+
+def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Our options, and the words that go to `nmt train` as they are."""
+    parser = argparse.ArgumentParser(prog="python scripts/demo", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--pair", choices=["en_de", "en_zh"], default="en_de", help="which demo corpus")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder for the two runs")
+    return parser.parse_known_args(given)
+
+
+def train(pair: str, runs: Path, attention: str, words: Sequence[str]) -> Path:
+    """A run of the demo recipe with this attention: new, continued, or found finished."""
+    run = runs / f"demo_{pair}_{attention}"
+    print(f"\n=== attention={attention}, {pair.replace('_', ' to ')}: {run} ===", flush=True)
+    if (run / "manifest.json").exists():
+        command = [f"resume={run}"]
+    else:
+        command = [f"experiment=demo_{pair}", f"attention={attention}", f"name={run.name}", f"runs_dir={runs}", *words]
+    code = subprocess.run([sys.executable, "-m", "nmt.cli.main", "train", *command], check=False).returncode
+    if code:
+        sys.exit(code)
+    return run
+
+
+def evaluate(translator: Translator, sources: list[str], reference: list[str], tgt_lang: str) -> Result:
+    """BLEU of the model, over all and by source length."""
+    translations = [translation.text for translation in translator.translate(sources)]
+    bleu = score_corpus(translations, [reference], tgt_lang, intervals=False)[0]
+    lengths = [source_length(sentence) for sentence in sources]
+    by_length = bleu_by_length(lengths, translations, [reference], tgt_lang)
+    return Result(bleu.score, bleu.signature, by_length, translations)
+
+
+def show_scores(results: dict[str, Result]) -> None:
+    """A table: BLEU of both models, over all and in quarters of the source length."""
+    with_attention, without = results["general"], results["none"]
+    rows = [("all sentences", with_attention.bleu, without.bleu)]
+    for bucket, other in zip(with_attention.by_length, without.by_length, strict=True):
+        rows.append((f"{bucket.low} to {bucket.high} words", bucket.bleu, other.bleu))
+    print("\n=== What attention is for: BLEU on 500 test sentences ===\n")
+    print(f"{'source length':<18}{'with attention':>16}{'without':>10}{'difference':>12}")
+    for name, a, b in rows:
+        print(f"{name:<18}{a:>16.1f}{b:>10.1f}{a - b:>+12.1f}")
+    print(f"\n{with_attention.signature}")
+
+
+def show_longest(results: dict[str, Result], sources: list[str], reference: list[str]) -> None:
+    """The longest test sentence, as both models translate it."""
+    longest = max(range(len(sources)), key=lambda i: source_length(sources[i]))
+    print("\n=== The longest test sentence ===\n")
+    print(f"source     {sources[longest]}\nreference  {reference[longest]}")
+    print(f"with       {results['general'].translations[longest]}")
+    print(f"without    {results['none'].translations[longest]}")
+
+
+def show_attention(translator: Translator, sources: list[str], run: Path) -> None:
+    """Where the model looked: the first test sentence of a readable length, in the terminal and as a picture."""
+    sentence = next((s for s in sources if source_length(s) == SHOWN_LENGTH), sources[0])
+    translation = translator.translate([sentence], attention=True)[0]
+    print(f"\n=== Attention: {sentence} ===\n")
+    print(attention_text(*translation.word_attention))
+    save_figure(attention_figure(*translation.word_attention), run / "attention.png")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

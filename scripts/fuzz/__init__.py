@@ -1,0 +1,1 @@
+"""Any input whatever: what `make fuzz` tries."""

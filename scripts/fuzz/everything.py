@@ -1,0 +1,60 @@
+"""Tries any input whatever on readers, tokenizers, configuration and translator: nothing crashes, no line is lost.
+
+    make fuzz                                (a million cases on two cores, under an hour)
+    make fuzz ARGS="--cases 20000"           (fewer)
+    make fuzz ARGS="--seed 2"                (others)
+
+The properties stand in tests/helpers/fuzz_properties.py and fuzz_commands.py beside it. Prints how many cases each was
+tried with, and the smallest input found where one does not hold; the exit code is then 1. One property by what code its
+inputs reach: python scripts/fuzz guided --help
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+
+from command_line import ROOT, new_parser
+
+RESULT = re.compile(r"fuzzed ([\w ]+): (\d+) cases in ([\d.]+) s")
+
+
+def main(words: Sequence[str]) -> int:
+    """1 if a property does not hold."""
+    parser = new_parser("fuzz", __doc__)
+    parser.add_argument("--cases", type=int, default=1_000_000, help="of all properties together (1,000,000)")
+    parser.add_argument("--seed", type=int, default=1, help="of the cases (1)")
+    arguments = parser.parse_args(words)
+    if arguments.cases < 1:
+        parser.error(f"--cases {arguments.cases} tries nothing; give 1 or more")
+    start = perf_counter()
+    sys.path.insert(0, str(ROOT / "tests"))
+    from helpers.fuzz_commands import COMMANDS  # type: ignore[import-not-found]
+    from helpers.fuzz_properties import PROPERTIES  # type: ignore[import-not-found]
+
+    names = [*PROPERTIES, *COMMANDS]
+
+    environment = os.environ | {
+        "NMT_FUZZ_CASES": str(arguments.cases), "NMT_FUZZ_SEED": str(arguments.seed), "OMP_NUM_THREADS": "1",
+    }  # fmt: skip
+    total = failed = 0
+
+    def run(name: str) -> subprocess.CompletedProcess[str]:
+        test = f"tests/robustness/test_fuzz.py::test_it_holds_for_any_input[{name}]"
+        command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", test]
+        return subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+
+    print("| property | cases | s |\n|---|---:|---:|", flush=True)
+    with ThreadPoolExecutor(os.cpu_count()) as side_by_side:
+        for name, done in zip(names, side_by_side.map(run, names), strict=True):
+            if found := RESULT.search(done.stdout):
+                total += int(found[2])
+                print(f"| {name} | {int(found[2]):,} | {float(found[3]):,.0f} |", flush=True)
+            if done.returncode:
+                failed += 1
+                print(f"{name} FAILED\n{done.stdout}", flush=True)
+    print(f"\n{total:,} cases, {failed} properties that do not hold; {perf_counter() - start:.0f} s")
+    return 1 if failed else 0
