@@ -9,7 +9,7 @@ from typing import Any
 from tqdm import tqdm
 
 from nmt.compare.figures import Picture, pictures
-from nmt.compare.page import page
+from nmt.compare.page import comparison_page
 from nmt.compare.results import results_of
 from nmt.compare.runs import Sweep, check, state
 from nmt.compare.scores import TestSet, chosen, history, scores_of
@@ -77,7 +77,7 @@ def write(folder: Path, results: dict[str, Any]) -> None:
     rows = table(results["variants"])
     write_atomically(folder / "results.json", as_json(results).encode())
     write_atomically(folder / "table.md", markdown(rows).encode())
-    write_atomically(folder / "index.html", page(results, drawn).encode())
+    write_atomically(folder / "index.html", comparison_page(results, drawn).encode())
     print(markdown(rows))
     print(f"the page is {folder / 'index.html'}; table.md, results.json and the figures are beside it", file=sys.stderr)
 

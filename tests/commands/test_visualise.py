@@ -12,7 +12,7 @@ import pytest
 from helpers.small_runs import make_run
 
 from nmt.cli.main import main
-from nmt.commands import visualise
+from nmt.translation import pictures
 from nmt.translation.translations import Translation
 from nmt.translation.translator import Translator
 
@@ -134,6 +134,7 @@ def test_the_page_holds_every_sentence_and_needs_nothing_beside_it(
     assert html.escape(lines[0]) in written
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", written), "no HTML"
     assert page.tags.count("svg") == 2 * 3
+    assert page.text.count("Nothing to draw, the sentence or its translation is empty.") == 1
     assert "script" not in page.tags
     assert len(page.ids) == len(set(page.ids)), "drawings share ids"
     assert page.addresses
@@ -164,13 +165,13 @@ def test_layers_and_heads_have_panels_and_their_mean_is_the_main_picture(
 ) -> None:
     several_heads(monkeypatch, L, H)
     drawn: list[float] = []
-    heat_map = visualise.attention_figure
+    heat_map = pictures.attention_figure
 
     def spy(weights: np.ndarray, src: list[str], tgt: list[str]) -> object:
         drawn.append(float(weights.sum(axis=1).mean()))
         return heat_map(weights, src, tgt)
 
-    monkeypatch.setattr(visualise, "attention_figure", spy)
+    monkeypatch.setattr(pictures, "attention_figure", spy)
     assert typed("der Hund\n", f"output={tmp_path}/o", "format=svg", "tgt_text=Mann", *words)[0] == 0
     picked = np.arange(1, L * H + 1).reshape(L, H) / (L * H)
     for word in words:
@@ -238,14 +239,14 @@ def test_a_model_without_attention_is_refused_with_the_remedy(
 def test_what_fails_half_way_leaves_nothing(
     typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: BaseException, kind: str
 ) -> None:
-    drawings = visualise.pictures
+    drawings = pictures.pictures
 
-    def failing(translation: Translation, choice: visualise.Choice) -> object:
+    def failing(translation: Translation, choice: pictures.Choice) -> object:
         if translation.source == "ein Haus":
             raise fault
         return drawings(translation, choice)
 
-    monkeypatch.setattr(visualise, "pictures", failing)
+    monkeypatch.setattr(pictures, "pictures", failing)
     words = ["der Hund\nein Haus\n", f"output={tmp_path}/new", f"format={kind}"]
     if isinstance(fault, RuntimeError):
         with pytest.raises(RuntimeError):

@@ -14,6 +14,7 @@ from helpers.comparisons import AXES, compare, models, no_figures, results, writ
 from helpers.training_runs import same, signals_after, tensors
 
 from nmt.compare import scores
+from nmt.compare.page import comparison_page
 from nmt.compare.results import MEANS
 from nmt.compare.scores import kept_scores
 from nmt.compare.table import COLUMNS, RUN_COLUMNS, number, run_table, table
@@ -168,6 +169,23 @@ def test_page_and_markdown_show_the_results(runs: Path) -> None:
     assert set(rows[0]) <= set(titles)
     for text in (found["command"], *found["signatures"], *found["common"], found["shown"]["rule"]):
         assert text in unescape(html)
+
+
+def test_the_page_says_what_is_equal_for_all(runs: Path) -> None:
+    found = results(runs / "page")
+    updates = found["runs"][0]["updates"]
+    changed = json.loads(json.dumps(found)) | {"seeds": [7], "same_data_order": False}
+    changed["test"] |= {"sentences": 12345, "src_lang": "en", "tgt_lang": "de", "diagonal_aer": 41.25}
+    changed["runs"][0]["updates"] = updates + 1000
+    before, after = (" ".join(unescape(comparison_page(each, [])).split()) for each in (found, changed))
+    assert "<p>2 variants, 2 seeds each (1, 2); " in before
+    assert "<p>2 variants, 1 seed each (7); 12,345 test sentences, en to de. p compares each variant with" in after
+    assert f"in the same batches and order. Every run made {updates:,} updates. No variant" in before
+    assert "Variants did not see the same batches: what differs decides" in after
+    assert f"Runs made between {updates:,} and {updates + 1000:,} updates: some were trained longer." in after
+    assert "the configurations differ in nothing but attention.class, " in before
+    assert "the same relative place has an AER of 41.2" in after
+    assert "Attention on the same sentences" not in before  # without pictures
 
 
 def test_page_needs_nothing_else(runs: Path) -> None:
