@@ -44,6 +44,14 @@ def settled(verb: str, config: DictConfig, hydra: Any, known: list[str]) -> Any:
     return read_command(verb, settings, changes)
 
 
+def command_of(verb: str, words: list[str], config_dir: str | None = None) -> Any:
+    """What a verb is asked to do by these words, all of them `readable`; nothing is run."""
+    with loader(config_dir):
+        before = untouched(verb)
+        config = composed(verb, words, before)
+        return settled(verb, without_hydra(config), config.hydra, known_keys(before))
+
+
 def base_name(chosen: Mapping[str, Any]) -> str:
     """What names of runs begin with, as one word."""
     return str(chosen["experiment"] or chosen["data"]).replace("/", "_")

@@ -21,12 +21,12 @@ LARGEST = 10**12  # that any number of a configuration may be
 class Limits:
     """Numbers that a key takes: `least` and `most` are included, `above` and `below` are not."""
 
-    least: float | None = None
-    above: float | None = None
-    most: float = LARGEST
-    below: float | None = None
+    least: int | float | None = None
+    above: int | float | None = None
+    most: int | float = LARGEST
+    below: int | float | None = None
 
-    def hold(self, value: float) -> bool:
+    def hold(self, value: int | float) -> bool:
         """Is the number, which must be finite, within them?"""
         return (
             isfinite(value)

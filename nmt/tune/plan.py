@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt.config.compose import composed, known_keys, loader, settled, untouched, without_hydra
+from nmt.config.compose import command_of
 from nmt.config.overrides import parse, readable
 from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand, TuneCommand
@@ -32,19 +32,13 @@ class Plan:
         """The configuration of a trial's run."""
         own = [word(key, value) for key, value in chosen.items()]
         words = [*self.words, *own, f"name={name}", readable(f"runs_dir={self.folder}", sweep=False)]
-        with loader(self.config_dir):
-            before = untouched("train")
-            config = composed("train", words, before)
-            command: TrainCommand = settled("train", without_hydra(config), config.hydra, known_keys(before))
-            return command.run
+        command: TrainCommand = command_of("train", words, self.config_dir)
+        return command.run
 
 
 def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
     """The plan of a command line, checked as far as it can be without a study."""
-    with loader(config_dir):
-        before = untouched(verb)
-        config = composed(verb, typed, before)
-        command: TuneCommand = settled(verb, without_hydra(config), config.hydra, known_keys(before))
+    command: TuneCommand = command_of(verb, typed, config_dir)
     space = read_space(command.space)
     own = {override.key_or_group: each for each in typed for override in [parse(each)]}
     for each in space:

@@ -13,8 +13,6 @@ from bench import machine
 from bench.memory import anonymous_memory_mb, watched_memory
 from bench.operations import counted
 from bench.training_loop import configuration, new_trainer, trained_for
-from nmt.config.check import read_section
-from nmt.config.sections import TokenizerConfig
 from nmt.data.prepare import IDS, SCHEMA, Prepared
 from nmt.data.tables import TableWriter, load_table
 from nmt.data.tokenizer import TokenizerPair
@@ -65,7 +63,7 @@ def measure(kind: str, size: int, seconds: float, folder: Path) -> Point:
     tokens = size * (length + 1) if kind == "batches" else TOKENS
     hidden = [f"encoder.d_hidden={size // 2}", f"decoder.d_hidden={size}"] if kind == "hidden" else []
     config = configuration([*words, *hidden, f"train.batch_tokens={tokens}"])
-    model = build_model(config, vocabulary, vocabulary, [])
+    model = build_model(config, vocabulary, vocabulary)
     prepared = random_ids(folder, length, vocabulary)
     return point_of(new_trainer(config, prepared, model, folder / "run"), size, seconds, {})
 
@@ -106,7 +104,7 @@ def random_ids(folder: Path, length: int, vocabulary: int) -> Prepared:
     for name, part in (("train", columns), ("dev", nothing)):
         with TableWriter(folder / f"{name}.arrow", SCHEMA) as table:
             table.write(part)
-    letters = read_section(TokenizerConfig, configuration(["tokenizer=char"])["tokenizer"], "tokenizer")
+    letters = configuration(["tokenizer=char"]).tokenizer
     tokenizer = train_tokenizer(["a"], letters, 1, [])  # nothing is encoded with it
     train, dev = (load_table(folder / f"{name}.arrow") for name in ("train", "dev"))
     pair = TokenizerPair(tokenizer, tokenizer)

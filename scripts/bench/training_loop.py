@@ -6,18 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
-
-from hydra import compose
 
 from bench import machine
 from bench.usage import Usage
-from nmt.config.compose import loader
-from nmt.config.plain import plain
+from nmt.config.compose import command_of
+from nmt.config.run import RunConfig
+from nmt.config.verbs import TrainCommand
 from nmt.data.prepare import Prepared
 from nmt.model.seq2seq import Seq2Seq
 from nmt.training.progress import Progress
-from nmt.training.run import new_model, read_data, read_settings
+from nmt.training.run import get_ready, new_model, read_data
 from nmt.training.trainer import Trainer
 
 
@@ -37,10 +35,10 @@ class Loop:
         return self.tokens / self.seconds
 
 
-def configuration(words: Sequence[str]) -> dict[str, Any]:
+def configuration(words: Sequence[str]) -> RunConfig:
     """Of `nmt train` with these words."""
-    with loader():
-        return plain(compose("train", ["name=bench", "train.examples=0", *words]))
+    command: TrainCommand = command_of("train", ["name=bench", "train.examples=0", *words])
+    return command.run
 
 
 @contextmanager
@@ -54,10 +52,10 @@ def ready_to_train(words: Sequence[str]) -> Iterator[Trainer]:
         trainer.reporter.close()
 
 
-def new_trainer(config: dict[str, Any], prepared: Prepared, model: Seq2Seq, folder: Path) -> Trainer:
+def new_trainer(config: RunConfig, prepared: Prepared, model: Seq2Seq, folder: Path) -> Trainer:
     """At its first update."""
-    settings, search = read_settings(config)
-    return Trainer(folder, config, settings, search, prepared, model, Progress())
+    get_ready(config)
+    return Trainer(folder, config, prepared, model, Progress())
 
 
 def trained_for(

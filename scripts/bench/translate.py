@@ -24,16 +24,13 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
-from hydra import compose
-from hydra.core.override_parser.overrides_parser import OverridesParser
-
 from bench import machine
 from bench.arguments import add_multi30k, check_multi30k, check_rounds, whole_numbers
 from bench.processes import command_of
 from bench.usage import Usage, peak_memory_mb
 from command_line import ROOT, new_parser
-from nmt.config.compose import loader, typed_values
-from nmt.config.plain import plain
+from nmt.config import compose
+from nmt.config.verbs import TranslateCommand
 from nmt.scoring.metrics import score_corpus
 from nmt.translation.open import open_model
 from nmt.translation.translator import Translator
@@ -228,11 +225,8 @@ def answer_requests(arguments: argparse.Namespace, words: list[str]) -> None:
 
 def load(model: Path, words: list[str]) -> Translator:
     """The translator as `nmt translate` opens it."""
-    every = [f"model={model.resolve()}", *words]
-    with loader():
-        config = compose("translate", every)
-    typed = typed_values(OverridesParser.create().parse_overrides(every), config)
-    return open_model(plain(config), typed)
+    command: TranslateCommand = compose.command_of("translate", [f"model={model.resolve()}", *words])
+    return open_model(command)
 
 
 def single_ms(translator: Translator, sources: Sequence[str]) -> float:

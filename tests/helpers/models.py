@@ -1,6 +1,7 @@
 """Small random models for the tests, built from the configuration that ships, over every attention there is."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 import yaml
 
+from nmt.config.run import RunConfig, read_run_config
 from nmt.data.batch import Batch, make_batch
 from nmt.machine.device import computes_bf16
 from nmt.model.build import build_model
@@ -75,10 +77,35 @@ def model_config(
     return changed(sections, changes) | {"tokenizer": {"joint": True}}
 
 
+@cache
+def defaults() -> dict[str, Any]:
+    """The configuration of a run as it ships, in plain data."""
+    root: dict[str, Any] = yaml.safe_load((CONFIGS / "train.yaml").read_text())
+    groups = {key: choice for each in root.pop("defaults") if isinstance(each, dict) for key, choice in each.items()}
+    shipped = {group: section(group, name) for group, name in groups.items() if name and group != "data"}
+    whole = root | shipped | {"data": section("data", "text"), "name": "run"}
+    whole["attention"] |= root["attention"]
+    return {key: value for key, value in whole.items() if key not in ("resume", "resume_with", "trust")}
+
+
+def run_config_of(sections: Mapping[str, Any]) -> RunConfig:
+    """The shipped configuration with these sections; of tokenizer, data, search and train keys alone may be given."""
+    joined = {
+        key: defaults()[key] | value if key in ("tokenizer", "data", "search", "train") else value
+        for key, value in sections.items()
+    }
+    return read_run_config(defaults() | joined, [])
+
+
+def built(sections: Mapping[str, Any], src_vocab: int = VOCAB, tgt_vocab: int = VOCAB) -> Seq2Seq:
+    """A new model."""
+    return build_model(run_config_of(sections), src_vocab, tgt_vocab)
+
+
 def small_model(attention: str = "general", seed: int = 0, **changes: Any) -> Seq2Seq:
     """A random model in evaluation mode."""
     torch.manual_seed(seed)
-    model = build_model(model_config(attention, **changes), VOCAB, VOCAB).eval()
+    model = built(model_config(attention, **changes)).eval()
     with torch.no_grad():
         for parameter in model.parameters():  # far from the small initial values, so that errors show
             parameter.mul_(2.0)

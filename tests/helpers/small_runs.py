@@ -5,12 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from hydra import compose
 
-from helpers.models import model_config, refuse_unknown
+from helpers.models import model_config, run_config_of
 from helpers.small_corpora import tokenizer_config
-from nmt.config.compose import loader
-from nmt.config.plain import plain
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.data.train_tokenizers import train_tokenizer
 from nmt.model.build import build_model
@@ -37,14 +34,9 @@ def make_run(
     folder: Path, attention: str = "general", seed: int = 0, data: dict[str, Any] | None = None, **search: Any
 ) -> Path:
     """A run folder whose model is random and whose corpus is `data`, changes to the section data."""
-    with loader():
-        stored = plain(compose("train", ["data=text", f"name={folder.name}"]))
-    parts = model_config(attention)
-    stored |= parts | {"tokenizer": stored["tokenizer"] | parts["tokenizer"]}
-    refuse_unknown(data or {}, stored["data"], "data")
-    refuse_unknown(search, stored["search"], "search")
-    stored["data"] |= {"src_lang": "en", "tgt_lang": "de"} | (data or {})
-    stored["search"] |= {"max_length_a": 4.0, "max_length_b": 1.0} | search
+    about = {"src_lang": "en", "tgt_lang": "de"} | (data or {})
+    short = {"max_length_a": 4.0, "max_length_b": 1.0} | search
+    stored = run_config_of(model_config(attention) | {"name": folder.name, "data": about, "search": short})
     tokenizer = small_tokenizer()
     torch.manual_seed(seed)
     model = build_model(stored, tokenizer.vocab_size, tokenizer.vocab_size)

@@ -5,8 +5,7 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
-from helpers.models import VOCAB, attention_section, changed, fitted, section
-from nmt.model.build import build_model
+from helpers.models import attention_section, built, changed, fitted, section
 from nmt.model.seq2seq import Seq2Seq
 
 M = TypeVar("M", bound=nn.Module)
@@ -36,7 +35,7 @@ def model_of(
 ) -> Seq2Seq:
     """A random model in evaluation mode."""
     torch.manual_seed(0)
-    return shaken(build_model(config(encoder, decoder, attention, **changes), VOCAB, VOCAB))
+    return shaken(built(config(encoder, decoder, attention, **changes)))
 
 
 def shaken(module: M) -> M:

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 import torch
-import yaml
 from safetensors.torch import load_file
 
-from helpers.models import CONFIGS, model_config, refuse_unknown, section
+from helpers.models import defaults, model_config, section
 from helpers.small_corpora import make_pairs
-from nmt.config.plain import leaves, overlay
-from nmt.training.run import main
+from nmt.config.changes import Changes
+from nmt.config.plain import overlay
+from nmt.config.run import RunConfig, read_run_config
+from nmt.training import run
 from nmt.training.trainer import Trainer
 from torture.same_run import differences
 
@@ -33,41 +34,33 @@ def corpus(folder: Path, count: int = 100) -> Path:
     return folder
 
 
-def run_config(data: Path, runs: Path, **changes: Any) -> dict[str, Any]:
+def run_config(data: Path, runs: Path, **changes: Any) -> RunConfig:
     """A small run in fp32; `changes` are dotted keys with two underscores for the dot."""
-    root = yaml.safe_load((CONFIGS / "train.yaml").read_text())
-    del root["defaults"]
-    parts = model_config(attention="general")
-    parts["tokenizer"] = section("tokenizer", "unigram", vocab_size=60, byte_fallback=False)
-    config = root | parts
-    config["data"] = section("data", "text", root=str(data), tgt_lang="de", dev_size=10, test_size=0)
-    config["data"]["train"] = {"src": "train.src", "tgt": "train.tgt", "files": None}
-    for group, name in (("optimizer", "adamw"), ("schedule", "constant"), ("search", "greedy")):
-        config[group] = yaml.safe_load((CONFIGS / group / f"{name}.yaml").read_text())
-    base = yaml.safe_load((CONFIGS / "search" / "beam.yaml").read_text())
-    config["search"] = base | {"beam": 1, "max_length_a": 5, "max_length_b": 1.0}
-    config |= {"name": "run", "runs_dir": str(runs), "cache_dir": str(data / "cache")}
-    config["train"] |= {
+    values = defaults() | model_config(attention="general")
+    values["tokenizer"] = section("tokenizer", "unigram", vocab_size=60, byte_fallback=False)
+    values["data"] = section("data", "text", root=str(data), tgt_lang="de", dev_size=10, test_size=0)
+    values["data"]["train"] = {"src": "train.src", "tgt": "train.tgt", "files": None}
+    values["schedule"] = section("schedule", "constant")
+    values["search"] = values["search"] | {"beam": 1, "max_length_a": 5, "max_length_b": 1.0}
+    values |= {"name": "run", "runs_dir": str(runs), "cache_dir": str(data / "cache")}
+    values["train"] = values["train"] | {
         "batch_tokens": 400, "max_epochs": None, "max_updates": 11, "precision": "fp32", "device": "cpu",
         "validate_every": 4, "log_every": 3, "examples": 0, "patience": None, "keep_best": 2,
     }  # fmt: skip
     typed = {key.replace("__", "."): value for key, value in changes.items()}
-    paths = [key.split(".") for key in leaves(config)]
-    refuse_unknown(typed, {".".join(path[:n]) for path in paths for n in range(1, len(path) + 1)}, "the run")
-    return overlay(config, typed, sorted({key.split(".")[0] for key in typed}))
+    return read_run_config(overlay(values, typed, sorted({key.split(".")[0] for key in typed})), [])
 
 
 def start(data: Path, runs: Path, **changes: Any) -> int:
-    """`nmt train` of a new run RUNS/run; its exit code."""
-    return main(run_config(data, runs, **changes), {})
+    """`nmt train` of a new run RUNS/run, its changes typed; the exit code."""
+    typed = {key.replace("__", "."): value for key, value in changes.items()}
+    return run.start(run_config(data, runs, **changes), Changes(typed))
 
 
-def resume(run: Path, **changes: Any) -> int:
+def resume(folder: Path, **changes: Any) -> int:
     """`nmt train resume=RUN` with dotted keys typed, and allowed to change."""
     typed = {key.replace("__", "."): value for key, value in changes.items()}
-    if typed:
-        typed["resume_with"] = list(typed)
-    return main({"resume": str(run), "init_from": None}, {"resume": str(run), **typed})
+    return run.resume(folder, Changes(typed), allowed=list(typed))
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from nmt.config.check import read_section
-from nmt.config.limits import check_search
 from nmt.config.sections import SearchConfig
 from nmt.data.tokenizer import BOS, EOS, PAD
 from nmt.errors import ConfigError

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bench.peers.environments import Workplace
 from bench.training_loop import configuration
+from nmt.config.overrides import readable
 from nmt.data.prepare import Prepared
 from nmt.data.tokenizer import UNK, Tokenizer
 from nmt.errors import DataError
@@ -40,8 +41,8 @@ def check_corpus(folder: Path) -> None:
 
 def segment(place: Workplace) -> Text:
     """Our pieces of every split, and the vocabulary, as files for the peers."""
-    config = configuration(["experiment=reference"])
-    config["data"]["root"], config["cache_dir"] = str(place.multi30k), str(place.cache)
+    places = [f"data.root={place.multi30k}", f"cache_dir={place.cache}"]
+    config = configuration(["experiment=reference", *(readable(word, sweep=False) for word in places)])
     prepared = read_data(config, None)
     tokenizer, folder = prepared.tokenizers.src, place.folder / "text"
     place.once("text", prepared.fingerprint, folder, lambda: write_text(prepared, tokenizer, folder))
