@@ -42,7 +42,7 @@ def main(command: DoctorCommand) -> int:
     for label, text in (*installed(), *machine(device), *places(command, problems)):
         print(f"{label:<12}{text}", flush=True)
     if command.self_test:
-        print(f"{'self-test':<12}{self_test(config['device'], config['threads'], problems)}")
+        print(f"{'self-test':<12}{self_test(command.device, command.threads, problems)}")
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 2 if problems else 0

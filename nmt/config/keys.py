@@ -19,7 +19,7 @@ LARGEST = 10**12  # that any number of a configuration may be
 
 @dataclass(frozen=True)
 class Limits:
-    """Numbers that a key takes: `least` and `most` are included, `above` and `below` are not."""
+    """Numbers that a key takes: from `least` on or `above`, up to `most` or `below`."""
 
     least: int | float | None = None
     above: int | float | None = None
@@ -38,8 +38,6 @@ class Limits:
 
     def __str__(self) -> str:
         low = f"at least {self.least:,}" if self.least is not None else f"above {self.above:,}"
-        if self.above is None and self.least is None:
-            low = f"at least {-self.most:,}"
         high = f"below {self.below:,}" if self.below is not None else f"at most {self.most:,}"
         return low if self.most == LARGEST and self.below is None else f"{low} and {high}"
 
@@ -81,10 +79,10 @@ def meaning(hint: Any) -> str:
 
 
 def refuse_outside(value: Any, hint: Any, where: str) -> None:
-    """Refuses a number that is not within the annotation's limits; every number must be finite."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """Refuses a number that is not within the annotation's limits, if it has any; such a number must be finite."""
+    limits = next((note for note in notes(hint) if isinstance(note, Limits)), None)
+    if limits is None or isinstance(value, bool) or not isinstance(value, int | float):
         return
-    limits = next((note for note in notes(hint) if isinstance(note, Limits)), Limits())
     if not limits.hold(value):
         off = ", or null" if type(None) in options(hint) else ""
         about = f" ({meaning(hint)})" if meaning(hint) else ""

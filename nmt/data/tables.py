@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from nmt.errors import DataError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 BATCH_ROWS = 10_000
 

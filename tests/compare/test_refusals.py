@@ -1,6 +1,7 @@
 """What `nmt compare` refuses before it trains anything, and what it takes for the same run."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from nmt.compare.sweep import composed
 from nmt.compare.table import markdown
 from nmt.config.identity import essence
 from nmt.config.plain import leaves
+from nmt.config.verbs import TrainCommand
 from nmt.errors import ConfigError
 from nmt.runs.folder import read_run
 
@@ -105,14 +107,14 @@ def test_axes_are_what_has_several_values(data: Path, tmp_path: Path, monkeypatc
         "attention=none encoder.layers=1", "attention=none encoder.layers=2",
     ]  # fmt: skip
     assert [job.seed for job in sweep.jobs] == [3] * 4
-    assert [job.config["encoder"]["layers"] for job in sweep.jobs] == [1, 2, 1, 2]
+    assert [job.config.encoder.arguments["layers"] for job in sweep.jobs] == [1, 2, 1, 2]
     assert len({job.run for job in sweep.jobs}) == 4
 
-    seen: list[dict[str, Any]] = []
-    monkeypatch.setattr("nmt.training.run.main", lambda config, typed: seen.append(config))
+    seen: list[TrainCommand] = []
+    monkeypatch.setattr("nmt.commands.train.main", seen.append)
     single = [word for word in typed if not word.startswith(("attention", "encoder.l", "seed"))]
     assert main(["train", *single, "attention=none", "encoder.layers=2", "seed=3"]) == 0
-    assert tmp_path / seen[0]["name"] == sweep.variants["attention=none encoder.layers=2"][0].run  # nmt train's own
+    assert tmp_path / seen[0].run.name == sweep.variants["attention=none encoder.layers=2"][0].run  # nmt train's own
 
 
 def test_experiments_in_a_folder_are_compared() -> None:
@@ -122,8 +124,8 @@ def test_experiments_in_a_folder_are_compared() -> None:
     assert [job.run.name for job in sweep.jobs] == [
         "ablation_0_plain_seed1", "ablation_0_plain_seed2", "ablation_6_dropout_seed1", "ablation_6_dropout_seed2"
     ]  # fmt: skip
-    assert [job.config["tokenizer"]["vocab_size"] for job in sweep.jobs] == [10_000, 10_000, 5000, 5000]
-    assert [job.config["encoder"]["dropout"] for job in sweep.jobs] == [0, 0, 0.3, 0.3]
+    assert [job.config.tokenizer.vocab_size for job in sweep.jobs] == [10_000, 10_000, 5000, 5000]
+    assert [job.config.encoder.arguments["dropout"] for job in sweep.jobs] == [0, 0, 0.3, 0.3]
     assert "/" not in sweep.name
 
 
@@ -137,11 +139,11 @@ def test_help_lists_the_keys(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_run_with_another_configuration_is_refused(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     config = read_run(run)[0]
-    elsewhere = {**config, "cache_dir": "/else", "runs_dir": "there", "train": {**config["train"], "threads": 7}}
+    elsewhere = replace(config, cache_dir="/else", runs_dir="there", train=replace(config.train, threads=7))
     assert state(run, config) == state(run, elsewhere) == "begun"
     with pytest.raises(ConfigError, match=r"another configuration: seed is 1 there and 2 here; move that folder away"):
-        state(run, {**config, "seed": 2})
-    more = {**config, "encoder": {**config["encoder"], "new": 1}}
+        state(run, replace(config, seed=2))
+    more = replace(config, encoder=replace(config.encoder, arguments={**config.encoder.arguments, "new": 1}))
     with pytest.raises(ConfigError, match=r"encoder.new is none there and 1 here"):
         state(run, more)
     assert state(tmp_path / "nowhere", config) == "new"

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from nmt.config.check import check_values, read_section
-from nmt.config.parts import check_arguments, find_class
+from nmt.config.check import read, read_known
+from nmt.config.keys import Size
+from nmt.config.parts import ENCODERS, OPTIMIZERS, SCHEDULES, SCORES, Group, read_part
 from nmt.config.plain import overlay, plain
 from nmt.errors import ConfigError
 
@@ -32,7 +33,7 @@ class Section:
 
 
 class Part:
-    def __init__(self, d_query: int, rank: int, bias: bool = True) -> None:
+    def __init__(self, d_query: int, rank: Size, bias: bool = True) -> None:
         self.sizes = (d_query, rank, bias)
 
 
@@ -58,7 +59,7 @@ def test_right_values_arrive_unchanged(
     count: int, share: float, on: bool, kind: str, files: str | list[str] | None, rate: float | None
 ) -> None:
     values = {"count": count, "share": share, "on": on, "kind": kind, "files": files, "inner": {"rate": rate}}
-    section = read_section(Section, values, "s")
+    section = read(Section, values, "s")
     assert isinstance(section.share, float)
     assert (section.count, section.share, section.on, section.kind, section.files, section.inner.rate) == (
         *(count, share, on, kind),
@@ -87,58 +88,83 @@ def test_right_values_arrive_unchanged(
 )
 def test_wrong_values_are_named(change: dict[str, Any], expected: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        read_section(Section, {**RIGHT, **change}, "s")
+        read(Section, {**RIGHT, **change}, "s")
     assert expected in str(caught.value)
 
 
 def test_arguments_of_a_part() -> None:
-    given = {"d_query": 4}
-    assert check_arguments(Part, {"class": "x.Part", "rank": 2}, "attention", given) == {"rank": 2}
+    group = Group("attention", ("d_query",), "nmt.model")
+    group.register(Part)
+    name = f"{__name__}.Part"
+    trust = [name.split(".")[0]]
+    assert read_part({"class": name, "rank": 2}, "attention", group, trust).arguments == {"rank": 2}
     for section, expected in [
         ({}, "attention.rank has no value"),
         ({"rank": "2"}, "attention.rank='2' is not possible; it must be a whole number"),
+        ({"rank": 0}, "attention.rank is 0; it must be at least 1"),
         ({"rank": 2, "bais": True}, "unknown key 'attention.bais'; did you mean 'bias'?"),
         ({"rank": 2, "d_query": 4}, "attention.d_query=4 follows from other parts; leave it out"),
     ]:
         with pytest.raises(ConfigError) as caught:
-            check_arguments(Part, section, "attention", given)
+            read_part({"class": name, **section}, "attention", group, trust)
         assert expected in str(caught.value)
 
 
 def test_a_value_that_is_not_there_is_named() -> None:
-    check_values(Inner, {"rate": None, "other": 1})
+    assert read_known(Inner, {"rate": None, "other": 1}) == Inner(None)
     with pytest.raises(ConfigError, match=r"^rate has no value; type rate=<value>$"):
-        check_values(Inner, {"other": 1})
+        read_known(Inner, {"other": 1})
 
 
 def test_classes_are_found_inside_nmt_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nmt.model.rnn import RnnEncoder
 
-    assert find_class("model.rnn.RnnEncoder", "encoder.class", []) is RnnEncoder
-    (tmp_path / "my_parts.py").write_text("class Mine: ...\n")
+    assert ENCODERS.find("RnnEncoder", "encoder", []) is RnnEncoder
+    text = "from nmt.config.parts import ENCODERS\n\n\n@ENCODERS.register\nclass Mine: ...\n\n\nclass Other: ...\n"
+    (tmp_path / "my_parts.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     for name, expected in [
-        ("rnn.RnnEncodr", "did you mean 'model.rnn.RnnEncoder'?"),
-        ("rnm.RnnEncoder", "did you mean 'rnn'?"),
-        ("RnnEncoder", "names no module"),
-        ("rnn.nn", "does not exist"),
-        ("rnn.Tensor", "does not exist"),  # imported there, not defined
+        ("RnnEncodr", "did you mean 'RnnEncoder'?"),
+        ("rnn.RnnEncoder", "is not a part of nmt; did you mean 'RnnEncoder'?"),
+        ("Tensor", "is no encoder of nmt"),
         ("os.system", "type trust=[os]"),
         ("my_parts.Mine", "type trust=[my_parts]"),
         ("../my_parts.Mine", "is not a part of nmt"),
-        ("nmt.model.rnn.RnnEncoder", "is not a part of nmt"),
+        ("nmt.model.rnn.RnnEncoder", "is no encoder of nmt"),
+        ("RnnDecoder", "choose from: RnnEncoder, RnnSelfAttentionEncoder, TransformerEncoder"),  # of another group
     ]:
         with pytest.raises(ConfigError) as caught:
-            find_class(name, "encoder.class", [])
+            ENCODERS.find(name, "encoder", [])
         assert f"encoder.class='{name}'" in str(caught.value)
         assert expected in str(caught.value)
-    for no_text in (1, None, ["model.rnn.RnnEncoder"], {}):
-        with pytest.raises(ConfigError, match=r"^encoder\.class=.* is no text; write module\.Class"):
-            find_class(no_text, "encoder.class", [])
+    for no_text in (1, ["RnnEncoder"], {}):
+        with pytest.raises(ConfigError, match=r"^encoder\.class=.* is no text; write the name of a class"):
+            read_part({"class": no_text}, "encoder", ENCODERS, [])
+    assert ENCODERS.find("my_parts.Mine", "encoder", None) is None  # of a stored run: what it needs is said later
     assert "my_parts" not in sys.modules  # a refused package is not even imported
-    assert find_class("my_parts.Mine", "encoder.class", ["my_parts"]).__name__ == "Mine"
+    found = ENCODERS.find("my_parts.Mine", "encoder", ["my_parts"])
+    assert found is not None
+    assert found.__name__ == "Mine"
+    with pytest.raises(ConfigError, match=r"my_parts\.Other' is no registered encoder; did you mean 'my_parts\.Mine'"):
+        ENCODERS.find("my_parts.Other", "encoder", ["my_parts"])
     with pytest.raises(ConfigError, match="cannot be imported"):
-        find_class("not_there.Mine", "encoder.class", ["not_there"])
+        ENCODERS.find("not_there.Mine", "encoder", ["not_there"])
+    del ENCODERS.members["my_parts.Mine"], sys.modules["my_parts"]
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "right"),
+    [
+        (SCORES, "AttentionScore", "ScaledDot"), (SCORES, "InnerProduct", "General"), (SCORES, "MultiHead", "Dot"),
+        (SCHEDULES, "Schedule", "Plateau"), (SCHEDULES, "AdamW", "Constant"), (OPTIMIZERS, "Constant", "AdamW"),
+    ],
+)  # fmt: skip
+def test_abstract_classes_and_those_of_other_groups_are_refused(group: Group, name: str, right: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^x\.class='{name}' is no {group.name} of nmt; .*"):
+        group.find(name, "x", [])
+    with pytest.raises(ConfigError) as caught:
+        group.find("Nothing", "x", [])
+    assert right in str(caught.value)
 
 
 def test_references_are_resolved_and_resolvers_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,19 +1,29 @@
 """Every configuration file composes, names every key of its schema, and explains itself."""
 
 import functools
+import math
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
+from unittest.mock import ANY
 
 import pytest
+import yaml
 from hydra import compose
+from omegaconf import OmegaConf
 
+from nmt.cli.help import comments, meanings
 from nmt.cli.main import VERBS
-from nmt.config.check import check_values, read_section
-from nmt.config.compose import CONFIGS, choices, loader, untouched
-from nmt.config.parts import find_class
-from nmt.config.plain import plain
-from nmt.config.sections import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
-from nmt.config.verbs import ROOTS
+from nmt.config.check import convert
+from nmt.config.compose import CONFIGS, choices, command_of, loader, untouched
+from nmt.config.keys import Limits, Section, hints_of, notes, options
+from nmt.config.parts import SCHEDULES, read_part
+from nmt.config.plain import leaves, plain
+from nmt.config.run import RunConfig
+from nmt.config.sections import DataConfig, FilterConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
+from nmt.config.verbs import COMMANDS
+from nmt.errors import ConfigError
 
 GROUPS = [
     "data",
@@ -26,7 +36,6 @@ GROUPS = [
     "search",
     "experiment",
 ]
-PARTS = ["encoder", "decoder", "attention", "optimizer", "schedule"]
 CHOICES = [
     f"{group}={path.relative_to(CONFIGS / group).with_suffix('')}"
     for group in GROUPS
@@ -40,21 +49,10 @@ def composed(verb: str, *words: str) -> dict[str, Any]:
         return plain(compose(verb, list(words)))
 
 
-def check(config: dict[str, Any]) -> None:
-    read_section(DataConfig, config["data"], "data")
-    read_section(TokenizerConfig, config["tokenizer"], "tokenizer")
-    read_section(ModelConfig, config["model"], "model")
-    read_section(TrainConfig, config["train"], "train")
-    read_section(SearchConfig, config["search"], "search")
-    for part in PARTS:
-        if config[part]["class"] is not None:  # attention=none
-            find_class(config[part]["class"], f"{part}.class", [])
-
-
 @pytest.mark.parametrize("choice", CHOICES)
 def test_every_choice_composes_and_checks(choice: str) -> None:
     config = composed("train", choice)
-    check(config)
+    assert command_of("train", [choice]).run.plain().items() <= (config | {"name": ANY}).items()
     if not choice.startswith("experiment="):
         assert set(config) == set(composed("train"))
         assert composed("prepare", choice) == config
@@ -82,16 +80,82 @@ def test_the_groups_are_the_folders() -> None:
         assert of["tune"] == folders == {*of["train"], "space"} == {*GROUPS, "space"}
 
 
+REQUIRED = {"model", "src", "tgt"}  # keys without a value, of some verbs
+
+
+def needed(verb: str) -> list[str]:
+    """Words without which the verb's configuration is not whole."""
+    with loader():
+        return [f"{key}=m" for key in sorted(OmegaConf.missing_keys(compose(verb)) & REQUIRED)]
+
+
 @pytest.mark.parametrize("verb", list(VERBS))
-def test_every_verb_has_a_schema_for_its_root(verb: str) -> None:
-    required = [
-        key for key in ("model", "src", "tgt") if get_type_hints(ROOTS[verb]).get(key) in (str, str | list[str])
-    ]
-    words = [f"{key}=m" for key in required]
-    config = composed(verb, *words)
-    check_values(ROOTS[verb], config)
-    sections = {key for key, value in config.items() if isinstance(value, dict)}
-    assert set(config) - sections == set(ROOTS[verb].__dataclass_fields__)
+def test_every_key_of_a_verb_is_a_field_and_has_a_meaning(verb: str) -> None:
+    command = command_of(verb, needed(verb))
+    assert type(command) is COMMANDS[verb]
+    found = meanings(RunConfig) | meanings(COMMANDS[verb])
+    parts = ("encoder", "decoder", "attention", "optimizer", "schedule")
+    for key in leaves(composed(verb, *needed(verb))):
+        if key.split(".")[0] not in (*parts, "space"):
+            assert found.get(key) or found.get(f"run.{key}"), key
+
+
+@pytest.mark.parametrize("group", ["encoder", "decoder", "attention", "optimizer", "schedule"])
+def test_every_key_of_a_part_has_a_meaning(group: str) -> None:
+    for path in (CONFIGS / group).glob("*.yaml"):
+        keys = {key for key in yaml.safe_load(path.read_text("utf-8")) if key not in ("class", "defaults")}
+        assert set(comments(path, group)) >= {f"{group}.{key}" for key in keys}, path
+
+
+SECTIONS = (
+    DataConfig, FilterConfig, TokenizerConfig, ModelConfig, TrainConfig, SearchConfig, RunConfig, *COMMANDS.values()
+)  # fmt: skip
+
+
+def numbers() -> Iterator[tuple[type, str, Any]]:
+    for cls in SECTIONS:
+        for name, hint in hints_of(cls).items():
+            if any(isinstance(note, Limits) for note in notes(hint)):
+                yield cls, name, hint
+
+
+@pytest.mark.parametrize(("cls", "name", "hint"), numbers(), ids=lambda each: each if isinstance(each, str) else "")
+def test_a_number_is_within_its_limits(cls: type[Section], name: str, hint: Any) -> None:
+    [limits] = [note for note in notes(hint) if isinstance(note, Limits)]
+    where = f"{cls.WHERE}.{name}" if cls.WHERE else name
+    wrong: list[Any] = [10**30, -(10**30)]
+    if float in options(hint):
+        wrong += [math.nan, math.inf, -math.inf]
+    wrong += [] if limits.least is None else [limits.least - 1]
+    wrong += [] if limits.above is None else [limits.above]
+    wrong += [] if limits.below is None else [limits.below]
+    wrong += [limits.most + 1]
+    for value in wrong:
+        with pytest.raises(ConfigError, match=rf"^{re.escape(where)} is .*; it must be "):
+            convert(float(value) if options(hint)[0] is float else value, hint, where)
+    for value in (limits.least, limits.most if limits.below is None else None):
+        if value is not None:
+            assert convert(value, hint, where) == value
+
+
+def test_every_number_has_limits() -> None:
+    free = {"data.src_column", "data.tgt_column"}  # a column is where the file has it
+    for cls in SECTIONS:
+        for name, hint in hints_of(cls).items():
+            limited = any(isinstance(note, Limits) for note in notes(hint))
+            assert limited or not {int, float} & set(options(hint)) or f"{cls.WHERE}.{name}" in free, name
+
+
+@pytest.mark.parametrize("end", [-5, 7, math.nan, math.inf])
+def test_a_schedule_ends_with_a_share_of_its_rate(end: float) -> None:
+    with pytest.raises(ConfigError, match=r"^schedule\.end is .*; it must be at least 0 and at most 1"):
+        read_part({"class": "Linear", "warmup": 0, "hold": 0.5, "end": end}, "schedule", SCHEDULES, [])
+
+
+def test_coverage_of_a_model_without_attention_is_refused() -> None:
+    message = r"^search\.coverage_penalty=0\.2 is about attention, and the model has none, attention=none; set"
+    with pytest.raises(ConfigError, match=message):
+        command_of("train", ["attention=none", "search.coverage_penalty=0.2"])
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "translate", "interactive"])

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from nmt.cli import main as cli
 from nmt.cli.main import main
+from nmt.config.compose import command_of
 from nmt.config.overrides import parse, readable, run_name
 from nmt.errors import DataError
 from nmt.machine.signals import SAVED
@@ -25,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 VERBS = list(cli.VERBS)
 
 
-class Calls(list[tuple[dict[str, Any], dict[str, Any]]]):
+class Calls(list[Any]):
     """What the verbs were called with; `result` is returned, or raised."""
 
     result: int | BaseException | None = None
@@ -36,8 +38,8 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Calls]:
     """Every verb records its arguments instead of working, in an empty folder that must stay empty."""
     seen = Calls()
 
-    def verb(config: dict[str, Any], typed: dict[str, Any]) -> int | None:
-        seen.append((config, typed))
+    def verb(command: Any) -> int | None:
+        seen.append(command)
         if isinstance(seen.result, BaseException):
             raise seen.result
         return seen.result
@@ -64,26 +66,25 @@ def fails(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def test_a_verb_gets_plain_values_and_what_was_typed(calls: Calls) -> None:
     assert main(["train", "attention=dot", "train.batch_tokens=10", "name=mine"]) == 0
-    [(config, typed)] = calls
-    assert config["attention"] == {"class": "model.scores.Dot", "normaliser": "softmax"}
-    assert config["train"]["batch_tokens"] == 10
-    assert config["train"]["label_smoothing"] == 0.1
-    assert typed == {
-        "attention": {"class": "model.scores.Dot", "normaliser": "softmax"},
+    [command] = calls
+    assert command.run.plain()["attention"] == {"class": "Dot", "normaliser": "softmax"}
+    assert command.run.train.batch_tokens == 10
+    assert command.run.train.label_smoothing == 0.1
+    assert command.changes.values == {
+        "attention": {"class": "Dot", "normaliser": "softmax"},
         "train.batch_tokens": 10,
         "name": "mine",
     }
 
 
 def test_what_is_not_typed_of_the_search_stays_as_stored(calls: Calls) -> None:
-    assert main(["evaluate", "model=m", "search.beam=8", "ref=[a,b]"]) == 0
+    assert main(["evaluate", "model=m", "search.beam=8", "src=s", "ref=[a,b]"]) == 0
     assert main(["translate", "model=m", "search=greedy"]) == 0
-    (config, typed), (_, greedy) = calls
-    assert typed == {"model": "m", "search.beam": 8, "ref": ["a", "b"]}
-    assert config["search"]["beam"] == 8
-    assert config["search"]["alpha"] is None
-    assert greedy["search"]["beam"] == 1
-    assert None not in [greedy["search"][key] for key in ("alpha", "length_penalty", "batch_sentences")]
+    typed, greedy = (command.changes for command in calls)
+    assert typed.values == {"model": "m", "search.beam": 8, "ref": ["a", "b"], "src": "s"}
+    stored = command_of("train", ["search.alpha=0.5", "search.n_best=1"]).run.search
+    assert typed.of(stored) == replace(stored, beam=8)
+    assert greedy.of(replace(stored, beam=8)) == replace(stored, beam=1, alpha=1.0)
 
 
 def test_exit_codes(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,10 +102,10 @@ def test_exit_codes(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_sweep_runs_every_job_under_its_own_name(calls: Calls, tmp_path: Path) -> None:
     assert main(["train", "-m", "attention=dot,additive", "seed=1,2"]) == 0
-    names = [config["name"] for config, _ in calls]
+    names = [command.run.name for command in calls]
     assert len(set(names)) == 4
     assert names[0] == "demo_en_de_attention-dot_seed1"
-    assert [typed["seed"] for _, typed in calls] == [1, 2, 1, 2]
+    assert [command.run.seed for command in calls] == [1, 2, 1, 2]
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
 
 
@@ -210,19 +211,19 @@ def test_a_mistake_in_a_file_is_named(calls: Calls, capsys: pytest.CaptureFixtur
 )
 def test_file_names_arrive_as_typed(calls: Calls, value: str) -> None:
     assert main(["translate", "model=m", f"input={value}"]) == 0
-    assert calls[0][0]["input"] == value
+    assert calls[0].input == value
 
 
 @pytest.mark.parametrize("value", ["a,b.txt", "a,b [1]{2}.txt", "{x}", '"q"', "back\\slash, comma"])
 def test_existing_file_names_arrive_as_typed(calls: Calls, tmp_path: Path, value: str) -> None:
     (tmp_path / value).touch()
     assert main(["translate", "model=m", f"input={value}"]) == 0
-    assert calls[0][0]["input"] == value
+    assert calls[0].input == value
 
 
 def test_lists_of_file_names_arrive_as_typed(calls: Calls) -> None:
     assert main(["evaluate", "model=m", "ref=[é 1.txt, 'b,c.txt',d(1).txt]"]) == 0
-    assert calls[0][0]["ref"] == ["é 1.txt", "b,c.txt", "d(1).txt"]
+    assert calls[0].ref == ["é 1.txt", "b,c.txt", "d(1).txt"]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
@@ -279,7 +280,7 @@ def test_a_full_disk_gets_one_line(words: list[str]) -> None:
 def test_a_disk_that_fails_anywhere_gets_one_line(
     number: int, helps: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(config: object, typed: object) -> int:
+    def fail(command: object) -> int:
         raise OSError(number, os.strerror(number), "runs/x\x1b")
 
     monkeypatch.setattr("nmt.commands.status.main", fail)

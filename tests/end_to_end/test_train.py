@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from helpers.training_runs import (
 )
 
 import nmt
+from nmt.config.changes import Changes
+from nmt.config.compose import command_of
 from nmt.errors import CheckpointError, ConfigError, NmtError
 from nmt.machine.safe_files import write_atomically
 from nmt.machine.signals import SAVED
@@ -79,10 +82,10 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ("threads", 0, "train.threads is 0; it must be at least 1"),
         ("bleu_sentences", -1, "train.bleu_sentences is -1; it must be at least 0"),
         ("bleu_sentences", 0, "train.metric is bleu, but train.bleu_sentences is 0; set train.metric=loss"),
-        ("clip_norm", 0.0, "train.clip_norm is 0.0; it must be above 0, or null (off)"),
-        ("init_range", 0.0, "train.init_range is 0.0; it must be above 0, or null (off)"),
-        ("label_smoothing", 1.0, "train.label_smoothing is 1.0; it must lie in [0, 1)"),
-        ("label_smoothing", -0.1, "train.label_smoothing is -0.1; it must lie in [0, 1)"),
+        ("clip_norm", 0.0, "train.clip_norm is 0.0; it must be above 0, or null (gradient norm at most; null = off)"),
+        ("init_range", 0.0, "train.init_range is 0.0; it must be above 0, or null (matrices start"),
+        ("label_smoothing", 1.0, "train.label_smoothing is 1.0; it must be at least 0 and below 1 (share of the"),
+        ("label_smoothing", -0.1, "train.label_smoothing is -0.1; it must be at least 0 and below 1 (share of the"),
         ("consistency", -1.0, "train.consistency is -1.0; it must be at least 0"),
         ("max_updates", 10**20, "train.max_updates is 100000000000000000000; it must be at most 1,000,000,000,000"),
         ("batch_tokens", 10**20, "train.batch_tokens is 100000000000000000000; it must be at most"),
@@ -102,7 +105,7 @@ def test_values_that_no_run_can_have_are_refused_before_any_work(
 def test_seeds_are_of_limited_size(data: Path, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     no_work(monkeypatch)
     message = refusal(ConfigError, lambda: start(data, tmp_path, seed=seed))
-    assert message == f"seed is {seed}; it must lie between 0 and 4294967295"
+    assert message == f"seed is {seed}; it must be at least 0 and at most 4,294,967,295 (decides every random choice)"
 
 
 def test_matrices_are_drawn_from_the_range_that_is_asked_for(data: Path, tmp_path: Path) -> None:
@@ -127,7 +130,7 @@ def test_a_missing_package_for_bleu_is_said_before_any_work(
     def missing(tgt_lang: str | None) -> str:
         raise ConfigError(f"BLEU for target language '{tgt_lang}' needs a package; install it")
 
-    monkeypatch.setattr(train, "bleu_tokenizer", missing)
+    monkeypatch.setattr("nmt.training.parts.bleu_tokenizer", missing)
     assert "target language 'ja'" in refusal(ConfigError, lambda: start(data, tmp_path, data__tgt_lang="ja"))
     assert list(tmp_path.iterdir()) == []
 
@@ -158,15 +161,15 @@ def test_a_folder_with_another_run_is_refused_and_unchanged(
 
 
 def test_resume_and_init_from_exclude_each_other(data: Path, tmp_path: Path) -> None:
-    assert "resume and init_from are both given" in refusal(
-        ConfigError, lambda: start(data, tmp_path, resume="a", init_from="b")
-    )
+    command = replace(command_of("train", []), resume="a", resume_with=[])
+    with_weights = replace(command.run, init_from="b")
+    assert "resume and init_from are both given" in refusal(ConfigError, lambda: replace(command, run=with_weights))
 
 
 def test_without_dev_sentences_what_needs_them_is_refused(data: Path, tmp_path: Path) -> None:
     message = refusal(ConfigError, lambda: start(data, tmp_path, data__dev_size=0, train__patience=3))
     assert "train.patience is 3, but there are no dev sentences to decide by; set train.patience=null" in message
-    plateau = {"class": "training.optim.Plateau", "warmup": 0, "factor": 0.5, "patience": 1}
+    plateau = {"class": "Plateau", "warmup": 0, "factor": 0.5, "patience": 1}
     message = refusal(ConfigError, lambda: start(data, tmp_path, data__dev_size=0, schedule=plateau))
     assert "schedule=plateau waits for dev losses, but there are no dev sentences" in message
     assert list(tmp_path.iterdir()) == []
@@ -234,8 +237,8 @@ def test_resuming_changes_what_is_typed_and_keeps_the_change(data: Path, tmp_pat
     rates = [entry["learning_rate"] for entry in metrics(run, "train")]
     assert rates == [0.001] * 5 + [0.5] * 3
     stored, _ = checkpoint.read_run(run)
-    assert (stored["encoder"]["dropout"], stored["train"]["threads"]) == (0.1, None)  # where it ran is not kept
-    assert "resume_with" not in stored
+    assert (stored.encoder.arguments["dropout"], stored.train.threads) == (0.1, None)  # where it ran is not kept
+    assert "resume_with" not in stored.plain()
 
 
 @pytest.mark.parametrize("key", ["name", "runs_dir"])
@@ -246,8 +249,11 @@ def test_a_name_for_a_run_that_goes_on_is_refused(trained: Path, key: str) -> No
 
 def typed_on_resume(run: Path, **typed: Any) -> str:
     """The refusal of `nmt train resume=RUN` with these words."""
-    words = {"resume": str(run)} | {key.replace("__", "."): value for key, value in typed.items()}
-    return refusal(ConfigError, lambda: train.main({"resume": str(run), "init_from": None}, words))
+    allowed = typed.pop("resume_with", [])
+    words = Changes({key.replace("__", "."): value for key, value in typed.items()})
+    return refusal(
+        ConfigError, lambda: train.resume(run, words, allowed=[allowed] if isinstance(allowed, str) else allowed)
+    )
 
 
 def test_another_configuration_on_resuming_is_refused(
@@ -262,11 +268,12 @@ def test_another_configuration_on_resuming_is_refused(
     )
     message = typed_on_resume(trained, train__max_updates=50, optimizer__lr=0.5, resume_with="optimizer")
     assert "train.max_updates=50 (was 4); if that is meant, add resume_with=train.max_updates" in message
-    plateau = {"class": "training.optim.Plateau", "warmup": 0, "factor": 0.5, "patience": 3}
-    assert "schedule.factor=0.5 (was none)" in typed_on_resume(trained, schedule=plateau)
+    plateau = {"class": "Plateau", "warmup": 0, "factor": 0.5, "patience": 3}
+    assert "schedule.factor=0.5 (was None)" in typed_on_resume(trained, schedule=plateau)
     message = typed_on_resume(trained, resume_with="train.max_update")
     assert message == f"resume_with=train.max_update is no key of {trained}; did you mean 'train.max_updates'?"
-    message = refusal(ConfigError, lambda: start(trained, tmp_path, resume_with=["seed"]))
+    command = command_of("train", [])
+    message = refusal(ConfigError, lambda: replace(command, resume_with=["seed"]))
     assert message == "resume_with=['seed'] is for a run that goes on; name it: resume=runs/NAME"
     assert before == {path: path.read_bytes() for path in trained.rglob("*") if path.is_file()}
 
@@ -276,7 +283,7 @@ def test_a_change_that_is_cut_short_leaves_a_run(
 ) -> None:
     write = write_atomically
     stored, _ = checkpoint.read_run(trained)
-    changed = stored | {"seed": 7}
+    changed = replace(stored, seed=7)
     for survived in range(3):
         run = Path(shutil.copytree(trained, tmp_path / str(survived)))
         written: list[Path] = []
@@ -304,8 +311,8 @@ def test_a_change_that_is_cut_short_leaves_a_run(
         ({"decoder__d_hidden": 14}, "weights of other names or sizes than a model with decoder.d_hidden=14;"),
         ({"encoder__layers": 2, "model__d_embed": 9}, "with model.d_embed=9, encoder.layers=2;"),
         (
-            {"attention": {"class": "model.scores.Additive", "d_attention": 3, "normaliser": "softmax"}},
-            "attention.class=model.scores.Additive",
+            {"attention": {"class": "Additive", "d_attention": 3, "normaliser": "softmax"}},
+            "attention.class=Additive",
         ),
         ({"tokenizer__vocab_size": 70}, "tokenizer.vocab_size is 70, "),
         ({"tokenizer__joint": False}, "tokenizer.joint is False, "),
@@ -315,9 +322,7 @@ def test_another_model_or_tokenizer_is_refused_when_weights_are_given(
     data: Path, tmp_path: Path, trained: Path, changes: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_work(monkeypatch)
-    typed = {key.replace("__", "."): value for key, value in changes.items()}
-    config = run_config(data, tmp_path, init_from=str(trained), **changes)
-    assert expected in refusal(ConfigError, lambda: train.main(config, typed))
+    assert expected in refusal(ConfigError, lambda: start(data, tmp_path, init_from=str(trained), **changes))
     assert expected in refusal(ConfigError, lambda: resume(trained, **changes))
     assert list(tmp_path.iterdir()) == []
 
@@ -346,12 +351,12 @@ def test_fine_tuning_starts_from_the_best_weights_with_the_old_tokenizers(
     # the sizes of the configuration at hand do not matter: those of the model do, unless typed
     settings = {"init_from": str(trained), "decoder__d_hidden": 40, "tokenizer__vocab_size": 45}
     config = run_config(new, tmp_path, **settings)
-    assert train.main(config, {"init_from": str(trained)}) == 0
+    assert train.start(config, Changes({"init_from": str(trained)})) == 0
     assert same(first[0], tensors(trained / "model.safetensors"))
     for name in ("src.spm", "tgt.spm"):
         assert (tmp_path / "run" / name).read_bytes() == (trained / name).read_bytes()
     tuned = checkpoint.load_model(tmp_path / "run")
-    assert tuned.config["decoder"]["d_hidden"] == 12
+    assert tuned.config.decoder.arguments["d_hidden"] == 12
     assert not same(weights_of(tuned.model), first[0])
 
 
@@ -360,7 +365,7 @@ def test_fine_tuning_killed_at_once_goes_on_from_the_weights_given(
 ) -> None:
     new = other_corpus(tmp_path / "new")
     given = Path(shutil.copytree(trained, tmp_path / "given"))
-    assert train.main(run_config(new, tmp_path / "whole", init_from=str(given)), {}) == 0
+    assert train.start(run_config(new, tmp_path / "whole", init_from=str(given))) == 0
 
     class Killed(BaseException):
         pass
@@ -371,7 +376,7 @@ def test_fine_tuning_killed_at_once_goes_on_from_the_weights_given(
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "loop", killed)
         with pytest.raises(Killed):
-            train.main(run_config(new, tmp_path / "parts", init_from=str(given)), {})
+            train.start(run_config(new, tmp_path / "parts", init_from=str(given)))
     shutil.rmtree(given)  # the run needs it no longer
     run = tmp_path / "parts" / "run"
     unborn = Path(shutil.copytree(run, tmp_path / "unborn"))

@@ -10,7 +10,7 @@ from helpers.training_runs import corpus, start
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from nmt.config.check import read_section
+from nmt.config.check import read
 from nmt.config.sections import SearchConfig
 from nmt.model.interfaces import Source, State
 from nmt.model.seq2seq import Seq2Seq
@@ -84,7 +84,7 @@ class Counting:
 @pytest.mark.parametrize("attention", ["general", "none"])
 def test_a_search_waits_once_a_step_and_where_sentences_leave(attention: str) -> None:
     model, batch = Counting(small_model(attention)), random_batch(1)
-    settings = read_section(SearchConfig, section("search", "beam"), "search")
+    settings = read(SearchConfig, section("search", "beam"), "search")
     with Waits() as waits:
         search(model, batch.src, batch.src_mask, settings, None)
     limits = 2  # the shortest and the longest are read

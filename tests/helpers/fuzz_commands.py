@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -17,8 +18,8 @@ from hypothesis import strategies as st
 from helpers.fuzz_properties import Property, folder, reference_lines, streams, texts, translator
 from nmt.cli.main import VERBS, Verb, main
 from nmt.commands import translate
-from nmt.config.compose import loader
-from nmt.config.plain import plain
+from nmt.config.compose import command_of
+from nmt.config.verbs import TranslateCommand
 from nmt.errors import NmtError
 
 NEVER = ("train", "-m", "--multirun", "--run", "-r", "--info")  # with these Hydra makes folders of its own
@@ -78,13 +79,12 @@ def any_words_are_a_command_or_one_line(given: tuple[str, list[str]]) -> None:
 
 
 @cache
-def translate_config() -> dict[str, Any]:
-    """The configuration of `nmt translate` with a small model."""
+def translate_command() -> TranslateCommand:
+    """`nmt translate` with a small model."""
     translator()  # makes the run
-    from hydra import compose
-
-    with loader():
-        return plain(compose("translate", [f"model={folder() / 'run'}", "device=cpu", "precision=fp32", "threads=1"]))
+    words = [f"model={folder() / 'run'}", "device=cpu", "precision=fp32", "threads=1"]
+    command: TranslateCommand = command_of("translate", words)
+    return command
 
 
 WAYS: list[dict[str, Any]] = [
@@ -99,12 +99,12 @@ def any_input_is_translated_or_named(given: tuple[bytes, int]) -> None:
     way = WAYS[number % len(WAYS)]
     output = folder() / "translations"
     output.unlink(missing_ok=True)
-    config = translate_config() | way | {"output": str(output)}
+    command = replace(translate_command(), output=str(output), **way)
     lines, bad = reference_lines(content)
     stdin = io.TextIOWrapper(io.BytesIO(content))
     with patch.object(sys, "stdin", stdin), contextlib.redirect_stderr(io.StringIO()):
         try:
-            assert translate.main(config, {}) == 0
+            assert translate.main(command) == 0
             refused = None
         except NmtError as error:
             refused = str(error)

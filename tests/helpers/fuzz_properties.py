@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 from helpers.small_corpora import data_config, make_pairs, tokenizer_config
 from helpers.small_runs import make_run
 from nmt.commands.translate import as_json
-from nmt.config.check import check_values, read_section
+from nmt.config.changes import NO_CHANGES
+from nmt.config.check import read
 from nmt.config.overrides import parse, readable
 from nmt.config.sections import DataConfig, SearchConfig, SplitConfig, TokenizerConfig, TrainConfig
-from nmt.config.verbs import ROOTS
+from nmt.config.verbs import COMMANDS, read_command
 from nmt.data import text as unicode
 from nmt.data.paths import decode_lines
 from nmt.data.readers import Pair, find_split
@@ -279,9 +280,9 @@ def values_fit_or_are_refused(given: tuple[int, int, Any]) -> None:
     sections = (DataConfig, TokenizerConfig, SearchConfig, TrainConfig)
     section, verb, value = given
     cls = sections[section % len(sections)]
-    refusal(lambda: read_section(cls, dict.fromkeys(cls.__dataclass_fields__, value), "section"))
-    refusal(lambda: read_section(cls, {str(value): value}, "section"))
-    refusal(lambda: check_values(list(ROOTS.values())[verb % len(ROOTS)], _Anything(value)))
+    refusal(lambda: read(cls, dict.fromkeys(cls.__dataclass_fields__, value), "section"))
+    refusal(lambda: read(cls, {str(value): value}, "section"))
+    refusal(lambda: read_command(list(COMMANDS)[verb % len(COMMANDS)], _Anything(value), NO_CHANGES))
 
 
 class _Anything(dict[str, Any]):

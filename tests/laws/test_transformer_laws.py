@@ -12,7 +12,7 @@ from helpers.models import ATTENTIONS, VOCAB, random_batch, section
 from helpers.small_transformers import D_MODEL, ENCODERS, HEADS, TOLERANCE, model_of
 from torch import Tensor
 
-from nmt.config.check import read_section
+from nmt.config.check import read
 from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch, make_batch
 from nmt.data.tokenizer import BOS, EOS, PAD
@@ -198,7 +198,7 @@ def test_a_fully_padded_row_stays_finite(decoder: str) -> None:
 
 
 def settings(**changes: Any) -> SearchConfig:
-    return read_section(SearchConfig, section("search", "beam", max_length_a=8, **changes), "search")
+    return read(SearchConfig, section("search", "beam", max_length_a=8, **changes), "search")
 
 
 @pytest.mark.parametrize(("encoder", "decoder"), [(e, d) for e in ENCODERS for d in ("transformer", "rnn")])

@@ -2,16 +2,15 @@
 
 import pytest
 import torch
-from helpers.models import model_config, random_batch, small_model
+from helpers.models import built, model_config, random_batch, run_config_of, small_model
 from helpers.models import section as part_section
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from nmt.errors import ConfigError
-from nmt.model.build import build_model
 from nmt.model.dropout import sequence_mask
 from nmt.model.rnn import CELLS, Cell, RnnEncoder, RnnLayer
-from nmt.training.parts import check_parts
+from nmt.training.parts import refuse_untrainable
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -153,14 +152,14 @@ def test_impossible_models_are_refused(section: str, key: str, value: object, me
     config = model_config()
     config[section][key] = value
     with pytest.raises(ConfigError, match=message):
-        build_model(config, 20, 20)
+        built(config)
 
 
 def test_tying_all_needs_a_joint_vocabulary() -> None:
     config = model_config(tie="all")
     config["tokenizer"]["joint"] = False
     with pytest.raises(ConfigError, match=r"tokenizer\.joint=true or model\.tie=target"):
-        build_model(config, 20, 20)
+        run_config_of(config)
 
 
 @pytest.mark.parametrize(
@@ -168,15 +167,15 @@ def test_tying_all_needs_a_joint_vocabulary() -> None:
     [
         ("decoder", "d_hidden", "abc", r"decoder\.d_hidden='abc'"),
         ("optimizer", "lr", -1.0, r"optimizer\.lr is -1\.0"),
-        ("schedule", "hold", 2.0, r"schedule\.hold is 2\.0"),
-        ("attention", "class", "attention.Dott", r"did you mean 'attention\.Dot'"),
+        ("schedule", "hold", 2.0, r"schedule\.hold is 2\.0; it must be at least 0 and below 1"),
+        ("attention", "class", "Dott", r"did you mean 'Dot'"),
     ],
 )
 def test_parts_are_checked_without_data(section: str, key: str, value: object, message: str) -> None:
     config = model_config("dot")
     config |= {"optimizer": part_section("optimizer", "adamw"), "schedule": part_section("schedule", "linear")}
     config["train"] = {"max_updates": None, "max_epochs": 3}
-    check_parts(config, ())
+    refuse_untrainable(run_config_of(config))
     config[section][key] = value
     with pytest.raises(ConfigError, match=message):
-        check_parts(config, ())
+        run_config_of(config)

@@ -14,8 +14,9 @@ from torch import Tensor
 from torch.nn import functional
 
 import nmt.model.scores
+from nmt.config.parts import SCORES, read_part
+from nmt.config.run import read_attention
 from nmt.errors import ConfigError
-from nmt.model.build import attention_factory, score_factory
 from nmt.model.scores import AttentionScore, Dot, Normaliser, ReducedRank, attend
 
 B, T, S, D = 3, 4, 6, 8
@@ -50,7 +51,8 @@ FORMULAS: dict[str, Formula] = {
 
 def build(name: str, d_query: int = D, d_memory: int = D, **changes: Any) -> AttentionScore:
     small = fitted(section("attention", name, **changes), {"rank": 5, "d_attention": 10, "tau": 7.0} | changes)
-    return score_factory(small, "attention", ())(d_query, d_memory)
+    score: AttentionScore = read_part(small, "attention", SCORES, [])(d_query, d_memory)
+    return score
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -250,9 +252,9 @@ def test_other_impossible_values_are_refused() -> None:
         build("additive", d_attention=0)
     for extra in ({"rank": 3}, {"normaliser": "sparsemax"}):
         with pytest.raises(ConfigError, match=rf"attention\.{next(iter(extra))} is set, but attention=none"):
-            attention_factory({"class": None, "normaliser": "softmax"} | extra, ())
+            read_attention({"class": None, "normaliser": "softmax"} | extra, [])
     with pytest.raises(ConfigError, match=r"attention\.normaliser='softmin' is not possible"):
-        attention_factory(attention_section("dot", "softmin"), ())
+        read_attention(attention_section("dot", "softmin"), [])
 
 
 def test_dot_has_no_parameters() -> None:
@@ -261,7 +263,7 @@ def test_dot_has_no_parameters() -> None:
 
 def test_a_section_without_normaliser_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"attention\.normaliser has no value"):
-        attention_factory(section("attention", "dot"), ())
+        read_attention(section("attention", "dot"), [])
 
 
 def test_a_class_that_is_no_score_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +275,6 @@ def test_a_class_that_is_no_score_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     module = ModuleType("my_parts")
     module.__dict__["Mine"] = Mine
     monkeypatch.setitem(sys.modules, "my_parts", module)
-    build = score_factory({"class": "my_parts.Mine"}, "attention", ["my_parts"])
-    message = r"^attention\.class=my_parts\.Mine is not a score; choose one, such as attention\.ScaledDot$"
+    message = r"^attention\.class='my_parts\.Mine' is no registered attention; choose from: Additive, Cosine, Dot"
     with pytest.raises(ConfigError, match=message):
-        build(4, 4)
+        read_part({"class": "my_parts.Mine"}, "attention", SCORES, ["my_parts"])

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 import torch
-from helpers.models import VOCAB, random_batch, section
+from helpers.models import built, random_batch, section
 from helpers.small_transformers import D_MODEL, HEADS, TOLERANCE, config, model_of, shaken
 from torch import nn
 
@@ -13,7 +13,6 @@ from nmt.data.batch import make_batch
 from nmt.data.tokenizer import EOS
 from nmt.errors import ConfigError, DataError
 from nmt.model.attention import AttentionLayer, MultiHead
-from nmt.model.build import build_model
 from nmt.model.interfaces import Source
 from nmt.model.positions import POSITIONS, Positions, sinusoids
 from nmt.model.scores import ScaledDot
@@ -143,7 +142,7 @@ def test_positions_tell_orders_apart_and_without_them_order_is_not_seen(position
 def test_embeddings_enter_at_unit_size() -> None:
     for d_embed in (64, 32):
         sizes = {"d_model": 64, "d_embed": d_embed}
-        model = build_model(config("transformer", "transformer", "multi_head", **sizes), 1000, 1000)
+        model = built(config("transformer", "transformer", "multi_head", **sizes), 1000, 1000)
         encoder = cast(TransformerEncoder, model.encoder)
         src = torch.arange(1000)[None]
         encoder.tokens.positions = POSITIONS["sinusoidal"]("encoder", 64, 1)
@@ -204,7 +203,7 @@ def test_tied_tables_are_one() -> None:
         ("transformer", "rnn", "encoder", "max_positions", 0, r"encoder\.max_positions is 0"),
         ("rnn_self_attention", "rnn", "encoder", "rnn_layers", 0, r"encoder\.rnn_layers is 0"),
         ("rnn_self_attention", "rnn", "encoder", "d_hidden", 0, r"encoder\.d_hidden is 0"),
-        ("transformer", "rnn", "encoder", "dropout", 1.0, r"encoder\.dropout is 1\.0; it must lie in \[0, 1\)"),
+        ("transformer", "rnn", "encoder", "dropout", 1.0, r"dropout is 1\.0; it must be at least 0 and below 1"),
         ("rnn", "transformer", "decoder", "attention_dropout", -0.1, r"decoder\.attention_dropout is -0\.1"),
         ("transformer", "rnn", "encoder", "norm", "pree", r"did you mean 'pre'"),
         ("rnn", "transformer", "decoder", "positions", "learnt", r"did you mean 'learned'"),
@@ -217,7 +216,7 @@ def test_impossible_models_are_refused(
     values = config(encoder, decoder, "general")
     values[where][key] = value
     with pytest.raises(ConfigError, match=message):
-        build_model(values, VOCAB, VOCAB)
+        built(values)
 
 
 def test_a_transformer_decoder_needs_attention() -> None:

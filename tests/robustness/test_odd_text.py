@@ -15,14 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from helpers.odd_text import INVALID, ODD
-from helpers.small_corpora import make_pairs, text_data, tokenizer_config
+from helpers.small_corpora import data_config, make_pairs, text_data, tokenizer_config
 from helpers.small_runs import make_run
-from helpers.training_runs import run_config, start, write_corpus
+from helpers.training_runs import start, write_corpus
 from safetensors.torch import load_file
 
 from nmt.cli.main import main
-from nmt.config.check import read_section
-from nmt.config.sections import DataConfig
+from nmt.config.sections import SplitConfig
 from nmt.data.prepare import Prepared, prepare
 from nmt.data.text import clean
 from nmt.errors import DataError
@@ -88,10 +87,9 @@ def test_every_format_brings_the_odd_lines_as_they_are(tmp_path: Path) -> None:
     valid = pairs[: len(ODD_PAIRS)]
     pq.write_table(pa.table({"src": [s for s, _ in valid], "tgt": [t for _, t in valid]}), tmp_path / "f.parquet")
     for name, given in (("jsonl", pairs), ("parquet", valid)):
-        config = run_config(tmp_path, tmp_path, data__format=name, data__root=None, data__dev_size=0)["data"]
-        config |= {"src_column": "src", "tgt_column": "tgt"}
-        config["train"] = {"src": None, "tgt": None, "files": str(tmp_path / f"f.{name}")}
-        prepared = prepare(read_section(DataConfig, config, "data"), TOKENS, tmp_path / "cache")
+        files = SplitConfig(None, None, str(tmp_path / f"f.{name}"))
+        config = data_config(name, src_column="src", tgt_column="tgt", train=files, dev_size=0, test_size=0)
+        prepared = prepare(config, TOKENS, tmp_path / "cache")
         utf16 = [tuple(side.encode("utf-16-le", "surrogatepass") for side in pair) for pair in given]
         as_text = [tuple(side.decode("utf-16-le", "replace") for side in pair) for pair in utf16]
         check_all_are_counted(prepared, as_text)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from hydra import compose, initialize_config_dir
 from torch import Tensor
 from torch.nn import functional
 
-from nmt.config.check import read_section
+from nmt.config.check import read
 from nmt.config.sections import SearchConfig
 from nmt.data.tokenizer import BOS, EOS, PAD
 from nmt.errors import ConfigError
@@ -421,7 +421,7 @@ def test_sampling_frequencies_are_the_models_probabilities(cut: dict[str, float]
 )
 def test_values_that_no_search_can_use(key: str, value: float, remedy: str) -> None:
     with pytest.raises(ConfigError) as error:
-        check_search(replace(CFG, **{key: value}))
+        replace(CFG, **{key: value})
     message = str(error.value)
     assert f"search.{key}={value}" in message
     assert remedy in message
@@ -430,11 +430,11 @@ def test_values_that_no_search_can_use(key: str, value: float, remedy: str) -> N
 
 def test_a_length_limit_of_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"search\.max_length_a=0.*search\.max_length_b"):
-        check_search(replace(CFG, max_length_a=0.0, max_length_b=0.0))
+        replace(CFG, max_length_a=0.0, max_length_b=0.0)
 
 
 def test_more_draws_than_the_beam_is_wide_are_fine() -> None:
-    check_search(replace(CFG, sample=True, n_best=9))
+    replace(CFG, sample=True, n_best=9)
 
 
 def test_coverage_of_a_model_without_attention_is_refused() -> None:
@@ -453,6 +453,5 @@ def test_configs_are_complete_and_differ_in_what_they_are_for(name: str, changed
         found, base = compose(f"search/{name}").search, compose("search/beam").search
     assert list(base) == [field.name for field in fields(SearchConfig)]
     assert found == {**base, **changed}
-    cfg = read_section(SearchConfig, found, "search")
-    check_search(cfg)
+    cfg = read(SearchConfig, found, "search")
     assert asdict(cfg) == found

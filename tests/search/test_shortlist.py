@@ -19,8 +19,8 @@ from helpers.training_runs import corpus, start, tensors, write_corpus
 from torch import Tensor
 
 from nmt.cli.main import main
-from nmt.config.check import read_section
-from nmt.config.sections import DataConfig, SearchConfig, TokenizerConfig
+from nmt.config.check import read
+from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch, make_batch
 from nmt.data.prepare import Prepared, prepare
 from nmt.data.tokenizer import BOS, EOS, PAD, UNK
@@ -35,7 +35,7 @@ from nmt.search.shortlist import SPECIAL, Shortlist, Shortlisted
 from nmt.translation.learn_shortlist import Pairs, chosen, coverage, learn
 from nmt.translation.translator import Translator
 
-CFG = read_section(SearchConfig, load_yaml("search", "beam"), "search")
+CFG = read(SearchConfig, load_yaml("search", "beam"), "search")
 CFG = replace(CFG, beam=4, n_best=3, max_length_a=3.0, max_length_b=0.5)
 MODELS: dict[str, Callable[[], Seq2Seq]] = {
     **{name: lambda name=name: small_model(name) for name in ATTENTIONS},
@@ -132,9 +132,7 @@ def trained(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def prepared_for(translator: Translator, cache: Path) -> Prepared:
-    sections = ((DataConfig, "data"), (TokenizerConfig, "tokenizer"))
-    data, tokenizer = (read_section(cls, translator.config[name], name) for cls, name in sections)
-    return prepare(data, tokenizer, cache, translator.tokenizers)
+    return prepare(translator.config.data, translator.config.tokenizer, cache, translator.tokenizers)
 
 
 def linked(translator: Translator, rows: list[dict[str, Any]]) -> Counter[tuple[int, int]]:

@@ -13,8 +13,6 @@ import torch
 from helpers.models import NEEDS_BF16, random_batch, small_model
 from helpers.training_runs import assert_same, corpus, metrics, resume, run_config, same, signals_after, start, tensors
 
-from nmt.config.check import read_section
-from nmt.config.sections import TrainConfig
 from nmt.data.batch import Batch
 from nmt.errors import NmtError
 from nmt.machine.signals import SAVED
@@ -237,7 +235,7 @@ def test_events_stand_in_metrics_as_plain_data(data: Path, tmp_path: Path, monke
 
 def test_a_step_that_failed_is_bit_for_bit_that_of_the_same_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory lacks in the middle: dropout has been drawn and half of a gradient is there, and neither may matter."""
-    settings = read_section(TrainConfig, run_config(Path(), Path())["train"], "train")
+    settings = run_config(Path(), Path()).train
     few, many = (np.arange(3), random_batch(1, 3)), (np.arange(3, 11), random_batch(2, 8))
     halves = [(many[0][i : i + 4], many[1].select(torch.arange(i, i + 4))) for i in (0, 4)]
 

@@ -34,7 +34,7 @@ from nmt.training import step
 from nmt.training.loss import batch_loss, output_loss
 from nmt.training.optim import Schedule
 from nmt.training.progress import Progress
-from nmt.training.run import new_model, read_data, read_settings
+from nmt.training.run import get_ready, new_model, read_data
 from nmt.training.trainer import Trainer
 from nmt.training.validation import DevScores, Validator
 
@@ -47,10 +47,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trainer_of(data: Path, runs: Path, **changes: Any) -> Trainer:
     """A trainer at its start."""
     config = run_config(data, runs, **changes)
-    settings, search = read_settings(config)
+    get_ready(config)
     prepared = read_data(config, None)
     model = new_model(config, prepared.tokenizers)
-    return Trainer(runs / "run", config, settings, search, prepared, model, Progress())
+    return Trainer(runs / "run", config, prepared, model, Progress())
 
 
 DROPOUT = {"encoder__dropout": 0.3, "decoder__dropout": 0.3, "model__embed_dropout": 0.2, "model__word_dropout": 0.1}

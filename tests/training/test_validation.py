@@ -14,8 +14,6 @@ from helpers.models import VOCAB, random_batch, small_model
 from helpers.small_runs import small_tokenizer
 from helpers.training_runs import run_config
 
-from nmt.config.check import read_section
-from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import DataError
@@ -62,7 +60,7 @@ def validator(check_stop: Callable[[], None] = lambda: None) -> Validator:
         {"src_ids": src, "tgt_ids": tgt, "src": texts, "tgt": texts, "index": list(range(100, 120))}
     )
     short = {"search__max_length_a": 2, "search__max_length_b": 0.0, "search__batch_sentences": 4}
-    settings = read_section(SearchConfig, run_config(Path(), Path(), **short)["search"], "search")
+    settings = run_config(Path(), Path(), **short).search
     tokenizer = small_tokenizer()
     return Validator(dev, TokenizerPair(tokenizer, tokenizer), settings, None, 0.1, 40, None, check_stop)
 
