@@ -1,6 +1,6 @@
 """Batches of sentence pairs as tensors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
@@ -18,25 +18,30 @@ R = TypeVar("R", bound="Rows")
 
 @dataclass(frozen=True)
 class Rows:
-    """Tensors that share the batch on axis 0, so that one selection serves batches, beams and decoders alike."""
+    """Tensors, and tuples of them, that share the batch on axis 0: one selection serves batches, beams and decoders."""
 
     def select(self: R, rows: Int[Tensor, " N"]) -> R:
         """Rows `rows` of every tensor, in that order."""
-        changed = {
-            f.name: value.index_select(0, rows)
-            for f in fields(self)
-            if isinstance(value := getattr(self, f.name), Tensor)
-        }
-        return replace(self, **changed)
+        return self._with(lambda tensor: tensor.index_select(0, rows))
 
     def to(self: R, device: torch.device) -> R:
         """The same rows on another device."""
-        moved = {
-            f.name: value.to(device, non_blocking=True)
-            for f in fields(self)
-            if isinstance(value := getattr(self, f.name), Tensor)
-        }
-        return replace(self, **moved)
+        return self._with(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def _with(self: R, change: Callable[[Tensor], Tensor]) -> R:
+        """The same with another tensor for each; what is no tensor, and no tuple of them, stays."""
+
+        def changed(value: object) -> object:
+            match value:
+                case Tensor():
+                    return change(value)
+                case tuple():
+                    return tuple(map(changed, value))
+                case _:
+                    return value
+
+        values = {f.name: changed(getattr(self, f.name)) for f in fields(self)}
+        return replace(self, **values)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from nmt.model.attention import AttentionFactory
 from nmt.model.interfaces import Memory, Source, State
 from nmt.model.positions import PositionedTokens, Positions
 from nmt.model.rnn import Cell, RnnEncoder
-from nmt.model.transformer_layers import Activation, DecoderLayer, EncoderLayer, Norm, Sizes
+from nmt.model.transformer_layers import Activation, DecoderLayer, EncoderLayer, KeysValues, Norm, Sizes
 
 
 class EncoderStack(nn.Module):
@@ -99,10 +99,12 @@ class RnnSelfAttentionEncoder(nn.Module):
 
 @dataclass(frozen=True)
 class TransformerState(State):
-    """Keys and values of every layer's self-attention over the t tokens so far."""
+    """Keys and values of every layer's self-attention over the t tokens so far.
 
-    keys: Float[Tensor, "R L H t Dh"]
-    values: Float[Tensor, "R L H t Dh"]
+    Each layer has tensors of its own: to add a token copies them once, to reorder rows once more.
+    """
+
+    layers: tuple[KeysValues, ...]
 
 
 @DECODERS.register
@@ -152,23 +154,21 @@ class TransformerDecoder(nn.Module):
         """Every layer's keys and values of the sentences, and a state of no tokens."""
         pairs = [layer.cross.keys_values(memory.states) for layer in self.layers]  # type: ignore[union-attr,operator]
         keys, values = (torch.stack(each, 1) for each in zip(*pairs, strict=True))
-        empty = memory.states.new_zeros(len(memory.states), len(self.layers), self.heads, 0, self.d_head)
-        return Source(keys, values, memory.mask, weights), TransformerState(empty, empty)
+        empty = memory.states.new_zeros(len(memory.states), self.heads, 0, self.d_head)
+        return Source(keys, values, memory.mask, weights), TransformerState(((empty, empty),) * len(self.layers))
 
     def forward(
         self, tokens: Int[Tensor, "R T"], source: Source, state: TransformerState
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R L H T S"], TransformerState]:
         rows, length = tokens.shape
-        before = state.keys.shape[3]
+        before = state.layers[0][0].shape[2]
         x = self.tokens(self.embedding(tokens), before)
         causal = torch.ones(1, length, before + length, dtype=torch.bool, device=tokens.device).tril(before)
-        attended, caches = [], []
-        for depth, layer in enumerate(self.layers):
-            past = (state.keys[:, depth], state.values[:, depth])
-            x, weights, cache = layer(x, past, causal, source, depth)
+        attended, after = [], []
+        for depth, (layer, past) in enumerate(zip(self.layers, state.layers, strict=True)):
+            x, weights, now = layer(x, past, causal, source, depth)
             attended.append(weights)
-            caches.append(cache)
-        keys, values = (torch.stack(each, 1) for each in zip(*caches, strict=True))
+            after.append(now)
         nothing = x.new_zeros(rows, 0, 1, length, source.mask.shape[1])
         found = torch.stack(attended, 1) if source.weights else nothing
-        return self.output(self.norm(x)), found, TransformerState(keys, values)
+        return self.output(self.norm(x)), found, TransformerState(tuple(after))

@@ -17,6 +17,7 @@ from nmt.model.sizes import check_heads
 
 Norm = Literal["pre", "post"]
 Activation = Literal["relu", "gelu"]
+KeysValues = tuple[Float[Tensor, "R H _ Dh"], Float[Tensor, "R H _ Dh"]]  # of self-attention, over any number of tokens
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"relu": functional.relu, "gelu": functional.gelu}
 
 
@@ -154,11 +155,11 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "R T D"],
-        past: tuple[Float[Tensor, "R H t Dh"], Float[Tensor, "R H t Dh"]],
+        past: KeysValues,
         mask: Bool[Tensor, "1 T N"],
         source: Source,
         depth: int,
-    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R Hc T S"], tuple[Tensor, Tensor]]:
+    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R Hc T S"], KeysValues]:
         """Outputs, attention over the source, and the keys and values of all N = t + T tokens."""
         seen = self.residual.enter(x)
         new = self.attention.keys_values(seen)

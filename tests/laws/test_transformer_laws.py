@@ -80,6 +80,27 @@ def chunks_agree(model: Seq2Seq, batch: Batch) -> None:
         torch.testing.assert_close(torch.cat([left_weights, right_weights], 3), whole_weights, **TOLERANCE)
 
 
+@every_part
+@torch.no_grad()
+def test_a_state_can_be_continued_again_and_again(encoder: str, decoder: str, attention: str) -> None:
+    """What is done with a state changes neither it nor the states that came of it."""
+    model, batch = mix(encoder, decoder, attention), random_batch(13)
+    source, begin = model.start(batch.src, batch.src_mask, weights=True)
+    _, _, state = model.decoder(batch.tgt_in[:, :2], source, begin)
+    others = torch.randint(4, VOCAB, (2, len(batch.src), 1))
+    order = torch.arange(len(batch.src)).flip(0)
+    _, _, after = model.decoder(others[0], source, state)
+    first, first_weights, _ = model.decoder(others[1], source, after)
+    model.decoder(others[1], source, state)
+    model.decoder(others[1], source, state.select(order))
+    model.decoder(others[1], source, begin)
+    again, again_weights, _ = model.decoder(others[1], source, after)
+    assert torch.equal(again, first)
+    assert torch.equal(again_weights, first_weights)
+    _, _, anew = model.decoder(others[0], source, state)
+    assert torch.equal(model.decoder(others[1], source, anew)[0], first)
+
+
 @every_mix
 @torch.no_grad()
 def test_a_sentence_does_not_depend_on_its_batch(encoder: str, decoder: str, attention: str) -> None:

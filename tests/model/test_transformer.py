@@ -7,7 +7,8 @@ import pytest
 import torch
 from helpers.models import built, random_batch, section
 from helpers.small_transformers import D_MODEL, HEADS, TOLERANCE, config, model_of, shaken
-from torch import nn
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from nmt.data.batch import make_batch
 from nmt.data.tokenizer import EOS
@@ -110,6 +111,39 @@ def test_the_decoder_layer_is_torchs(norm: Norm, activation: Activation) -> None
     source = Source(keys, values, batch.src_mask, weights=False)
     found, _, _ = ours(x, (empty, empty), ~causal[None], source, 0)
     torch.testing.assert_close(found, expected, **TOLERANCE)
+
+
+# ---- the cache of decoding
+
+
+class Made(TorchFunctionMode):
+    """Counts the elements of the new tensors that operators return, those of less than `least` left out."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__()
+        self.least = least
+        self.elements = 0
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        given = [each for arg in args for each in (arg if isinstance(arg, list | tuple) else [arg])]
+        old = {each.untyped_storage().data_ptr() for each in given if isinstance(each, Tensor)}
+        if isinstance(result, Tensor) and result.numel() >= self.least:
+            self.elements += result.numel() * (result.untyped_storage().data_ptr() not in old)
+        return result
+
+
+@torch.no_grad()
+def test_a_token_copies_the_cache_once_and_a_selection_once_more() -> None:
+    model, length = model_of("rnn", layers=3, positions="sinusoidal"), 100
+    rows = torch.tensor([1, 0, 1])
+    tokens = torch.randint(4, VOCAB, (3, length))
+    source, state = model.start(torch.tensor([[5, EOS]] * 3), torch.ones(3, 2).bool(), weights=False)
+    _, _, state = model.decoder(tokens, source, state)
+    with Made(least=3 * length * D_MODEL) as made:
+        _, _, state = model.decoder(tokens[:, :1], source, state.select(rows))
+    cache = 2 * 3 * 3 * length * D_MODEL  # keys and values, layers, rows
+    assert cache <= made.elements / 2 <= 1.01 * cache
 
 
 # ---- positions, the mean, dropout
