@@ -14,7 +14,7 @@ T = TypeVar("T")
 NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "null"}
 
 
-def read(cls: type[T], values: Mapping[str, Any], where: str = "") -> T:
+def read(cls: type[T], values: Any, where: str = "") -> T:
     """An instance of the dataclass `cls`, which has a field for every key; `where` is what keys begin with."""
     if not isinstance(values, Mapping):
         raise ConfigError(f"{where}={show(values)} is not a section; give its keys, for example {where}.<key>=…")

@@ -131,7 +131,7 @@ def test_classes_are_found_inside_nmt_only(tmp_path: Path, monkeypatch: pytest.M
         ("my_parts.Mine", "type trust=[my_parts]"),
         ("../my_parts.Mine", "is not a part of nmt"),
         ("nmt.model.rnn.RnnEncoder", "is no encoder of nmt"),
-        ("RnnDecoder", "choose from: RnnEncoder, RnnSelfAttentionEncoder, TransformerEncoder"),  # of another group
+        ("AdamW", "choose from: RnnEncoder, RnnSelfAttentionEncoder, TransformerEncoder"),  # of another group
     ]:
         with pytest.raises(ConfigError) as caught:
             ENCODERS.find(name, "encoder", [])

@@ -161,6 +161,6 @@ def test_coverage_of_a_model_without_attention_is_refused() -> None:
 @pytest.mark.parametrize("verb", ["evaluate", "translate", "interactive"])
 def test_verbs_that_use_a_model_leave_its_search_alone(verb: str) -> None:
     config = composed(verb, "model=m")
-    fields = set(SearchConfig.__dataclass_fields__)
+    fields = set(hints_of(SearchConfig))
     assert config["search"] == dict.fromkeys(fields)
     assert set(composed(verb, "model=m", "search=greedy")["search"]) == fields

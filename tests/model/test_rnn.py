@@ -18,7 +18,7 @@ from nmt.training.parts import refuse_untrainable
 @torch.no_grad()
 def test_encoder_is_torchs_rnn_over_packed_sequences(cell: Cell, bidirectional: bool) -> None:
     torch.manual_seed(0)
-    encoder = RnnEncoder(8, cell, 1, 6, bidirectional, 0.0).eval()
+    encoder = RnnEncoder(8, cell, 1, 6, bidirectional, 0.0, False).eval()
     reference = CELLS[cell](8, 6, batch_first=True, bidirectional=bidirectional)
     directions = encoder.layers[0]
     assert isinstance(directions, nn.ModuleList)
@@ -42,7 +42,7 @@ def test_encoder_is_torchs_rnn_over_packed_sequences(cell: Cell, bidirectional: 
 def test_layers_from_the_second_on_are_residual() -> None:
     """A layer that outputs 0 (all weights 0, tanh cell) passes its input on."""
     torch.manual_seed(0)
-    one, two = (RnnEncoder(8, "tanh", layers, 6, True, 0.0).eval() for layers in (1, 2))
+    one, two = (RnnEncoder(8, "tanh", layers, 6, True, 0.0, False).eval() for layers in (1, 2))
     two.layers[0].load_state_dict(one.layers[0].state_dict())
     for parameter in two.layers[1].parameters():
         parameter.zero_()
@@ -81,7 +81,7 @@ def encoded_by_hand(encoder: RnnEncoder, cell: Cell, embedded: Tensor) -> tuple[
 @torch.no_grad()
 def test_deep_encoders_are_plain_loops_over_torchs_cells(cell: Cell, layers: int, bidirectional: bool) -> None:
     torch.manual_seed(0)
-    encoder = RnnEncoder(8, cell, layers, 6, bidirectional, 0.0).eval()
+    encoder = RnnEncoder(8, cell, layers, 6, bidirectional, 0.0, False).eval()
     for parameter in encoder.parameters():
         parameter.mul_(2.0)
     mask = random_batch(4).src_mask

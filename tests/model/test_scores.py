@@ -17,7 +17,7 @@ import nmt.model.scores
 from nmt.config.parts import SCORES, read_part
 from nmt.config.run import read_attention
 from nmt.errors import ConfigError
-from nmt.model.scores import AttentionScore, Dot, Normaliser, ReducedRank, attend
+from nmt.model.scores import AttentionScore, Dot, Normaliser, attend
 
 B, T, S, D = 3, 4, 6, 8
 Formula = Callable[[AttentionScore, np.ndarray, np.ndarray], float]
@@ -239,10 +239,10 @@ def test_unequal_sizes_are_refused_with_the_remedy(name: str) -> None:
         build(name, d_query=6, d_memory=9)
 
 
-@pytest.mark.parametrize("rank", [0, 9])
-def test_an_impossible_rank_is_refused(rank: int) -> None:
-    with pytest.raises(ConfigError, match=r"attention\.rank is .* between 1 and 8"):
-        ReducedRank(D, D, rank)
+@pytest.mark.parametrize(("rank", "bound"), [(0, "least 1"), (9, "most 8")])
+def test_an_impossible_rank_is_refused(rank: int, bound: str) -> None:
+    with pytest.raises(ConfigError, match=rf"attention\.rank is {rank}; it must be at {bound}"):
+        build("reduced_rank", rank=rank)
 
 
 def test_other_impossible_values_are_refused() -> None:
