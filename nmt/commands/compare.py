@@ -13,10 +13,11 @@ from nmt.compare.page import comparison_page
 from nmt.compare.results import results_of
 from nmt.compare.runs import Sweep, check, state
 from nmt.compare.scores import TestSet, chosen, history, scores_of
-from nmt.compare.table import markdown, table
+from nmt.compare.table import table
 from nmt.data.paths import resolve
 from nmt.data.prepare import Prepared
 from nmt.figures.figure import save_figure, svg_text
+from nmt.figures.table import markdown_table
 from nmt.machine.safe_files import check_writable, write_atomically
 from nmt.machine.signals import SAVED
 from nmt.scoring.aer import load_gold
@@ -74,11 +75,11 @@ def write(folder: Path, results: dict[str, Any]) -> None:
         write_atomically(folder / f"{picture.name}.svg", text.encode())
         save_figure(picture.figure, folder / f"{picture.name}.png")
         drawn.append((picture, text))
-    rows = table(results["variants"])
+    rows = markdown_table(table(results["variants"])) + "\n"
     write_atomically(folder / "results.json", as_json(results).encode())
-    write_atomically(folder / "table.md", markdown(rows).encode())
+    write_atomically(folder / "table.md", rows.encode())
     write_atomically(folder / "index.html", comparison_page(results, drawn).encode())
-    print(markdown(rows))
+    print(rows)
     print(f"the page is {folder / 'index.html'}; table.md, results.json and the figures are beside it", file=sys.stderr)
 
 

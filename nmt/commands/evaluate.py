@@ -9,9 +9,10 @@ from time import perf_counter
 from typing import Any
 
 from nmt.config.verbs import EvaluateCommand
+from nmt.figures.table import grid, text_table
 from nmt.machine.safe_files import check_writable, write_atomically
 from nmt.runs.folder import seen_file
-from nmt.scoring.aer import diagonal_scores, scores_table
+from nmt.scoring.aer import diagonal_scores
 from nmt.scoring.alignment import source_length
 from nmt.scoring.benchmark import (
     Benchmark,
@@ -20,7 +21,7 @@ from nmt.scoring.benchmark import (
     read_benchmark,
 )
 from nmt.scoring.cautions import of_test_set, of_training, of_translations, refuse_other_languages, refuse_unfit
-from nmt.scoring.metrics import bleu_by_length, bleu_tokenizer, paired_bootstrap, score_corpus, table
+from nmt.scoring.metrics import bleu_by_length, bleu_tokenizer, paired_bootstrap, score_corpus
 from nmt.translation.align import gold_scores
 from nmt.translation.long_lines import caution
 from nmt.translation.open import as_typed, means, model_folders, open_model
@@ -102,7 +103,8 @@ def scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> dict
     metrics = score_corpus(hypotheses, benchmark.references, benchmark.words, intervals)
     lengths = [source_length(sentence) for sentence in benchmark.sources]
     buckets = bleu_by_length(lengths, hypotheses, benchmark.references, benchmark.words)
-    print(table(metrics), table(buckets), sep="\n\n")
+    tables = [metric.cells() for metric in metrics], [bucket.cells() for bucket in buckets]
+    print(*(text_table(grid(rows)) for rows in tables), sep="\n\n")
     return {
         "scores": [asdict(metric) for metric in metrics],
         "bleu_by_source_length": [asdict(bucket) for bucket in buckets],
@@ -115,7 +117,7 @@ def comparison(
     """Prints how the second model compares with the first; the same as data."""
     compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.words)
     print(f"\nfirst: {names[0]}    second: {names[1]}    (paired bootstrap)\n")
-    print(table(compared))
+    print(text_table(grid([row.cells() for row in compared])))
     return {"scores": [asdict(row) for row in compared]}
 
 
@@ -127,7 +129,8 @@ def alignment(
     models = {"model": translator} if other is None else {"first": translator, "second": other}
     found = {name: gold_scores(model, *pairs, gold.links, gold.unit) for name, model in models.items()}
     found["diagonal"] = diagonal_scores(*pairs, gold.links, gold.unit)
-    print(f"\n{scores_table(found)}")
+    rows = [{"alignments": name, **(row.cells() if row else {})} for name, row in found.items()]
+    print(f"\n{text_table(grid(rows))}")
     scores = {name: row and asdict(row) for name, row in found.items()}
     return {"gold": gold.file, "units": gold.unit, "scores": scores}
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nmt.compare.figures import Picture
-from nmt.compare.table import NONE, columns, run_table, table
+from nmt.compare.table import columns, run_table, table
 from nmt.figures.page import page
+from nmt.figures.table import NONE
 
 Results = dict[str, Any]
 

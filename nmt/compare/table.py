@@ -1,12 +1,12 @@
-"""The table of a comparison: columns and what they mean, cells for people, Markdown."""
+"""The table of a comparison: columns and what they mean, cells for people."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Row = dict[str, Any]  # of results.json: a variant, or a run
+from nmt.figures.table import NONE
 
-NONE = "—"
+Row = dict[str, Any]  # of results.json: a variant, or a run
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,3 @@ def run_table(runs: Sequence[Row]) -> list[list[str]]:
     """Header and a row for each run."""
     rows = [[run["variant"], *(number(run[key], digits) for key, digits in RUN_COLUMNS.values())] for run in runs]
     return [["variant", *RUN_COLUMNS], *rows]
-
-
-def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """The first column at the left, the others at the right."""
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return "\n".join([lines[0], "|---" + "|---:" * (len(rows[0]) - 1) + "|", *lines[1:]]) + "\n"

@@ -240,7 +240,7 @@ class AttentionsCommand(Section):
 
     d_query: Annotated[Size, "size of the decoder's state"]
     d_memory: Annotated[Size, "size of the encoder's states, both directions together"]
-    format: Annotated[Literal["text", "markdown"], "text, or markdown: one table"]
+    format: Annotated[Literal["text", "markdown"], "text, or markdown"]
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Attention weights and curves → pictures and text for a terminal."""
+"""Attention weights, curves and tables → pictures and text for a terminal or a document."""

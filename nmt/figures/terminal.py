@@ -28,7 +28,7 @@ def attention_text(
     columns = max(columns, 20)
     labels = [fit(shown_token(token), min(24, columns // 3)) for token in tgt_tokens]
     margin = max((display_width(label) for label in labels), default=0)
-    labels = [_pad(label, margin, right=True) for label in labels]
+    labels = [pad(label, margin, right=True) for label in labels]
     above = [_clusters(fit(shown_token(token), 16)) for token in src_tokens]
     per_grid = max((columns - margin - 1) // 2, 1)
     lines: list[str] = []
@@ -39,13 +39,13 @@ def attention_text(
         for row in range(depth):
             column = [row - depth + len(above[i]) for i in part]
             cells = [above[i][c] if c >= 0 else "" for i, c in zip(part, column, strict=True)]
-            lines.append(" " * (margin + 1) + "".join(_pad(cell, 2) for cell in cells))
+            lines.append(" " * (margin + 1) + "".join(pad(cell, 2) for cell in cells))
         lines += [
             label + " " + "".join(_shade(float(weights[j, i])) * 2 for i in part) for j, label in enumerate(labels)
         ]
     lines.append(LEGEND if len(LEGEND) <= columns else "")
     width = max(display_width(line) for line in lines)
-    return "\n".join(_pad(line, width) for line in lines)
+    return "\n".join(pad(line, width) for line in lines)
 
 
 def display_width(text: str) -> int:
@@ -82,7 +82,8 @@ def fit(text: str, width: int) -> str:
     return kept + "…"
 
 
-def _pad(text: str, width: int, right: bool = False) -> str:
+def pad(text: str, width: int, right: bool = False) -> str:
+    """The text, filled with spaces to this many columns; `right`: at the right."""
     space = " " * (width - display_width(text))
     return space + text if right else text + space
 

@@ -56,10 +56,9 @@ class AttentionLayer(nn.Module):
 
 @LAYERS.register
 class MultiHead(AttentionLayer):
-    """Heads side by side, each over its own projections of queries, keys and values; concatenated, W_O.
+    """W_O [a_1; …; a_H] of H heads, each with its W_Q, W_K, W_V (Vaswani et al. 2017, section 3.2.2).
 
-    Vaswani et al. 2017, §3.2.2. Any score serves in the heads, each head with its own score parameters; contexts have
-    the queries' size.
+    Any score serves in the heads, each head with its own score parameters; contexts have the queries' size.
     """
 
     def __init__(

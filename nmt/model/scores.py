@@ -25,7 +25,9 @@ OUT_OF_REACH = -10.0  # below the best score: sparsemax and entmax15 give 0 ther
 
 
 class AttentionScore(nn.Module):
-    """How well a query (decoder state) matches each key (source position).
+    """How well a query (decoder state s) matches each key (source position, encoder state h).
+
+    The docstring of a score begins with its formula, then its source in parentheses; `nmt attentions` shows that line.
 
     `keys` and `values` see the encoder states once per sentence; `forward` runs at every step.
     """
@@ -127,7 +129,10 @@ class Cosine(Dot):
 
 @SCORES.register
 class General(InnerProduct):
-    """sᵀ W h, the bilinear or multiplicative score (Luong et al. 2015, eq. 8). W h is computed once per sentence."""
+    """sᵀ W h, bilinear (Luong et al. 2015, eq. 8).
+
+    W h is computed once per sentence.
+    """
 
     def __init__(self, d_query: int, d_memory: int) -> None:
         super().__init__(d_query, d_memory)
@@ -140,7 +145,10 @@ class General(InnerProduct):
 
 @SCORES.register
 class ReducedRank(General):
-    """(U s)ᵀ (V h) with U, V of `rank` rows: a bilinear score whose matrix UᵀV has a small rank (CS224n notes)."""
+    """(U s) · (V h), U and V of `rank` rows (Stanford CS224n, lecture on attention).
+
+    A bilinear score whose matrix UᵀV has a small rank.
+    """
 
     def __init__(self, d_query: int, d_memory: int, rank: Size) -> None:
         super().__init__(d_query, d_memory)
@@ -159,7 +167,7 @@ class ReducedRank(General):
 
 @SCORES.register
 class Additive(AttentionScore):
-    """vᵀ tanh(W_1 h + W_2 s), a small network of `d_attention` units (Bahdanau et al. 2015, appendix A.1.2)."""
+    """vᵀ tanh(W_1 h + W_2 s) with `d_attention` units (Bahdanau et al. 2015, appendix A.1.2)."""
 
     def __init__(self, d_query: int, d_memory: int, d_attention: Size) -> None:
         super().__init__(d_query, d_memory)
@@ -177,7 +185,7 @@ class Additive(AttentionScore):
 
 @SCORES.register
 class KeyValue(ScaledDot):
-    """(W_Q s) · (W_K h) / √d over values W_V h: separate roles, separate projections (Vaswani et al. 2017)."""
+    """(W_Q s) · (W_K h) / √d_k, values W_V h (Vaswani et al. 2017, section 3.2.2: one head, without W_O)."""
 
     def __init__(self, d_query: int, d_memory: int, d_attention: Size) -> None:
         super().__init__(d_attention, d_attention)

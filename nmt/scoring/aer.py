@@ -4,7 +4,7 @@ A link (i, j) joins source unit i and target unit j, both counted from 0.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,11 @@ class AlignmentScores:
     aer: float  # alignment error rate, lower is better
     precision: float  # links that are possible
     recall: float  # sure links that were found
+
+    def cells(self) -> dict[str, str]:
+        """Column name to percent."""
+        shares = {"AER": self.aer, "precision": self.precision, "recall": self.recall}
+        return {name: f"{100 * share:.2f}" for name, share in shares.items()}
 
 
 def read_gold(path: Path, reverse: bool) -> list[Gold]:
@@ -80,18 +85,6 @@ def alignment_scores(links: Sequence[Links], gold: Sequence[Gold]) -> AlignmentS
     found = sum(len(a & g.sure) for a, g in zip(links, gold, strict=True))
     allowed = sum(len(a & g.possible) for a, g in zip(links, gold, strict=True))
     return AlignmentScores(1 - (found + allowed) / (proposed + sure), allowed / max(proposed, 1), found / sure)
-
-
-def scores_table(rows: Mapping[str, AlignmentScores | None]) -> str:
-    """The scores of each name in percent, in columns for people; — where there are none."""
-    width = max(len("alignments"), *map(len, rows))
-    lines = [f"{'alignments':<{width}}     AER  precision  recall"]
-    for name, scores in rows.items():
-        shown = ["—"] * 3
-        if scores is not None:
-            shown = [f"{100 * share:.2f}" for share in (scores.aer, scores.precision, scores.recall)]
-        lines.append(f"{name:<{width}}  {shown[0]:>6}  {shown[1]:>9}  {shown[2]:>6}")
-    return "\n".join(lines)
 
 
 def diagonal(S: int, T: int) -> Links:

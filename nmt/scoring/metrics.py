@@ -42,7 +42,7 @@ class Metric:
     signature: str
 
     def cells(self) -> dict[str, str]:
-        """Column name to text, for `table`."""
+        """Column name to text."""
         between = "" if self.low is None or self.high is None else f"{self.low:.2f} to {self.high:.2f}"
         interval = {"95 % interval": between} if between else {}
         return {"metric": self.name, "score": f"{self.score:.2f}"} | interval | {"signature": self.signature}
@@ -58,7 +58,7 @@ class LengthBucket:
     bleu: float
 
     def cells(self) -> dict[str, str]:
-        """Column name to text, for `table`."""
+        """Column name to text."""
         return {
             "source length": f"{self.low} to {self.high}",
             "sentences": f"{self.sentences:,}",
@@ -78,7 +78,7 @@ class Comparison:
     signature: str
 
     def cells(self) -> dict[str, str]:
-        """Column name to text, for `table`."""
+        """Column name to text."""
         return {
             "metric": self.name,
             "first": f"{self.score_a:.2f}",
@@ -178,23 +178,6 @@ def paired_bootstrap(
             Comparison(name, float(a.score), float(b.score), delta, float(b.p_value), signature.format())
         )
     return comparisons
-
-
-def table(rows: Sequence[Metric] | Sequence[LengthBucket] | Sequence[Comparison]) -> str:
-    """The rows under a header line, in columns for people."""
-    if not rows:
-        return ""
-    cells = [row.cells() for row in rows]
-    lines = [list(cells[0]), *(list(row.values()) for row in cells)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    left = {0, len(widths) - 1} if "signature" in cells[0] else {0}
-    return "\n".join(
-        "  ".join(
-            text.ljust(width) if column in left else text.rjust(width)
-            for column, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
 
 
 def _language(code: str | None) -> str:

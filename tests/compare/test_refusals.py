@@ -13,7 +13,6 @@ from nmt.cli.main import main
 from nmt.compare.runs import FINISHED, Job, Sweep, check_axes, mark, state
 from nmt.compare.scores import LONGEST, SHARES, chosen, history
 from nmt.compare.sweep import composed
-from nmt.compare.table import markdown
 from nmt.config.identity import essence
 from nmt.config.plain import leaves
 from nmt.config.verbs import TrainCommand
@@ -200,7 +199,3 @@ def test_history_is_what_the_training_recorded(tmp_path: Path) -> None:
     assert (found.tokens_per_s, found.best_update, found.updates) == (300.0, 25, 40)
     assert found.best_seconds == pytest.approx(9 + 1 + 1.5)  # two intervals, and half of one
     assert history(tmp_path / "nowhere").best_update is None
-
-
-def test_markdown_keeps_bars() -> None:
-    assert markdown([["a|b", "c"], ["d", "e"]]) == "| a\\|b | c |\n|---|---:|\n| d | e |\n"

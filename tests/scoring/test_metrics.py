@@ -12,13 +12,15 @@ import pytest
 
 from nmt.errors import ConfigError, DataError
 from nmt.scoring.metrics import (
+    Comparison,
+    LengthBucket,
+    Metric,
     bleu,
     bleu_by_length,
     bleu_tokenizer,
     counted_words,
     paired_bootstrap,
     score_corpus,
-    table,
 )
 
 ENGLISH = [
@@ -184,18 +186,11 @@ def test_tokenised_text_is_counted_as_it_stands() -> None:
     assert bleu(["a b c.d e"], [["a b c . d e"]], counted_words(data)) < bleu(["a b c.d e"], [["a b c . d e"]], None)
 
 
-def test_table_has_a_line_per_row_under_a_header() -> None:
-    (a, b), refs = corpus(5, zh=False, systems=2)
-    metrics = score_corpus(a, refs, None, intervals=True, samples=SAMPLES)
-    buckets = bleu_by_length(list(range(len(a))), a, refs, None)
-    comparisons = paired_bootstrap(a, b, refs, None, samples=SAMPLES)
-    for text, rows in (
-        (table(metrics), [row.cells() for row in metrics]),
-        (table(buckets), [row.cells() for row in buckets]),
-        (table(comparisons), [row.cells() for row in comparisons]),
-    ):
-        lines = text.splitlines()
-        assert len(lines) == len(rows) + 1
-        for cells, line in zip(rows, lines[1:], strict=True):
-            assert all(cell in line for cell in cells.values())
-    assert table([]) == ""
+def test_cells_say_what_the_rows_hold() -> None:
+    metric = Metric("BLEU", 12.346, 11.0, 13.5, "nrefs:1").cells()
+    assert metric == {"metric": "BLEU", "score": "12.35", "95 % interval": "11.00 to 13.50", "signature": "nrefs:1"}
+    assert "95 % interval" not in Metric("BLEU", 12.0, None, None, "nrefs:1").cells()
+    bucket = LengthBucket(3, 12, 1234, 5.678).cells()
+    assert bucket == {"source length": "3 to 12", "sentences": "1,234", "BLEU": "5.68"}
+    compared = Comparison("TER", 50.0, 49.25, -0.75, 0.0123, "nrefs:1").cells()
+    assert list(compared.values()) == ["TER", "50.00", "49.25", "-0.75", "0.0123", "nrefs:1"]
