@@ -17,11 +17,9 @@ from nmt.figures.terminal import display_width, fit, shown_token
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import Collection
+    from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
-    from matplotlib.text import Text
 
-Placed = tuple[tuple[float, float], list[list[tuple[float, float]]]]  # size; where lines end, of source and target
 Panel = tuple[str, NDArray[np.floating], Sequence[str], Sequence[str]]  # title, weights [T, S], src, tgt tokens
 
 COLORS = "Blues"  # light to dark without a turn: in grey the order stays
@@ -29,27 +27,24 @@ LARGEST = 60.0  # inches, of a side of a grid: cells of longer sentences shrink
 LARGEST_TOGETHER = 160.0  # inches, of the grids of a picture one below another
 PAGE = 10.0  # inches, of grids side by side
 MARGIN, GAP = 0.08, 0.25  # inches
-UNSEEN = 1 / 512  # weights below it are white in any case
+VECTORS = 4_000  # cells of a picture; more are pixels in .svg and .pdf too, where vectors would take megabytes
 
 # the bipartite drawing, in inches
 DRAWN = 0.05  # the smallest weight that gets a line
-ROW = 8.0  # the longest sentence that is written in a row
+SHORTEST_ROW, ROW = 2.0, 8.0  # of words beside one another
 WORD_GAP, WIDEST_WORD_GAP = 0.14, 0.5  # between words in a row
-LINE = 0.25  # height of a line of text
-WIDEST_STEP = 1.6  # lines, between words one below another in the shorter sentence
-KEY_WIDTH, KEY_HEIGHT = 4.4, 0.35
+LINE, WIDEST_LINE_GAP = 0.25, 0.15  # the height of a line of text; between words one below another
+ASIDE = 0.05  # between a word and its lines
 
 
 def attention_figure(weights: NDArray[np.floating], src_tokens: Sequence[str], tgt_tokens: Sequence[str]) -> Figure:
     """A heat map of the weights [target, source]: source above, target at the left, the darker the more."""
-    longest = max(*weights.shape, 1)
-    return _heat_maps([("", weights, src_tokens, tgt_tokens)], min(max(0.26, 3.0 / longest), 0.5), font_size=9.0)
+    return _heat_maps([("", weights, src_tokens, tgt_tokens)], cells=(0.26, 0.5), font_size=9.0)
 
 
 def panels_figure(panels: Sequence[Panel]) -> Figure:
     """Heat maps side by side, each with its title, in as many rows as they need."""
-    longest = max([1, *(side for _, weights, _, _ in panels for side in weights.shape)])
-    return _heat_maps(panels, min(max(0.18, 1.8 / longest), 0.3), font_size=8.0)
+    return _heat_maps(panels, cells=(0.18, 0.3), font_size=8.0)
 
 
 def bipartite_figure(weights: NDArray[np.floating], src_tokens: Sequence[str], tgt_tokens: Sequence[str]) -> Figure:
@@ -57,33 +52,51 @@ def bipartite_figure(weights: NDArray[np.floating], src_tokens: Sequence[str], t
 
     Source above and target below where both fit beside one another on a page, else at the left and at the right.
     """
-    from matplotlib import colormaps
     from matplotlib.collections import LineCollection
 
     assert (len(tgt_tokens), len(src_tokens)) == weights.shape
     figure = new_figure()
-    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
-    src, tgt = (
-        [axes.text(0, 0, label_of(token), fontsize=10) for token in tokens] for tokens in (src_tokens, tgt_tokens)
-    )
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
-    for text in [*src, *tgt]:
-        dress(text)
-    widths = [[text.get_window_extent(renderer).width / DPI for text in texts] for texts in (src, tgt)]
-    place = _rows if max(sum(row) + WORD_GAP * len(row) for row in widths) <= ROW else _columns
-    (width, height), ends = place(src, tgt, widths)
+    words = [[axes.text(0, 0, label_of(token), fontsize=10) for token in side] for side in (src_tokens, tgt_tokens)]
+    for word in [*words[0], *words[1]]:
+        dress(word)
+    sizes = [[word.get_window_extent().width / DPI for word in side] for side in words]
+    row = max(sum(own) + WORD_GAP * (len(own) - 1) for own in sizes)
+    in_rows = row <= ROW
+    if in_rows:
+        room = max(row, SHORTEST_ROW)
+        between, widest_gap = min(max(1.2, room / 3), 2.2), WIDEST_WORD_GAP
+        aligned = (("center", "bottom"), ("center", "top"))
+    else:
+        line = min(LINE, LARGEST / max(weights.shape))
+        sizes = [[line] * len(side) for side in words]
+        room = line * max(weights.shape)
+        between, widest_gap = min(max(2.5, room / 2), 4.0), WIDEST_LINE_GAP
+        aligned = (("right", "center_baseline"), ("left", "center_baseline"))
+        for word in [*words[0], *words[1]]:
+            word.set_fontsize(min(10, 62 * line))
+
+    def point(along: float, across: float) -> tuple[float, float]:
+        return (along, across) if in_rows else (across, along)
+
+    src, tgt = (_spread(own, room, widest_gap) for own in sizes)
+    for side, places, across, (ha, va) in zip(words, (src, tgt), (-ASIDE, between + ASIDE), aligned, strict=True):
+        for word, along in zip(side, places, strict=True):
+            word.set(position=point(along, across), ha=ha, va=va)
     drawn = sorted((float(weights[j, i]), j, i) for j, i in np.argwhere(weights >= DRAWN))  # the heaviest on top
     lines = LineCollection(
-        [(ends[0][i], ends[1][j]) for _, j, i in drawn],
+        [(point(src[i], 0.0), point(tgt[j], between)) for _, j, i in drawn],
         linewidths=[line_width(weight) for weight, _, _ in drawn],
-        colors=[colormaps[COLORS](shade(weight)) for weight, _, _ in drawn],
+        colors=[line_color(weight) for weight, _, _ in drawn],
         capstyle="round",
+        clip_on=False,
     )
     axes.add_collection(lines, autolim=False)
-    figure.set_size_inches(width, height)
-    axes.set(xlim=(0, width), ylim=(height, 0))
+    width, height = point(room, between)
+    axes.set(xlim=(0, width), ylim=(height, 0), position=(0, 0, width, height))
     _explain_lines(axes, height)
+    _fit_around(figure)
     return figure
 
 
@@ -92,58 +105,12 @@ def line_width(weight: float) -> float:
     return 0.5 + 4.0 * weight
 
 
-def shade(weight: float) -> float:
-    """Where on the colour scale a line stands: even the lightest can be seen on white."""
-    return 0.25 + 0.75 * weight
+def line_color(weight: float) -> str:
+    """Of a line of the bipartite drawing: even the lightest can be seen on white."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
 
-
-def _heat_maps(panels: Sequence[Panel], cell: float, font_size: float) -> Figure:
-    """Grids with cells of so many inches, and one colour scale."""
-    longest = max([1, *(side for _, weights, _, _ in panels for side in weights.shape)])
-    cell = min(cell, LARGEST / longest, LARGEST_TOGETHER / longest / max(len(panels), 1))
-    figure = new_figure()
-    grids = [_draw_grid(figure, panel, cell, min(font_size, 65 * cell)) for panel in panels]
-    _arrange(figure)
-    if grids:
-        _add_scale(figure, grids[0])
-    return figure
-
-
-def _draw_grid(figure: Figure, panel: Panel, cell: float, font_size: float) -> Collection:
-    """A heat map at the corner of the figure, which measures 1 inch by 1."""
-    from matplotlib.collections import LineCollection, PolyCollection
-
-    title, weights, src_tokens, tgt_tokens = panel
-    T, S = weights.shape
-    assert (len(tgt_tokens), len(src_tokens)) == (T, S)
-    axes = figure.add_axes((0.0, 0.0, max(S, 1) * cell, max(T, 1) * cell), label=str(len(figure.axes)))
-    axes.set(xlim=(0, max(S, 1)), ylim=(max(T, 1), 0))
-    rows, columns = np.nonzero(weights >= UNSEEN)
-    corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
-    squares = np.stack([columns, rows], axis=-1)[:, None, :] + corners
-    cells = PolyCollection(list(squares), cmap=COLORS, clim=(0, 1), edgecolors="none", linewidths=0, antialiased=False)
-    cells.set_array(weights[rows, columns].astype(float))
-    axes.add_collection(cells, autolim=False)
-    lines = [((0, j), (S, j)) for j in range(T + 1)] + [((i, 0), (i, T)) for i in range(S + 1)]
-    axes.add_collection(LineCollection(lines, colors="0.85", linewidths=0.5, clip_on=False), autolim=False)
-    _label_tokens(axes, src_tokens, tgt_tokens, font_size)
-    if title:
-        dress(axes.set_title(title, loc="left", fontsize=font_size + 1, fontweight="bold"))
-    return cells
-
-
-def _label_tokens(axes: Axes, src_tokens: Sequence[str], tgt_tokens: Sequence[str], font_size: float) -> None:
-    src, tgt = ([label_of(token) for token in tokens] for tokens in (src_tokens, tgt_tokens))
-    axes.xaxis.tick_top()
-    if all(display_width(label) <= 2 for label in src):
-        axes.set_xticks(np.arange(len(src)) + 0.5, src)
-    else:
-        axes.set_xticks(np.arange(len(src)) + 0.5, src, rotation=55, ha="left", rotation_mode="anchor")
-    axes.set_yticks(np.arange(len(tgt)) + 0.5, tgt)
-    axes.tick_params(length=0, labelsize=font_size, pad=3)
-    axes.spines[:].set_visible(False)
-    for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
-        dress(label)
+    return to_hex(colormaps[COLORS](0.25 + 0.75 * weight))
 
 
 def label_of(token: str) -> str:
@@ -151,92 +118,80 @@ def label_of(token: str) -> str:
     return fit(drawable(fit(shown_token(token), 30)), 30)
 
 
-def _arrange(figure: Figure) -> None:
-    """Places the grids of a figure of 1 inch by 1 in rows no wider than the page, and grows the figure around them."""
-    if not figure.axes:
-        return
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
-    around = []  # inches from the grid's left, bottom, right and top side to the end of what is written there
-    sizes = []
-    for axes in figure.axes:
-        written = axes.get_tightbbox(renderer)
-        assert written is not None
-        box, grid = np.asarray(written.extents) / DPI, np.asarray(axes.get_position().extents)
-        around.append((grid[0] - box[0], grid[1] - box[1], box[2] - grid[2], box[3] - grid[3]))
-        sizes.append((grid[2] - grid[0], grid[3] - grid[1]))
-    left, bottom, right, top = np.max(around, axis=0)
-    step = left + max(width for width, _ in sizes) + right + GAP
-    columns = max(1, int((PAGE + GAP) / step))
-    rows = -(-len(sizes) // columns)
-    columns = -(-len(sizes) // rows)  # rows of the same length
-    heights = [max(height for _, height in sizes[r * columns : (r + 1) * columns]) + top + bottom for r in range(rows)]
-    total = (columns * step - GAP + 2 * MARGIN, sum(heights) + (rows - 1) * GAP + 2 * MARGIN)
-    for number, (axes, (width, height)) in enumerate(zip(figure.axes, sizes, strict=True)):
-        row, column = divmod(number, columns)
-        x = MARGIN + column * step + left
-        y = total[1] - MARGIN - sum(heights[:row]) - row * GAP - top - height
-        axes.set_position((x / total[0], y / total[1], width / total[0], height / total[1]))
-    figure.set_size_inches(*total)
-
-
-def _add_scale(figure: Figure, cells: Collection) -> None:
-    """The colour scale, at the right of all grids."""
-    width, height = figure.get_size_inches()
-    first = np.asarray(figure.axes[0].get_position().extents) * (width, height, width, height)
-    long = min(first[3] - first[1], 2.0)
-    room = 0.7
-    for axes in figure.axes:
-        x0, y0, x1, y1 = axes.get_position().extents
-        axes.set_position((x0 * width / (width + room), y0, (x1 - x0) * width / (width + room), y1 - y0))
-    figure.set_size_inches(width + room, height)
-    place = ((width + 0.1) / (width + room), (first[3] - long) / height, 0.12 / (width + room), long / height)
-    ticks = [0, 0.25, 0.5, 0.75, 1] if long > 0.7 else [0, 1]
-    scale = figure.colorbar(cells, cax=figure.add_axes(place), ticks=ticks).ax
-    scale.tick_params(labelsize=8)
-
-
-def _rows(src: list[Text], tgt: list[Text], widths: list[list[float]]) -> Placed:
-    """Source words above, target words below."""
-    long = max(KEY_WIDTH, *(sum(row) + WORD_GAP * (len(row) - 1) for row in widths))
-    tall = min(max(1.2, long / 3), 2.2)  # between the sentences
-    ends: list[list[tuple[float, float]]] = []
-    for texts, own, y, va in ((src, widths[0], MARGIN + LINE, "bottom"), (tgt, widths[1], MARGIN + LINE + tall, "top")):
-        gap = min((long - sum(own)) / max(len(own) - 1, 1), WIDEST_WORD_GAP)
-        x = MARGIN + (long - sum(own) - gap * (len(own) - 1)) / 2
-        ends.append([])
-        for text, width in zip(texts, own, strict=True):
-            text.set(x=x + width / 2, y=y + (-0.04 if va == "bottom" else 0.04), ha="center", va=va)
-            ends[-1].append((x + width / 2, y))
-            x += width + gap
-    return (long + 2 * MARGIN, tall + 2 * LINE + 2 * MARGIN + KEY_HEIGHT), ends
-
-
-def _columns(src: list[Text], tgt: list[Text], widths: list[list[float]]) -> Placed:
-    """Source words at the left, target words at the right, one below another."""
-    step = min(LINE, LARGEST / max(len(src), len(tgt)))
-    tall = step * max(len(src), len(tgt))
-    wide = min(max(2.5, tall / 2), 4.0)  # between the sentences
-    left, right = (max(own, default=0.0) + 0.1 for own in widths)  # and a space before the lines
-    ends: list[list[tuple[float, float]]] = []
-    for texts, x, ha, aside in ((src, left, "right", -0.1), (tgt, left + wide, "left", 0.1)):
-        own_step = min(tall / max(len(texts), 1), WIDEST_STEP * step)
-        top = MARGIN + (tall - own_step * len(texts)) / 2
-        ends.append([])
-        for number, text in enumerate(texts):
-            y = top + (number + 0.5) * own_step
-            text.set(x=MARGIN + x + aside, y=y, ha=ha, va="center_baseline", fontsize=min(10, 62 * step))
-            ends[-1].append((MARGIN + x, y))
-    return (max(left + wide + right, KEY_WIDTH) + 2 * MARGIN, tall + 2 * MARGIN + KEY_HEIGHT), ends
+def _spread(sizes: Sequence[float], room: float, widest_gap: float) -> list[float]:
+    """The middles of words of these sizes, in the middle of the room, with the same gap between all."""
+    gap = min((room - sum(sizes)) / max(len(sizes) - 1, 1), widest_gap)
+    before = (room - sum(sizes) - gap * (len(sizes) - 1)) / 2
+    return [before + sum(sizes[:n]) + gap * n + size / 2 for n, size in enumerate(sizes)]
 
 
 def _explain_lines(axes: Axes, height: float) -> None:
     """The key below: what a line's width says, and what is not drawn."""
-    from matplotlib import colormaps
+    from matplotlib.lines import Line2D
 
-    x, y = MARGIN, height - MARGIN - 0.08
-    for weight in (DRAWN, 0.25, 0.5, 1.0):
-        color = colormaps[COLORS](shade(weight))
-        axes.plot([x, x + 0.3], [y, y], color=color, linewidth=line_width(weight), solid_capstyle="butt")
-        axes.text(x + 0.36, y, f"{weight:g}", fontsize=8, va="center_baseline", color="0.3")
-        x += 0.75
-    axes.text(x, y, f"less than {DRAWN:g}: no line", fontsize=8, va="center_baseline", color="0.3")
+    weights = (DRAWN, 0.25, 0.5, 1.0)
+    key = [Line2D([], [], color=line_color(w), linewidth=line_width(w), label=f"{w:g}") for w in weights]
+    key.append(Line2D([], [], linewidth=0, label=f"less than {DRAWN:g}: no line"))
+    below = (0.5, -0.35 / height)
+    legend = axes.legend(handles=key, loc="upper center", bbox_to_anchor=below, ncols=5, frameon=False, fontsize=8)
+    for text in legend.get_texts():
+        text.set_color("0.3")
+
+
+def _heat_maps(panels: Sequence[Panel], cells: tuple[float, float], font_size: float) -> Figure:
+    """Grids in rows no wider than the page, with one colour scale; cells of short sentences are the larger ones."""
+    figure = new_figure()
+    if not panels:
+        return figure
+    T, S = (max([1, *(panel[1].shape[axis] for panel in panels)]) for axis in (0, 1))
+    cell = min(max(cells[0], 6 * cells[1] / max(T, S)), cells[1])
+    cell = min(cell, LARGEST / max(T, S), LARGEST_TOGETHER / max(T, S) / len(panels))
+    width, height = S * cell, T * cell
+    rasterized = sum(panel[1].size for panel in panels) > VECTORS
+    grids = []
+    for panel in panels:
+        axes = figure.add_axes((0, 0, width, height), xlim=(0, S), ylim=(T, 0))
+        grids.append(_draw_grid(axes, panel, min(font_size, 65 * cell), rasterized))
+    across, down = np.array(figure.get_tightbbox().size) + GAP  # of any of them: they still lie on one another
+    rows = -(-len(panels) // max(1, int((PAGE + GAP) / across)))
+    columns = -(-len(panels) // rows)  # rows of the same length
+    for n, axes in enumerate(figure.axes):
+        axes.set_position((n % columns * across, -(n // columns) * down, width, height))
+    long = min(height, 2.0)
+    place = (1 + 0.15 / width, 1 - long / height, 0.12 / width, long / height)  # right of the first row
+    scale = figure.axes[columns - 1].inset_axes(place)
+    figure.colorbar(grids[0], cax=scale, ticks=[0, 0.25, 0.5, 0.75, 1] if long > 0.7 else [0, 1])
+    scale.tick_params(labelsize=8)
+    _fit_around(figure)
+    return figure
+
+
+def _draw_grid(axes: Axes, panel: Panel, font_size: float, rasterized: bool) -> QuadMesh:
+    title, weights, src_tokens, tgt_tokens = panel
+    T, S = weights.shape
+    assert (len(tgt_tokens), len(src_tokens)) == (T, S)
+    mesh = axes.pcolormesh(weights, cmap=COLORS, vmin=0, vmax=1, edgecolors="0.8", linewidth=0.3, clip_on=False)
+    mesh.set_rasterized(rasterized)
+    src, tgt = ([label_of(token) for token in tokens] for tokens in (src_tokens, tgt_tokens))
+    axes.xaxis.tick_top()
+    axes.set_xticks(np.arange(S) + 0.5, src)
+    axes.set_yticks(np.arange(T) + 0.5, tgt)
+    if any(display_width(label) > 2 for label in src):
+        for label in axes.get_xticklabels():
+            label.set(rotation=55, ha="left", rotation_mode="anchor")
+    axes.tick_params(length=0, labelsize=font_size, pad=3)
+    axes.spines[:].set_visible(False)
+    for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
+        dress(label)
+    if title:
+        dress(axes.set_title(title, loc="left", fontsize=font_size + 1, fontweight="bold"))
+    return mesh
+
+
+def _fit_around(figure: Figure) -> None:
+    """Gives a figure of 1 inch by 1 the size of all that is drawn in and around it."""
+    left, bottom, width, height = figure.get_tightbbox().padded(MARGIN).bounds
+    figure.set_size_inches(width, height)
+    for axes in figure.axes:
+        x, y, w, h = axes.get_position().bounds
+        axes.set_position(((x - left) / width, (y - bottom) / height, w / width, h / height))

@@ -6,18 +6,7 @@ from contextlib import suppress
 from functools import cache
 
 USUAL_FONT = "DejaVu Sans"  # comes with matplotlib
-
-# fonts worth opening first when DejaVu Sans lacks a character
-_USEFUL_FONTS = (
-    "Noto Sans CJK",
-    "Source Han",
-    "WenQuanYi",
-    "PingFang",
-    "Hiragino",
-    "YaHei",
-    "Noto Sans",
-    "Unifont",
-)
+SANS_SERIF = ("Sans", "Gothic", "Hei")  # in the names of fonts without serifs, as that one is
 
 
 def drawable(text: str) -> str:
@@ -54,36 +43,32 @@ def _family(char: str) -> str | None:
 
     if char == "\n" or ord(char) in _coverage(font_manager.findfont(USUAL_FONT)):
         return USUAL_FONT
-    return next((name for name, path in _other_fonts() if ord(char) in _coverage(path)), None)
+    return next((family for family, file in _other_fonts() if ord(char) in _coverage(file)), None)
 
 
 @cache
-def _coverage(path: str) -> frozenset[int]:
+def _coverage(file: str) -> frozenset[int]:
     from matplotlib import font_manager
 
-    try:
-        return frozenset(font_manager.get_font(path).get_charmap())
-    except (OSError, RuntimeError):
-        return frozenset()
+    with suppress(OSError, RuntimeError):
+        return frozenset(font_manager.get_font(file).get_charmap())
+    return frozenset()
 
 
 @cache
 def _other_fonts() -> list[tuple[str, str]]:
-    """Families and a file of each, useful ones first."""
+    """Families and the file of each that is nearest to normal, such as look like the usual font first."""
     from matplotlib import font_manager
 
     manager = font_manager.fontManager
     known = {entry.fname for entry in manager.ttflist}
-    for path in font_manager.findSystemFonts():  # matplotlib keeps its list on disk and misses new fonts
-        if path not in known:
-            with suppress(OSError, RuntimeError, NotImplementedError):
-                manager.addfont(path)
+    for path in set(font_manager.findSystemFonts()) - known:  # matplotlib keeps its list on disk, misses new fonts
+        with suppress(OSError, RuntimeError, NotImplementedError):
+            manager.addfont(path)
+
+    def unlike(entry: font_manager.FontEntry) -> tuple[float, str]:
+        return manager.score_weight(entry.weight, "normal"), entry.fname
+
     upright = [entry for entry in manager.ttflist if entry.style == "normal" and "Last Resort" not in entry.name]
-    heavy = ("bold", "black", "heavy", 600, 700, 800, 900)
-    files = {entry.name: entry.fname for entry in sorted(upright, key=lambda entry: entry.weight not in heavy)}
-
-    def usefulness(family: str) -> tuple[int, str]:
-        known_good = (n for n, start in enumerate(_USEFUL_FONTS) if start in family)
-        return next(known_good, len(_USEFUL_FONTS)), family
-
-    return [(family, files[family]) for family in sorted(files, key=usefulness)]
+    files = {entry.name: entry.fname for entry in sorted(upright, key=unlike, reverse=True)}
+    return sorted(files.items(), key=lambda font: (not any(word in font[0] for word in SANS_SERIF), font))

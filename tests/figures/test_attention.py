@@ -6,10 +6,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib import colormaps
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from nmt.figures.attention import (
+    COLORS,
     DRAWN,
     LARGEST,
     PAGE,
@@ -82,18 +84,34 @@ def test_every_label_is_drawn_once_for_each_word_and_inside(kind: str, T: int, S
     assert all(drawn[label] == count for label, count in plain.items())
 
 
+@pytest.mark.parametrize("most", [10_000, 0])  # cells that are drawn as vectors
 @pytest.mark.parametrize(("T", "S"), SIZES)
-def test_a_heat_map_has_a_cell_of_its_colour_for_every_weight_that_is_not_0(T: int, S: int) -> None:
+def test_every_weight_has_its_colour_where_its_words_meet(
+    T: int, S: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nmt.figures.attention.VECTORS", most)
     alpha = weights(T, S)
     alpha[alpha < 0.01] = 0
     figure = attention_figure(alpha, words(S, 1), words(T, 2))
-    [cells] = [child for child in figure.axes[0].collections if isinstance(child, PolyCollection)]
-    found = np.zeros((T, S))
-    for path, value in zip(cells.get_paths(), cells.get_array(), strict=True):
-        column, row = path.vertices.min(axis=0).astype(int)
-        found[row, column] = value
-    assert np.array_equal(found, alpha)
-    assert cells.get_clim() == (0, 1)
+    picture = pixels(figure)
+    grid = figure.axes[0].get_window_extent()
+    down = picture.shape[0] - grid.y1 + (np.arange(T) + 0.5) * grid.height / T
+    across = grid.x0 + (np.arange(S) + 0.5) * grid.width / S
+    drawn = picture[down.astype(int)[:, None], across.astype(int)]
+    wanted = colormaps[COLORS](alpha)[..., :3] * 255
+    assert np.abs(drawn - wanted).max() <= 2
+    assert np.allclose(figure.axes[0].get_xticks(), np.arange(S) + 0.5)
+    assert np.allclose(figure.axes[0].get_yticks(), np.arange(T) + 0.5)
+
+
+def test_squares_are_vectors_up_to_a_number_in_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    def images(count: int) -> int:
+        return svg_text(panels_figure([panel(4, 5, n) for n in range(count)])).count("<image")
+
+    monkeypatch.setattr("nmt.figures.attention.VECTORS", 40)
+    scale = images(1)  # the colour scale is an image in any case
+    assert images(2) == scale
+    assert images(3) > scale
 
 
 def test_darker_is_more_in_grey_too() -> None:

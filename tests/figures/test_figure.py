@@ -11,12 +11,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib import font_manager
 
 from nmt.errors import ConfigError, DataError
 from nmt.figures import fonts
 from nmt.figures.attention import attention_figure, bipartite_figure
 from nmt.figures.curves import bleu_by_length_figure
-from nmt.figures.figure import pixels, save_figure, svg_text
+from nmt.figures.figure import save_figure, svg_text
 from nmt.figures.terminal import SHADES, attention_text, display_width
 from nmt.scoring.metrics import LengthBucket
 
@@ -87,17 +88,6 @@ def test_the_same_picture_is_the_same_file(tmp_path: Path) -> None:
         for name in "ab":
             save_figure(attention_figure(weights(3, 4), list("abcd"), list("xyz")), tmp_path / (name + suffix))
         assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
-
-
-def test_heavier_is_darker_and_scales_are_the_same_in_every_picture() -> None:
-    def darkest(weight: float) -> int:
-        picture = pixels(attention_figure(np.full((6, 6), weight), [" "] * 6, [" "] * 6))
-        height, width, _ = picture.shape
-        return int(picture[height // 4 : 3 * height // 4, width // 4 : width // 2].astype(int).sum(axis=2).min())
-
-    levels = [darkest(weight) for weight in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    assert levels == sorted(levels, reverse=True)
-    assert len(set(levels)) == len(levels)
 
 
 def test_all_labels_lie_inside_the_picture() -> None:
@@ -216,6 +206,30 @@ def test_a_font_is_found_by_the_characters_it_covers(monkeypatch: pytest.MonkeyP
         assert fonts.drawable("a我们") == "a我们"
     finally:
         fonts._family.cache_clear()
+
+
+def test_fonts_without_serifs_come_first_each_by_its_upright_file_nearest_to_normal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = [
+        ("Alpha Serif", "normal", 400),
+        ("Zeta Sans", "normal", 700),
+        ("Zeta Sans", "italic", 400),
+        ("Zeta Sans", "normal", 500),
+        ("Zeta Sans", "normal", 200),
+        ("Beta Gothic", "normal", 900),
+        ("Last Resort High-Efficiency", "normal", 400),
+        ("Alpha Serif", "normal", 400),  # which of two alike never depends on their order
+    ]
+    entries = [
+        font_manager.FontEntry(fname=f"{n}.ttf", name=name, style=style, weight=weight)
+        for n, (name, style, weight) in enumerate(files)
+    ]
+    for order in (entries, entries[::-1]):
+        monkeypatch.setattr(font_manager.fontManager, "ttflist", order)
+        monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [])
+        found = fonts._other_fonts.__wrapped__()
+        assert found == [("Beta Gothic", "5.ttf"), ("Zeta Sans", "3.ttf"), ("Alpha Serif", "0.ttf")]
 
 
 def test_importing_the_module_does_not_import_matplotlib() -> None:
