@@ -1,10 +1,6 @@
-"""Every test runs on one thread, with the axis annotations and types of nmt checked.
-
-Checking doubles the time of trainings and whole commands: of their tests the same one in SHARE is checked every time.
-"""
+"""Every test runs on one thread, with the axis annotations and types of nmt checked where `is_checked` says so."""
 
 import os
-import zlib
 from pathlib import Path
 
 import jaxtyping
@@ -14,26 +10,27 @@ import torch
 jaxtyping.install_import_hook("nmt", "beartype.beartype")
 torch.set_num_threads(1)
 
-SHARE = 8
-WHOLE = {  # trainings and whole commands
-    "align", "cautions", "folder", "cli", "compare", "refusals", "sections", "demo_corpus", "docs", "doctor",
-    "evaluate", "fuzz", "hostile", "interactive", "long_lines", "odd_text", "shortlist", "status", "step", "torture",
-    "train", "trainer", "translate", "study", "visualise",
-}  # fmt: skip
-REPOSITORY = Path(__file__).parents[1]
+TESTS = Path(__file__).parent
+# Folders of whole commands, whose time the checks would double. tests/test_shape_checks.py runs each verb with them.
+UNCHECKED = ("commands", "compare", "end_to_end", "robustness", "scripts", "tune")
+
+
+def is_checked(item: pytest.Item) -> bool:
+    """Are shapes and types checked in this test? Not in UNCHECKED folders, nor where it is marked `whole_training`."""
+    in_folder = item.path.relative_to(TESTS).parts[0] in UNCHECKED
+    return not in_folder and item.get_closest_marker("whole_training") is None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before the fixtures of the test, of its file and of the session."""
-    whole = item.path.stem.removeprefix("test_") in WHOLE
-    jaxtyping.config.update("jaxtyping_disable", whole and zlib.crc32(item.name.encode()) % SHARE != 0)
+    jaxtyping.config.update("jaxtyping_disable", not is_checked(item))
 
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Folder of the real corpora, which are not in the repository: NMT_DATA, or ../shared/data beside it."""
-    folder = Path(os.environ.get("NMT_DATA", REPOSITORY.parent / "shared" / "data"))
+    folder = Path(os.environ.get("NMT_DATA", TESTS.parents[1] / "shared" / "data"))
     if not folder.is_dir():
         pytest.skip(f"no real corpora: {folder} does not exist; name their folder in NMT_DATA")
     return folder

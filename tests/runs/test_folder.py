@@ -34,6 +34,7 @@ from nmt.runs.tensors import packed, read_signed, read_tensors, signed, weights_
 from nmt.training.report import Reporter
 from nmt.training.trainer import Trainer
 
+pytestmark = pytest.mark.whole_training
 MODEL_FILES = ["manifest.json", "config.yaml", "src.spm", "tgt.spm", "model.safetensors"]
 STATE_FILES = ["weights.safetensors", "training.safetensors", "training.json"]
 ROOT = Path(__file__).parents[2]

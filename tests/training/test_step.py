@@ -23,6 +23,7 @@ from nmt.training.failures import HOPELESS, diverged
 from nmt.training.loss import batch_loss
 from nmt.training.trainer import Trainer
 
+pytestmark = pytest.mark.whole_training
 Loss = Callable[..., tuple[torch.Tensor, torch.Tensor]]
 
 

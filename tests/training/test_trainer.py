@@ -38,6 +38,8 @@ from nmt.training.run import get_ready, new_model, read_data
 from nmt.training.trainer import Trainer
 from nmt.training.validation import DevScores, Validator
 
+pytestmark = pytest.mark.whole_training
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
