@@ -50,7 +50,10 @@ def composed(verb: str, words: list[str], typed: list[str], config_dir: str | No
     known = known_keys(before)
     found = []
     for job, config in zip(jobs, composed_jobs, strict=True):
-        command: CompareCommand = settled(verb, without_hydra(config), config.hydra, known)
+        try:
+            command: CompareCommand = settled(verb, without_hydra(config), config.hydra, known)
+        except ConfigError as error:
+            raise ConfigError(f"{variant(job, axes)} seed={config.seed}: {error}") from error
         found.append(Job(variant(job, axes), command.run.seed, command.run))
     name = sweep_name(base_name(composed_jobs[0].hydra.runtime.choices), own, axes, found)
     output = Path(command.output or Path(command.run.runs_dir) / "comparisons" / name).expanduser()

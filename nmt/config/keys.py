@@ -36,7 +36,10 @@ class Limits:
             and (self.below is None or value < self.below)
         )
 
-    def __str__(self) -> str:
+    def broken_by(self, value: int | float) -> str:
+        """What the number, which is outside, must be."""
+        if isfinite(value) and value > self.most:
+            return f"at most {self.most:,}"
         low = f"at least {self.least:,}" if self.least is not None else f"above {self.above:,}"
         high = f"below {self.below:,}" if self.below is not None else f"at most {self.most:,}"
         return low if self.most == LARGEST and self.below is None else f"{low} and {high}"
@@ -86,7 +89,7 @@ def refuse_outside(value: Any, hint: Any, where: str) -> None:
     if not limits.hold(value):
         off = ", or null" if type(None) in options(hint) else ""
         about = f" ({meaning(hint)})" if meaning(hint) else ""
-        raise ConfigError(f"{where} is {value}; it must be {limits}{off}{about}")
+        raise ConfigError(f"{where} is {value}; it must be {limits.broken_by(value)}{off}{about}")
 
 
 def hints_of(cls: type) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from nmt.data.prepare import Prepared
 from nmt.errors import CheckpointError, NmtError, remedy
 from nmt.machine.allocator import keep_few_kernels, keep_freed_memory
 from nmt.machine.device import choose_device, choose_dtype, environment
-from nmt.machine.seeds import derived_seed
+from nmt.machine.seeds import dropout_seed
 from nmt.machine.signals import Interrupted, StopRequest
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.checkpoints import average, last_good, prune, read_part, save_checkpoint, saved_updates
@@ -137,7 +137,7 @@ class Trainer:
         parts = list(zip(rows, self.data.load(rows, number), strict=True))
         rate = self.optimiser.defaults["lr"] * self.schedule(number, [v.loss for v in self.progress.validations])
         try:
-            step = self.step(parts, rate, derived_seed(self.seed, "dropout", number))
+            step = self.step(parts, rate, dropout_seed(self.seed, number))
         except NoRoom as error:
             raise no_room(error, number, self.data) from None
         self.progress.update, self.progress.finished, self.rows = number, False, rows

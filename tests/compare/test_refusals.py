@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from helpers.comparisons import compare, words, write_splits
+from helpers.models import run_config_of
 from helpers.small_runs import make_run
 
 from nmt.cli.main import main
@@ -160,20 +161,24 @@ def test_a_run_is_finished_while_its_model_is_that_of_the_end(tmp_path: Path) ->
 
 
 def test_axes_that_do_not_change_models_are_refused() -> None:
-    job = Job("x", 1, {})
+    job = Job("x", 1, run_config_of({}))
     for key in ("train.device", "runs_dir", "output"):
         with pytest.raises(ConfigError, match=f"{key}=a,b gives the same model"):
-            check_axes(Sweep("", "", {key: ["a", "b"], "attention": ["none", "dot"]}, [job]))
+            check_axes(Sweep("", "", {key: ["a", "b"], "attention": ["none", "dot"]}, [job], "test", Path(), []))
 
 
 def test_essence_leaves_out_what_changes_no_model() -> None:
-    config = {
-        "name": "a",
-        "train": {"threads": 1, "accumulate": 2},
-        "data": {"gold": None, "root": "r", "train": {"src": "x"}},
-    }
-    assert leaves(config)["data.train.src"] == "x"
-    assert essence(config) == {"train.accumulate": 2, "data.root": "r", "data.train.src": "x"}
+    config = run_config_of({"name": "a", "data": {"root": "r", "train": {"src": "x", "tgt": "y", "files": None}}})
+    found = essence(config)
+    assert found["data.train.src"] == "x"
+    assert found["data.root"] == "r"
+    assert found["train.accumulate"] == 1
+    assert set(leaves(config.plain())) - set(found) == {
+        "name", "runs_dir", "cache_dir", "init_from", "data.gold", "data.gold_units", "train.device", "train.threads",
+        "train.log_every", "train.examples",
+    }  # fmt: skip
+    elsewhere = replace(config, name="b", runs_dir="c", train=replace(config.train, threads=7))
+    assert essence(elsewhere) == found != essence(replace(config, seed=2))
 
 
 def test_sentences_are_chosen_by_the_rule() -> None:

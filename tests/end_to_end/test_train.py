@@ -263,8 +263,8 @@ def test_another_configuration_on_resuming_is_refused(
     before = {path: path.read_bytes() for path in trained.rglob("*") if path.is_file()}
     message = typed_on_resume(trained, train__max_updates=50, optimizer__lr=0.5)
     assert message == (
-        f"{trained} would go on with train.max_updates=50 (was 4), optimizer.lr=0.5 (was 0.001); "
-        "if that is meant, add resume_with=[train.max_updates,optimizer.lr]"
+        f"{trained} would go on with optimizer.lr=0.5 (was 0.001), train.max_updates=50 (was 4); "
+        "if that is meant, add resume_with=[optimizer.lr,train.max_updates]"
     )
     message = typed_on_resume(trained, train__max_updates=50, optimizer__lr=0.5, resume_with="optimizer")
     assert "train.max_updates=50 (was 4); if that is meant, add resume_with=train.max_updates" in message

@@ -73,6 +73,8 @@ def test_the_model_waits_for_nothing(attention: str) -> None:
 class Counting:
     """A model that counts the steps of its search."""
 
+    max_length = None
+
     def __init__(self, model: Seq2Seq) -> None:
         self.model, self.start, self.steps = model, model.start, 0
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from nmt.machine.seeds import Purpose, derived_seed
+from nmt.machine.seeds import RUNS_APART, Purpose, derived_seed, dropout_seed
 
 PURPOSES = get_args(Purpose)
 
@@ -56,3 +56,15 @@ def test_every_process_derives_the_same(hash_seed: str) -> None:
         command, input=json.dumps(listed), env=environment, capture_output=True, text=True, check=True
     )
     assert json.loads(told.stdout) == [derived_seed(*choice) for choice in listed]
+
+
+def test_no_two_updates_share_their_dropout() -> None:
+    chance = random.Random(1)
+    updates = [chance.randrange(1, RUNS_APART) for _ in range(2000)]
+    updates += [update + RUNS_APART for update in updates] + [1, RUNS_APART - 1, RUNS_APART, RUNS_APART + 1]
+    choices = {(run, update) for run in (0, 1, 2, 7, 2**32 - 1) for update in updates}
+    assert len({dropout_seed(*choice) for choice in choices}) == len(choices)
+
+
+def test_published_scores_keep_their_dropout() -> None:
+    assert [dropout_seed(1, update) for update in (1, 2, 1000)] == [1_000_004, 1_000_005, 1_001_003]

@@ -150,13 +150,13 @@ def test_importance_finds_what_decides() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["trials=-1"], "error: trials=-1 is not possible; give 0 or more\n"),
-        (["startup=0"], "error: startup=0 is not possible; give 1 or more\n"),
+        (["trials=-1"], "error: trials is -1; it must be at least 0 (runs in all, "),
+        (["startup=0"], "error: startup is 0; it must be at least 1 (first trials"),
         (["init_from=x"], "error: init_from is for nmt train; leave it out: every trial is a new run\n"),
         (["attention=dot"], "error: attention=dot is typed, but the space varies attention; leave one of them out\n"),
         (
             ["data.dev.src=null", "data.dev.tgt=null", "data.dev_size=0"],
-            "error: data.dev_size=0 leaves no dev sentences to choose settings by; give some, or data.dev.…\n",
+            "error: data.dev_size=0 leaves no dev sentences to choose settings by; give some, or data.dev.src and data.dev.tgt\n",
         ),
         (["-m"], "error: -m and nmt tune are both sweeps; leave -m out\n"),
         (["+space.encoder.size.choices=[1]"], "error: unknown key 'encoder.size'"),
