@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -22,19 +23,20 @@ from safetensors.torch import load
 from torch import Tensor
 
 from nmt.cli.main import main
-from nmt.errors import CheckpointError, NmtError
+from nmt.config.run import RunConfig
+from nmt.errors import CheckpointError, ConfigError, NmtError
 from nmt.machine.safe_files import draft, join_files, read_file, write_atomically
 from nmt.machine.signals import SAVED
 from nmt.runs import checkpoints as training_state
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, prune, read_record, save_checkpoint, saved_updates
 from nmt.runs.folder import FORMAT, load_model
 from nmt.runs.lock import hold_run, refuse_unwritable
-from nmt.runs.stored_config import read_config
+from nmt.runs.stored_config import config_bytes, read_config
 from nmt.runs.tensors import packed, read_signed, read_tensors, signed, weights_of, write_tensors
 from nmt.training.report import Reporter
 from nmt.training.trainer import Trainer
 
-MODEL_FILES = ["manifest.json", "config.yaml", "src.spm", "tgt.spm", "model.safetensors"]
+MODEL_FILES = ["manifest.json", "config.json", "src.spm", "tgt.spm", "model.safetensors"]
 STATE_FILES = ["weights.safetensors", "training.safetensors", "training.json"]
 ROOT = Path(__file__).parents[2]
 T = TypeVar("T")
@@ -163,7 +165,7 @@ def test_weights_of_another_model_are_refused(run: Path) -> None:
         {**own, name: own[name][:-1]},
     ):
         write_tensors(run / "model.safetensors", other)
-        assert "model.safetensors does not fit its config.yaml" in refusal(lambda: load_model(run))
+        assert "model.safetensors does not fit its config.json" in refusal(lambda: load_model(run))
 
 
 def test_another_format_version_is_refused(run: Path) -> None:
@@ -172,6 +174,15 @@ def test_another_format_version_is_refused(run: Path) -> None:
     message = f"{run} has format 99, this nmt reads format {FORMAT}"
     assert message in refusal(lambda: load_model(run))
     assert message in refusal(lambda: resume(run))
+
+
+def test_a_run_with_a_configuration_in_yaml_is_refused(run: Path) -> None:
+    (run / "config.json").rename(run / "config.yaml")
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["sha256"]["config.yaml"] = manifest["sha256"].pop("config.json")
+    (run / "manifest.json").write_text(json.dumps(manifest | {"format": 4}))
+    message = f"{run} has format 4, this nmt reads format 5; use the nmt version that wrote it"
+    assert message == refusal(lambda: load_model(run)) == refusal(lambda: resume(run))
 
 
 def test_what_is_no_run_folder_is_refused(tmp_path: Path) -> None:
@@ -522,11 +533,48 @@ def test_a_run_that_cannot_be_held_is_said(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("content", [b"", b"seed: 1", b"model: 3", b"[1]"])
-def test_a_configuration_without_its_sections_is_refused(content: bytes) -> None:
-    message = refusal(lambda: read_config(Path("run/config.yaml"), content, None))
-    assert message.startswith("run/config.yaml")
-    assert "so nmt did not write it; restore it" in message or "so this nmt did not write it; restore it" in message
+def test_a_stored_configuration_is_json_and_comes_back(tmp_path: Path) -> None:
+    odd = {"cache_dir": '狗\udcff\x1b\n"', "optimizer__lr": 1e-9, "optimizer__eps": 3, "data__root": None}
+    config = run_config(tmp_path, tmp_path, **odd)
+    content = config_bytes(config)
+    assert json.loads(content.decode("utf-8")) == config.plain()
+    assert "狗" in content.decode("utf-8")
+    back = read_config(Path("config.json"), content, [])
+    assert repr(back.plain()) == repr(config.plain())  # types and order too
+    assert config_bytes(back) == content
+
+
+@pytest.mark.parametrize(
+    ("plain", "odd"),
+    [({"a": math.inf}, "holds the number inf"), ({"a": [{"_x": 2}]}, "has the key '_x'"), ({1: 2}, "has the key 1")],
+)
+def test_a_configuration_that_could_not_be_read_is_not_written(
+    plain: dict[str, Any], odd: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    expected = "the configuration {}, which a run folder cannot store; change or remove it"
+    with pytest.raises(ConfigError, match=re.escape(expected.format("holds 'a${b}', a reference"))):
+        config_bytes(run_config(tmp_path, tmp_path, cache_dir="a${b}"))
+    monkeypatch.setattr(RunConfig, "plain", lambda _: plain)  # as a part of another package may have it
+    with pytest.raises(ConfigError, match=re.escape(expected.format(odd))):
+        config_bytes(run_config(tmp_path, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"{}", ": name has no value, so this"),
+        (b'{"model": 3}', ": name has no value, so this"),
+        (b"[1]", " has no keys, so"),
+        (b"null", " has no keys, so"),
+        (b"", " is not JSON as nmt writes it;"),
+        (b"seed: 1", " is not JSON as nmt writes it;"),
+        ('{"model": 3}'.encode("utf-16"), " is not JSON as nmt writes it;"),
+    ],
+)
+def test_a_configuration_without_its_sections_is_refused(content: bytes, what: str) -> None:
+    message = refusal(lambda: read_config(Path("run/config.json"), content, None))
+    assert message.startswith(f"run/config.json{what}")
+    assert "restore it from a copy" in message
 
 
 def test_what_is_left_after_a_failure_is_said(tmp_path: Path) -> None:
