@@ -285,8 +285,8 @@ def test_pruning_keeps_the_named_and_the_last_and_nothing_half_written(tmp_path:
 
 
 def fail_at(patch: pytest.MonkeyPatch, name: str) -> None:
-    """The disk is full whenever something of this name is to be put in place."""
-    replace, record = os.replace, Reporter._record
+    """The disk is full whenever something of this name is to be written or put in place."""
+    replace, record, write = os.replace, Reporter._record, Path.write_bytes
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def refusing(source: Any, target: Any) -> None:
@@ -299,7 +299,14 @@ def fail_at(patch: pytest.MonkeyPatch, name: str) -> None:
             raise full
         record(self, entry)
 
+    def refusing_bytes(path: Path, content: bytes) -> int:
+        if path.name == name:
+            write(path, content[: len(content) // 2])
+            raise full
+        return write(path, content)
+
     patch.setattr(os, "replace", refusing)
+    patch.setattr(Path, "write_bytes", refusing_bytes)
     patch.setattr(Reporter, "_record", refusing_record)
 
 
@@ -356,11 +363,11 @@ def test_a_write_is_on_the_disk_before_it_takes_the_name_and_the_name_before_it_
     assert done[1:] == [("rename", "file"), ("fsync", ".")]
     done.clear()
     save_checkpoint(tmp_path, 1, signed({}), signed({}), {"update": 1})
-    files = [re.sub(r"(?<=[a-z])\.[0-9a-f]{8}\.writing$", "", name) for what, name in done if what == "fsync"]
-    beside = "checkpoints/.00000001.writing"
-    written = [name for each in STATE_FILES for name in (f"{beside}/.{each}", beside)]
-    assert files == [".", "checkpoints", *written, "checkpoints"]
-    assert done[-2] == ("rename", "checkpoints/00000001")
+    beside = done[-3][1]
+    assert re.fullmatch(r"checkpoints/\.00000001\.[0-9a-f]{8}\.writing", beside)
+    written = [("fsync", f"{beside}/{name}") for name in sorted(STATE_FILES)]
+    named = [("rename", "checkpoints/00000001"), ("fsync", "checkpoints")]
+    assert done == [("fsync", "."), *written, ("fsync", beside), *named]
 
 
 def test_writing_follows_no_link_and_keeps_the_usual_permissions(tmp_path: Path, umask: int) -> None:
