@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from nmt.config.verbs import EvaluateCommand
-from nmt.machine.safe_files import check_writable, write_atomically
+from nmt.machine.safe_files import make_folder, refuse_unwritable, write_atomically
 from nmt.runs.folder import seen_file
 from nmt.scoring.aer import diagonal_scores, scores_table
 from nmt.scoring.alignment import source_length
@@ -41,7 +41,7 @@ def main(command: EvaluateCommand) -> int:
     refuse_unfit(benchmark.name, benchmark.sources, benchmark.references)
     said = list(before_translating(command, [translator, *([] if other is None else [other])], benchmark))
     folder = results_folder(command, benchmark.name)
-    check_writable(folder)
+    refuse_unwritable(folder, "output")
     used = means(translator, translator.settings)
     print(used, file=sys.stderr)
     if other is not None and (different := means(other, other.settings)) != used:
@@ -136,6 +136,7 @@ def write(
     folder: Path, benchmark: Benchmark, hypotheses: list[str], second: list[str] | None, result: Mapping[str, Any]
 ) -> None:
     """The files of an evaluation in place of those of an earlier one; scores.json last."""
+    make_folder(folder)
     texts = {"sources.txt": benchmark.sources, "hypotheses.txt": hypotheses}
     if second is not None:
         texts["hypotheses.second.txt"] = second

@@ -1,12 +1,10 @@
 """Results keyed by what they were made from: built beside, then renamed, so never half-written."""
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from nmt.errors import ConfigError
 from nmt.machine.allocator import memory_given_back
-from nmt.machine.safe_files import folder_beside, put_in_place
+from nmt.machine.safe_files import folder_beside, put_in_place, refuse_unwritable
 
 
 def cached(cache_dir: Path, kind: str, key: str, build: Callable[[Path], None]) -> Path:
@@ -18,13 +16,7 @@ def cached(cache_dir: Path, kind: str, key: str, build: Callable[[Path], None]) 
     folder = cache_dir / f"{kind}-{key[:32]}"
     if folder.is_dir():
         return folder
-    try:
-        cache_dir.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=cache_dir).close()
-    except OSError as error:
-        raise ConfigError(
-            f"cache_dir={cache_dir} cannot be written: {error.strerror}; set cache_dir to another folder"
-        ) from error
+    refuse_unwritable(cache_dir, "cache_dir")
     with folder_beside(folder) as beside:
         with memory_given_back():
             build(beside)

@@ -131,11 +131,18 @@ def read_file(path: Path, most: int = RECORD_BYTES) -> bytes:
         raise CheckpointError(f"cannot read {path} ({error.strerror}); check its permissions") from None
 
 
-def check_writable(folder: Path) -> None:
-    """Makes the folder, and finds out before the work whether files can be written there."""
+def refuse_unwritable(folder: Path, keys: str) -> None:
+    """Refuses a folder that cannot be written or made, before the work; leaves nothing behind.
+
+    `keys`: the keys that choose another folder.
+    """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
+        there = next(path for path in (folder, *folder.absolute().parents) if path.exists() or path.is_symlink())
+        TemporaryFile(dir=there).close()
     except OSError as error:
-        raise CheckpointError(f"cannot write {folder} ({error.strerror}); choose another output=") from None
+        raise unwritable(folder, error, keys) from None
+
+
+def unwritable(folder: Path, error: OSError, keys: str) -> CheckpointError:
+    """The error for a folder that cannot be written."""
+    return CheckpointError(f"cannot write {folder} ({error.strerror}); {remedy(error)}, or choose another {keys}")

@@ -25,12 +25,12 @@ from torch import Tensor
 from nmt.cli.main import main
 from nmt.config.run import RunConfig
 from nmt.errors import CheckpointError, ConfigError, NmtError
-from nmt.machine.safe_files import draft, join_files, read_file, write_atomically
+from nmt.machine.safe_files import draft, join_files, read_file, refuse_unwritable, write_atomically
 from nmt.machine.signals import SAVED
 from nmt.runs import checkpoints as training_state
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, prune, read_record, save_checkpoint, saved_updates
 from nmt.runs.folder import FORMAT, load_model
-from nmt.runs.lock import hold_run, refuse_unwritable
+from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.stored_config import config_bytes, read_config
 from nmt.runs.tensors import packed, read_signed, read_tensors, signed, weights_of, write_tensors
 from nmt.training.report import Reporter
@@ -424,11 +424,16 @@ def test_where_nothing_can_be_locked_that_is_said(
 
 def test_an_unwritable_folder_is_said_and_nothing_is_left(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    message = refusal(lambda: refuse_unwritable(tmp_path / "file" / "runs" / "x"))
+    message = refusal(lambda: refuse_unwritable(tmp_path / "file" / "runs" / "x", PLACE))
     place = tmp_path / "file" / "runs" / "x"
     assert message == f"cannot write {place} (Not a directory); check that place, or choose another runs_dir or name"
-    refuse_unwritable(tmp_path / "new" / "runs" / "x")
+    for good in (tmp_path / "new" / "runs" / "x", tmp_path):
+        refuse_unwritable(good, PLACE)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    assert f"cannot write {tmp_path}/link/x (No such file" in refusal(
+        lambda: refuse_unwritable(tmp_path / "link/x", "x")
+    )
 
 
 @pytest.mark.slow
