@@ -400,7 +400,7 @@ def test_what_a_killed_write_left_is_no_checkpoint_and_goes_away(run: Path, whol
 
 def test_a_run_is_written_by_one_process_only(run: Path) -> None:
     held = "with nmt.runs.lock.hold_run(pathlib.Path(sys.argv[1])): print('held', flush=True); input()"
-    words = [sys.executable, "-c", f"import sys, pathlib, nmt.runs.folder\n{held}", str(run)]
+    words = [sys.executable, "-c", f"import sys, pathlib, nmt.runs.lock\n{held}", str(run)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True) as other:
         assert other.stdout is not None
@@ -477,7 +477,7 @@ def test_a_run_that_was_cut_short_while_it_pruned_for_the_last_time_ends_like_a_
         pruned(run, keep)
 
     with monkeypatch.context() as patch:
-        patch.setattr(training_state, "prune", cut_short)
+        patch.setattr("nmt.training.trainer.prune", cut_short)
         with pytest.raises(NmtError, match="Read-only file system"):
             start(data, tmp_path, tokenizer__joint=False)
     assert resume(tmp_path / "run") == 0
