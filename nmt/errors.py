@@ -22,7 +22,7 @@ class DataError(NmtError):
 
 
 class CheckpointError(NmtError):
-    """A run or model folder that cannot be read, or must not be written."""
+    """A run, or another folder that nmt writes, that cannot be read, or cannot or must not be written."""
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from nmt.data.paths import resolve
 from nmt.data.prepare import Prepared
 from nmt.figures.figure import save_figure, svg_text
 from nmt.figures.table import markdown_table
-from nmt.machine.safe_files import check_writable, write_atomically
+from nmt.machine.safe_files import make_folder, refuse_unwritable, write_atomically
 from nmt.machine.signals import SAVED
 from nmt.scoring.aer import load_gold
 from nmt.scoring.alignment import source_length
@@ -30,7 +30,7 @@ from nmt.translation.long_lines import caution
 def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
     """`multirun` trains every run of the sweep that is not finished; the exit code."""
     test = test_set(sweep, check(sweep))
-    check_writable(sweep.output)
+    refuse_unwritable(sweep.output, "output")
     states = [state(job.run, job.config) for job in sweep.jobs]
     counted = ", ".join(f"{states.count(kind)} {kind}" for kind in ("finished", "begun", "new"))
     print(f"{len(states)} runs in {sweep.jobs[0].config.runs_dir}: {counted}", file=sys.stderr)
@@ -69,6 +69,7 @@ def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
 
 def write(folder: Path, results: dict[str, Any]) -> None:
     """The page and everything that stands beside it; the page last."""
+    make_folder(folder)
     drawn: list[tuple[Picture, str]] = []
     for picture in pictures(results):
         text = svg_text(picture.figure)

@@ -15,7 +15,9 @@ from time import perf_counter
 import torch
 
 from nmt.config.verbs import DoctorCommand
+from nmt.errors import CheckpointError
 from nmt.machine.device import choose_device, choose_dtype, choose_int8
+from nmt.machine.safe_files import refuse_unwritable
 from nmt.translation.translator import Translator
 
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "datasets", "hydra-core", "tensorboard", "safetensors")
@@ -75,10 +77,12 @@ def places(command: DoctorCommand, problems: list[str]) -> Iterator[tuple[str, s
         folder = Path(named).expanduser().absolute()
         there = next(path for path in (folder, *folder.parents) if path.exists())
         free = shutil.disk_usage(there).free
-        if not os.access(there, os.W_OK):
-            problems.append(f"{key}={named} cannot be written; choose another, or change its permissions")
-        elif free < ROOM:
+        if free < ROOM:
             problems.append(f"{key}={named} has {free / 1e6:,.0f} MB left; make room, or choose another")
+        try:
+            refuse_unwritable(folder, key)
+        except CheckpointError as error:
+            problems.append(str(error))
         yield key, f"{folder}, {free / 1e6:,.0f} MB free"
 
 

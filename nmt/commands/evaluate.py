@@ -10,7 +10,7 @@ from typing import Any
 
 from nmt.config.verbs import EvaluateCommand
 from nmt.figures.table import grid, text_table
-from nmt.machine.safe_files import check_writable, write_atomically
+from nmt.machine.safe_files import make_folder, refuse_unwritable, write_atomically
 from nmt.runs.folder import seen_file
 from nmt.scoring.aer import diagonal_scores
 from nmt.scoring.alignment import source_length
@@ -42,7 +42,7 @@ def main(command: EvaluateCommand) -> int:
     refuse_unfit(benchmark.name, benchmark.sources, benchmark.references)
     said = list(before_translating(command, [translator, *([] if other is None else [other])], benchmark))
     folder = results_folder(command, benchmark.name)
-    check_writable(folder)
+    refuse_unwritable(folder, "output")
     used = means(translator, translator.settings)
     print(used, file=sys.stderr)
     if other is not None and (different := means(other, other.settings)) != used:
@@ -139,6 +139,7 @@ def write(
     folder: Path, benchmark: Benchmark, hypotheses: list[str], second: list[str] | None, result: Mapping[str, Any]
 ) -> None:
     """The files of an evaluation in place of those of an earlier one; scores.json last."""
+    make_folder(folder)
     texts = {"sources.txt": benchmark.sources, "hypotheses.txt": hypotheses}
     if second is not None:
         texts["hypotheses.second.txt"] = second

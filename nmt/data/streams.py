@@ -4,13 +4,13 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from nmt.data.paths import decode_lines, read_lines
 from nmt.errors import ConfigError, DataError
-from nmt.machine.safe_files import draft
+from nmt.machine.safe_files import whole_file
 
 LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # JSON may hold them as they are
 
@@ -52,25 +52,24 @@ def file_lines(path: Path) -> Iterator[str]:
 @contextmanager
 def output_file(name: str | None) -> Iterator[IO[str]]:
     """The file of that name, written whole or not at all; None is standard output."""
-    path = None if name is None else Path(name).expanduser().resolve()
-    beside = path
-    if path is not None and (path.is_file() or not path.exists()):  # not a pipe or a device
-        beside = draft(path)
-    mode = "w" if beside == path else "x"
     try:
-        with standard_output() if beside is None else open(beside, mode, encoding="utf-8", newline="\n") as file:
+        with standard_output() if name is None else _named(Path(name).expanduser().resolve()) as file:
             yield file
-        if path is not None and beside is not None and beside != path:
-            beside.replace(path)
     except BrokenPipeError:
         raise
     except OSError as error:
         shown = "standard output" if name is None else name
         raise DataError(f"cannot write {shown} ({error.strerror}); choose another output=") from None
-    finally:
-        if beside is not None and beside != path:
-            with suppress(OSError):
-                beside.unlink()
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[IO[str]]:
+    if path.exists() and not path.is_file():  # a pipe or a device
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+    else:
+        with whole_file(path) as whole, io.TextIOWrapper(whole, encoding="utf-8", newline="\n") as text:
+            yield text
 
 
 @contextmanager

@@ -25,7 +25,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 def join_files(path: Path, parts: Sequence[Path]) -> None:
     """A file that holds these one after another, or its old content; takes no memory for them."""
     try:
-        with _beside(path) as together:
+        with whole_file(path) as together:
             for part in parts:
                 with open(part, "rb") as file:
                     shutil.copyfileobj(file, together)
@@ -35,35 +35,58 @@ def join_files(path: Path, parts: Sequence[Path]) -> None:
 
 def replace_file(path: Path, content: bytes) -> None:
     """The same as `write_atomically` with the system's own error."""
-    with _beside(path) as file:
+    with whole_file(path) as file:
         file.write(content)
 
 
-def draft(path: Path) -> Path:
-    """A name beside the path that no file has, for what will take its place; to be opened as a new file ("x")."""
-    return path.with_name(f".{path.name}.{os.urandom(4).hex()}.writing")
-
-
 @contextmanager
-def _beside(path: Path) -> Iterator[IO[bytes]]:
-    """A new file, so that no link is followed; once it is written it takes the path's place."""
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A new file to write, so that no link is followed; it takes the path's place at the end, unless that fails."""
     beside = draft(path)
     try:
         with open(beside, "xb") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-        sync_folder(path.parent)
-    except BaseException:
+        put_in_place(beside, path)
+    finally:
         with suppress(OSError):
             beside.unlink()
-        raise
 
 
-def sync_folder(folder: Path) -> None:
-    """Makes renames in a folder survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
+@contextmanager
+def folder_beside(path: Path) -> Iterator[Path]:
+    """A new folder to fill, for `put_in_place`; it is gone at the end."""
+    make_folder(path.parent)
+    beside = draft(path)
+    try:
+        beside.mkdir()
+        yield beside
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def put_in_place(beside: Path, path: Path) -> None:
+    """Gives a file, or a folder of files, its name once all of it is on the disk; returns when the name is too.
+
+    A folder takes the place of none or an empty one only.
+    """
+    files = sorted(beside.iterdir()) if beside.is_dir() else []
+    for each in [*files, beside]:
+        sync(each)
+    os.replace(beside, path)
+    sync(path.parent)
+
+
+def draft(path: Path) -> Path:
+    """A name beside the path that no file has."""
+    return path.with_name(f".{path.name}.{os.urandom(4).hex()}.writing")
+
+
+def sync(path: Path) -> None:
+    """Makes a file's content, or the names in a folder, survive a power cut."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except PermissionError:  # somebody's folder to leave files in, which only its owner reads
+        return
     try:
         os.fsync(handle)
     finally:
@@ -75,7 +98,7 @@ def make_folder(folder: Path) -> None:
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for path in reversed(missing):
-        sync_folder(path.parent)
+        sync(path.parent)
 
 
 def refuse_foreign_files(folder: Path) -> None:
@@ -108,11 +131,18 @@ def read_file(path: Path, most: int = RECORD_BYTES) -> bytes:
         raise CheckpointError(f"cannot read {path} ({error.strerror}); check its permissions") from None
 
 
-def check_writable(folder: Path) -> None:
-    """Makes the folder, and finds out before the work whether files can be written there."""
+def refuse_unwritable(folder: Path, keys: str) -> None:
+    """Refuses a folder that cannot be written or made, before the work; leaves nothing behind.
+
+    `keys`: the keys that choose another folder.
+    """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
+        there = next(path for path in (folder, *folder.absolute().parents) if path.exists() or path.is_symlink())
+        TemporaryFile(dir=there).close()
     except OSError as error:
-        raise CheckpointError(f"cannot write {folder} ({error.strerror}); choose another output=") from None
+        raise unwritable(folder, error, keys) from None
+
+
+def unwritable(folder: Path, error: OSError, keys: str) -> CheckpointError:
+    """The error for a folder that cannot be written."""
+    return CheckpointError(f"cannot write {folder} ({error.strerror}); {remedy(error)}, or choose another {keys}")

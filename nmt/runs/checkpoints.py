@@ -16,7 +16,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from nmt.errors import CheckpointError, remedy
-from nmt.machine.safe_files import make_folder, read_file, replace_file, sync_folder
+from nmt.machine.safe_files import folder_beside, put_in_place, read_file, replace_file
 from nmt.runs.tensors import Form, Signed, packed, read_forms, read_signed, refuse_other_forms
 
 NUMBERED = re.compile(r"[0-9]{8}|[1-9][0-9]{8,11}")
@@ -50,23 +50,19 @@ def save_checkpoint(run: Path, update: int, weights: Signed, optimiser: Signed, 
     Saved again at the same update, weights and optimiser are the same; only what is on record may have grown.
     """
     target = checkpoint_folder(run, update)
-    beside = target.with_name(f".{target.name}.writing")
     whole = {**record, "weights": weights.checksum, "optimiser": optimiser.checksum}
     sealed = json.dumps({**whole, "sha256": seal(whole)}, indent=1).encode()
     try:
         if (target / "training.json").exists():
             replace_file(target / "training.json", sealed)
             return
-        shutil.rmtree(beside, ignore_errors=True)
-        make_folder(beside)
-        replace_file(beside / "weights.safetensors", packed(weights))
-        replace_file(beside / "training.safetensors", packed(optimiser))
-        replace_file(beside / "training.json", sealed)
-        shutil.rmtree(target, ignore_errors=True)
-        os.replace(beside, target)
-        sync_folder(target.parent)
+        with folder_beside(target) as beside:
+            (beside / "weights.safetensors").write_bytes(packed(weights))
+            (beside / "training.safetensors").write_bytes(packed(optimiser))
+            (beside / "training.json").write_bytes(sealed)
+            shutil.rmtree(target, ignore_errors=True)
+            put_in_place(beside, target)
     except OSError as error:
-        shutil.rmtree(beside, ignore_errors=True)
         raise CheckpointError(f"cannot write {target} ({error.strerror}); {last_good(run, remedy(error))}") from None
 
 

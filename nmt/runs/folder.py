@@ -1,6 +1,6 @@
 """Run folders: what a model and a training state are on disk. Nothing read here is ever executed.
 
-runs/NAME/  config.yaml  manifest.json  src.spm  tgt.spm        written once
+runs/NAME/  config.json  manifest.json  src.spm  tgt.spm        written once
             model.safetensors                                   the best weights so far; what translation loads
             seen.bin                                            hashes of the training pairs: see seen.py
             shortlist.safetensors                               see shortlist.py
@@ -28,9 +28,9 @@ from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.stored_config import CONFIG_BYTES, config_bytes, read_config
 from nmt.runs.tensors import read_forms, read_signed, refuse_other_forms, set_weights
 
-FORMAT = 4  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
+FORMAT = 5  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
 TOKENIZER_BYTES = 2**28  # of a file, at most
-MOST_BYTES = {"config.yaml": CONFIG_BYTES, "src.spm": TOKENIZER_BYTES, "tgt.spm": TOKENIZER_BYTES}
+MOST_BYTES = {"config.json": CONFIG_BYTES, "src.spm": TOKENIZER_BYTES, "tgt.spm": TOKENIZER_BYTES}
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def create_run(folder: Path, config: RunConfig, tokenizers: TokenizerPair, known
     `known`: files with hashes of what its model is trained on (see nmt.data.train_hashes).
     """
     refuse_used(folder)
-    files = {"config.yaml": config_bytes(config), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
+    files = {"config.json": config_bytes(config), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
     for name, content in files.items():
         write_atomically(folder / name, content)
     checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
@@ -71,12 +71,12 @@ def seen_file(folder: Path) -> Path:
 def change_config(folder: Path, config: RunConfig) -> None:
     """Another configuration for a run; its manifest knows both while the file is replaced."""
     checksums = _manifest(folder)["sha256"]
-    checksums["config.yaml"] = hashlib.sha256(read_file(folder / "config.yaml")).hexdigest()
+    checksums["config.json"] = hashlib.sha256(read_file(folder / "config.json")).hexdigest()
     content = config_bytes(config)
-    checksums["config.yaml, next"] = hashlib.sha256(content).hexdigest()
+    checksums["config.json, next"] = hashlib.sha256(content).hexdigest()
     _write_manifest(folder, checksums)
-    write_atomically(folder / "config.yaml", content)
-    checksums["config.yaml"] = checksums.pop("config.yaml, next")
+    write_atomically(folder / "config.json", content)
+    checksums["config.json"] = checksums.pop("config.json, next")
     _write_manifest(folder, checksums)
 
 
@@ -120,7 +120,7 @@ def read_run(folder: Path, trust: Sequence[str] | None = None) -> tuple[RunConfi
     source = Tokenizer.from_bytes(contents["src.spm"])
     same = contents["src.spm"] == contents["tgt.spm"]
     pair = TokenizerPair(source, source if same else Tokenizer.from_bytes(contents["tgt.spm"]))
-    return read_config(folder / "config.yaml", contents["config.yaml"], trust), pair
+    return read_config(folder / "config.json", contents["config.json"], trust), pair
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

@@ -1,37 +1,21 @@
-"""One process writes a run at a time."""
+"""One process writes a run at a time.
+
+The lock is on the folder itself, because `filelock` writes a file of its own, which `nmt status` may not do in a folder
+that it can only read, and because it uses a marker that outlives a killed process on a file system without locks.
+"""
 
 import fcntl
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from nmt.errors import CheckpointError, remedy
-from nmt.machine.safe_files import make_folder, refuse_foreign_files
+from nmt.errors import CheckpointError
+from nmt.machine.safe_files import make_folder, refuse_foreign_files, unwritable
 
-
-def refuse_unwritable(folder: Path) -> None:
-    """Tries to write into a run's folder, and leaves nothing behind."""
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise unwritable(folder, error) from None
-    finally:
-        for path in made:
-            with suppress(OSError):
-                path.rmdir()
-
-
-def unwritable(folder: Path, error: OSError) -> CheckpointError:
-    """For a run's folder, of a new run or one to go on with."""
-    return CheckpointError(
-        f"cannot write {folder} ({error.strerror}); {remedy(error)}, or choose another runs_dir or name"
-    )
+PLACE = "runs_dir or name"  # which keys decide where a run lies
 
 
 @contextmanager
@@ -41,7 +25,7 @@ def hold_run(folder: Path) -> Iterator[None]:
         make_folder(folder)
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
-        raise unwritable(folder, error) from None
+        raise unwritable(folder, error, PLACE) from None
     locked = _locked(handle)
     if locked is None:
         print(f"note: {folder} lies where nothing can be locked: start no second process for it", file=sys.stderr)

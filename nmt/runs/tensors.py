@@ -44,7 +44,7 @@ def refuse_other_forms(model: torch.nn.Module, forms: Mapping[str, Form], where:
     )
     if different:
         raise CheckpointError(
-            f"{where} does not fit its config.yaml: {different[0]} differs in name, shape or type "
+            f"{where} does not fit its config.json: {different[0]} differs in name, shape or type "
             f"({len(different)} in all); both must come from the same run"
         )
     return parameters

@@ -17,13 +17,14 @@ from nmt.data.prepare import Prepared, prepare
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import CheckpointError, ConfigError, printable
 from nmt.machine.device import environment
+from nmt.machine.safe_files import refuse_unwritable
 from nmt.machine.signals import SAVED, Interrupted
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs import checkpoints
 from nmt.runs.checkpoints import checkpoint_folder, refuse_other_tensors, to_resume
 from nmt.runs.folder import change_config, create_run, read_run, refuse_unfitting, refuse_used, seen_file
-from nmt.runs.lock import hold_run, refuse_unwritable
+from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.tensors import read_tensors, set_weights
 from nmt.training.parts import optimiser_forms, refuse_untrainable
 from nmt.training.progress import Progress
@@ -54,7 +55,7 @@ def start(
         config, given, model = start_from(before, config, changes, trust)
         known.append(seen_file(before))
     get_ready(config)
-    refuse_unwritable(folder)
+    refuse_unwritable(folder, PLACE)
     prepared = read_data(config, given)
     if model is None:
         model = new_model(config, prepared.tokenizers)
@@ -97,7 +98,7 @@ def resume(
     refuse_changes(run, stored, config, allowed)
     get_ready(config)
     with hold_run(run):
-        refuse_unwritable(run)
+        refuse_unwritable(run, PLACE)
         seen_file(run)  # damaged, it would go on unnoticed
         last = to_resume(run)
         if last is None and config.init_from is not None:

@@ -1,7 +1,6 @@
 """A translation → pictures of where the model looked: files, or a page."""
 
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from nmt.errors import DataError
 from nmt.figures.attention import Panel, attention_figure, bipartite_figure, panels_figure
 from nmt.figures.figure import save_figure, svg_text
 from nmt.figures.page import page
+from nmt.machine.safe_files import folder_beside, put_in_place
 from nmt.scoring.alignment import word_attention
 from nmt.translation.translations import Translation
 
@@ -108,11 +108,10 @@ def pictures(translation: Translation, choice: Choice) -> Iterator[tuple[str, "F
 def whole_folder(output: Path) -> Iterator[Path]:
     """A folder to write in, whose files come into `output` when all are written, or not at all."""
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as beside:
-            yield Path(beside)
+        with folder_beside(output) as beside:
+            yield beside
             output.mkdir(exist_ok=True)
-            for file in sorted(Path(beside).iterdir()):
-                file.replace(output / file.name)
+            for file in sorted(beside.iterdir()):
+                put_in_place(file, output / file.name)
     except OSError as error:
         raise DataError(f"cannot write into {output} ({error.strerror}); choose another output=") from None

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 CLOCK = ("tokens_per_s", "data_waiting_share")  # what the clock decides, in metrics.jsonl and tensorboard
-NAMED = ("config.yaml", "manifest.json")  # differ by the run's name
+NAMED = ("config.json", "manifest.json")  # differ by the run's name
 
 
 def differences(run: Path, other: Path) -> Iterator[str]:

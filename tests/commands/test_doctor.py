@@ -41,9 +41,12 @@ def test_little_room_and_a_forbidden_folder_are_said(
     lines = err.splitlines()
     assert lines[0] == f"error: runs_dir={tmp_path} has 123 MB left; make room, or choose another"
     assert lines[1].startswith("error: cache_dir=")
-    monkeypatch.setattr(doctor.os, "access", lambda path, mode: False)
-    assert main(words) == 2
-    assert "cannot be written; choose another, or change its permissions" in capsys.readouterr().err
+    (tmp_path / "file").write_text("")
+    assert main([*words[:2], f"runs_dir={tmp_path}/file/runs", words[3]]) == 2
+    expected = (
+        f"error: cannot write {tmp_path}/file/runs (Not a directory); check that place, or choose another runs_dir"
+    )
+    assert expected in capsys.readouterr().err.splitlines()
 
 
 def test_a_self_test_that_fails_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

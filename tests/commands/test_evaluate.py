@@ -222,7 +222,10 @@ def test_mistakes_get_one_line(run: Path, tmp_path: Path, capsys: pytest.Capture
         ("test_set=wmt41",): "unknown test set 'wmt41', test_set=wmt41; did you mean",
         ("split=tset",): "split='tset' is not possible; did you mean 'test'?",
         ("data.root=nowhere",): "file nowhere/train.src does not exist",
-        (*files, "output=two/out"): "cannot write two/out (Not a directory); choose another output=",
+        (
+            *files,
+            "output=two/out",
+        ): "cannot write two/out (Not a directory); check that place, or choose another output",
         (*files, "compare_with=nope"): "nope is not a folder",
         (*files, "gold=nope"): "no file nope, gold alignments; check the path",
         (*files, "gold=gold"): "'0?0' is no link, gold, line 2; write i-j",

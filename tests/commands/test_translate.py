@@ -174,7 +174,7 @@ def test_an_output_file_appears_whole_or_not_at_all(run: Path, terminal: Termina
 
 def test_a_damaged_model_is_named(run: Path, terminal: Terminal, tmp_path: Path) -> None:
     assert "nowhere is not a folder" in terminal.fails("translate", "model=nowhere")
-    for name in ("config.yaml", "manifest.json", "src.spm", "tgt.spm", "model.safetensors"):
+    for name in ("config.json", "manifest.json", "src.spm", "tgt.spm", "model.safetensors"):
         copy = tmp_path / f"without-{name}"
         shutil.copytree(run, copy)
         (copy / name).unlink()

@@ -21,7 +21,7 @@ from nmt.data.corpus import read_corpus, read_lines, resolve
 from nmt.data.paths import find_files
 from nmt.data.tables import read_batches
 from nmt.data.text import clean
-from nmt.errors import ConfigError, DataError
+from nmt.errors import CheckpointError, ConfigError, DataError
 
 NASTY = [
     ("plain", "einfach"),
@@ -337,7 +337,7 @@ def test_a_damaged_cache_and_one_that_cannot_be_written_are_named(tmp_path):
         list(read_batches(read_corpus(data, tmp_path / "c").path("train")))
     message(error)
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="cache_dir") as refused:
+    with pytest.raises(CheckpointError, match="choose another cache_dir") as refused:
         read_corpus(data, tmp_path / "file")
     message(refused)
 

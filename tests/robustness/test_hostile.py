@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import torch
-import yaml
 from helpers.models import refuse_unknown
 from helpers.training_runs import corpus, resume, signals_after, start, tensors
 from tensorboard.summary.writer.record_writer import masked_crc32c
@@ -29,11 +28,12 @@ from nmt.machine.safe_files import read_file
 from nmt.machine.signals import SAVED
 from nmt.runs.checkpoints import checkpoint_folder, read_record, saved_updates, seal
 from nmt.runs.folder import load_model, read_run
+from nmt.runs.stored_config import read_config
 from nmt.runs.tensors import write_tensors
 from nmt.training.progress import SUMS, Progress
 from nmt.translation.translator import Translator
 
-MODEL_FILES = ["manifest.json", "config.yaml", "src.spm", "tgt.spm", "model.safetensors"]
+MODEL_FILES = ["manifest.json", "config.json", "src.spm", "tgt.spm", "model.safetensors"]
 STATE_FILES = ["weights.safetensors", "training.safetensors", "training.json"]
 
 
@@ -68,18 +68,18 @@ def refusal(act: Callable[[], Any]) -> str:
 
 def forge(run: Path, text: str) -> None:
     """A configuration written by somebody else, with a manifest that agrees."""
-    (run / "config.yaml").write_text(text)
+    (run / "config.json").write_text(text)
     manifest = json.loads((run / "manifest.json").read_text())
-    manifest["sha256"]["config.yaml"] = hashlib.sha256(text.encode()).hexdigest()
+    manifest["sha256"]["config.json"] = hashlib.sha256(text.encode()).hexdigest()
     (run / "manifest.json").write_text(json.dumps(manifest))
 
 
 def test_nothing_stored_is_executed(run: Path, tmp_path: Path) -> None:
     trap = tmp_path / "executed"
     command = f"touch {trap}"
-    config = yaml.safe_load((run / "config.yaml").read_text())
+    config = json.loads((run / "config.json").read_text())
     config["trust"] = ["os", "subprocess"]  # nothing stored can extend what is trusted
-    tagged = yaml.safe_dump(config) + f"evil: !!python/object/apply:os.system ['{command}']\n"
+    tagged = json.dumps(config) + f"evil: !!python/object/apply:os.system ['{command}']\n"  # for a reader of YAML
     targets: list[tuple[str, dict[str, Any]]] = [
         ("decoder", {**config["decoder"], "_target_": "os.system", "command": command}),
         ("decoder", {**config["decoder"], "class": "os.system"}),
@@ -88,7 +88,7 @@ def test_nothing_stored_is_executed(run: Path, tmp_path: Path) -> None:
         ("optimizer", {"class": "subprocess.Popen", "args": command}),
         ("model", {**config["model"], "_target_": "os.system"}),
     ]
-    for text in [tagged, "[1, 2", "- 1", "model: 3", *(yaml.safe_dump(config | {k: v}) for k, v in targets)]:
+    for text in [tagged, "[1, 2", "[1]", '{"model": 3}', *(json.dumps(config | {k: v}) for k, v in targets)]:
         forge(run, text)
         outcomes = [outcome(lambda: load_model(run)), outcome(lambda: resume(run))]
         refusals = [message for message in outcomes if isinstance(message, str)]
@@ -111,42 +111,34 @@ def deep(depth: int) -> str:
 
 
 HOSTILE = {
-    "a key that builds objects": ("_target_: os.system\ncommand: ls\n", "has the key '_target_', which nmt never"),
-    "a key for a call": ("_partial_: true\n", "has the key '_partial_'"),
-    "a key that merges": ("<<: {a: 1}\n", "has the key << in line"),
-    "a key that is no word": ("1: 2\n", "has the key 1, which nmt never writes"),
-    "the environment": ("data2: {root: '${oc.env:HOME}'}\n", "holds '${oc.env:HOME}', a reference that nmt never"),
-    "a resolver inside of a text": ("more: 'a${now:%Y}b'\n", "holds 'a${now:%Y}b', a reference"),
-    "a reference": ("more: ['${seed}']\n", "holds '${seed}', a reference"),
-    "a tag": ("more: !!python/name:os.system\n", "has the tag tag:yaml.org,2002:python/name:os.system in line"),
-    "an object": ("more: !!python/object/new:type {}\n", "has the tag tag:yaml.org,2002:python/object/new:type in"),
-    "bytes": ("more: !!binary aGVsbG8=\n", "has the tag tag:yaml.org,2002:binary in line"),
-    "no value": ("more: =\n", "is no plain YAML"),
-    "a date": ("more: 2020-01-01\n", "holds datetime.date(2020, 1, 1), which nmt never writes"),
-    "a date that is none": ("more: 2020-99-99\n", "is no plain YAML"),
-    "an endless number": (f"more: {'9' * 5000}\n", "has a number of 5,000 characters in line"),
-    "an endless time": (f"more: {'1:' * 200_000}1\n", "has a number of 400,001 characters in line"),
-    "a pit": (f"more: {deep(3000)}\n", "has lists or sections 50 deep in line"),
-    "a bomb": (
-        "".join(f"l{i}: &l{i} [{', '.join([f'*l{i - 1}'] * 9) if i else 'x'}]\n" for i in range(40)),
-        "has the name &l0 in line",
+    "a key that builds objects": (
+        '"_target_": "os.system", "command": "ls"',
+        "has the key '_target_', which nmt never",
     ),
-    "a bomb of merges": (
-        "l0: &l0 {a: 1}\n" + "".join(f"l{i}: &l{i} {{<<: [*l{i - 1}, *l{i - 1}]}}\n" for i in range(1, 28)),
-        "has the name &l0 in line",
-    ),
-    "a circle": ("more: &m [*m]\n", "has the name &m in line"),
-    "a list without end": (f"more: [{'a,' * 300_000}]\n", "has more than 10,000 values in line"),
-    "too much text": (f"more: {'a' * 2**20}\n", "bytes, more than the 1,048,576 it can have"),
-    "two documents": ("---\na: 1\n", "is no plain YAML"),
+    "a key for a call": ('"more": [{"_partial_": true}]', "has the key '_partial_'"),
+    "the environment": ('"more": {"root": "${oc.env:HOME}"}', "holds '${oc.env:HOME}', a reference, which nmt never"),
+    "a resolver inside of a text": ('"more": "a${now:%Y}b"', "holds 'a${now:%Y}b', a reference"),
+    "a reference": ('"more": ["${seed}"]', "holds '${seed}', a reference"),
+    "a tag of YAML": ('"more": !!python/name:os.system ""', "is not JSON as nmt writes it"),
+    "a key twice": ('"seed": 1', "is not JSON as nmt writes it"),
+    "a key twice in a section": ('"more": [{"a": 1, "\\u0061": 1}]', "is not JSON as nmt writes it"),
+    "no number": ('"more": NaN', "holds the number nan, which nmt never writes"),
+    "an infinite number": ('"more": -Infinity', "holds the number -inf"),
+    "a number that becomes infinite": ('"more": 1e999', "holds the number inf"),
+    "a number that no fraction holds": (f'"more": 1{"0" * 400}', "holds the number 1000000000"),
+    "an endless number": (f'"more": {"9" * 5000}', "is not JSON as nmt writes it"),
+    "a deep list": (f'"more": {deep(60)}', "has lists or sections more than 50 deep"),
+    "a pit": (f'"more": {deep(300_000)}', "is not JSON as nmt writes it"),
+    "too much text": (f'"more": "{"a" * 2**20}"', "bytes, more than the 1,048,576 it can have"),
+    "two documents": ('"more": 1}{', "is not JSON as nmt writes it"),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_configuration_is_refused(run: Path, name: str) -> None:
     text, expected = HOSTILE[name]
-    message = read_refusal(run, (run / "config.yaml").read_text() + text)
-    assert str(run / "config.yaml") in message
+    message = read_refusal(run, f"{(run / 'config.json').read_text()[:-1]}, {text}}}")
+    assert str(run / "config.json") in message
     assert expected in message
 
 
@@ -154,10 +146,10 @@ def test_a_hostile_configuration_is_refused(run: Path, name: str) -> None:
     ("section", "key", "value", "expected"),
     [
         ("encoder", "layers", 10**6, "encoder.layers is 1000000; it must be at most 1,000"),
-        ("decoder", "layers", 900, "does not fit its config.yaml"),
-        ("decoder", "d_hidden", 10**6, "does not fit its config.yaml"),
+        ("decoder", "layers", 900, "does not fit its config.json"),
+        ("decoder", "d_hidden", 10**6, "does not fit its config.json"),
         ("decoder", "d_hidden", 10**30, "decoder.d_hidden is 1000000000000000000000000000000; it must be at most"),
-        ("model", "d_embed", 10**6, "does not fit its config.yaml"),
+        ("model", "d_embed", 10**6, "does not fit its config.json"),
         ("model", "d_embed", -1, "model.d_embed is -1; it must be at least 1"),
         ("encoder", "d_hidden", "1e9", "encoder.d_hidden='1e9'"),
         ("encoder", "d_hidden", None, "encoder.d_hidden"),
@@ -166,19 +158,27 @@ def test_a_hostile_configuration_is_refused(run: Path, name: str) -> None:
 def test_absurd_sizes_are_refused_before_they_take_memory(
     run: Path, section: str, key: str, value: Any, expected: str
 ) -> None:
-    config = yaml.safe_load((run / "config.yaml").read_text())
+    config = json.loads((run / "config.json").read_text())
     config[section][key] = value
-    forge(run, yaml.safe_dump(config))
+    forge(run, json.dumps(config))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert expected in refusal(lambda: load_model(run))
     refusal(lambda: resume(run))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kB
 
 
+def test_a_configuration_full_of_values_takes_little_memory(run: Path) -> None:
+    for many in ("[],", '{"":0},', "0.1,"):
+        text = f'{(run / "config.json").read_text()[:-1]}, "more": [{many * (10**6 // len(many))}0]}}'
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert "unknown key 'more'" in refusal(lambda text=text: read_config(run / "config.json", text.encode(), []))
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB
+
+
 def test_a_search_that_no_memory_holds_is_refused(run: Path) -> None:
-    config = yaml.safe_load((run / "config.yaml").read_text())
+    config = json.loads((run / "config.json").read_text())
     config["search"]["beam"] = 10**9
-    forge(run, yaml.safe_dump(config))
+    forge(run, json.dumps(config))
     assert "search.beam is 1000000000, so this nmt did not write it" in refusal(lambda: nmt.load(run).translate(["a"]))
 
 
@@ -225,7 +225,7 @@ PLACES = [
     "evaluations/test",
     "metrics.jsonl",
     "checkpoints/00000006/training.json",
-    "config.yaml",
+    "config.json",
     "checkpoints",
     "tensorboard",
 ]
@@ -300,7 +300,7 @@ def test_a_pipe_in_a_run_folder_is_not_waited_for(run: Path, name: str) -> None:
     ],
 )
 def test_a_stored_value_that_nmt_does_not_write_is_refused(run: Path, key: str, value: Any, expected: str) -> None:
-    config = yaml.safe_load((run / "config.yaml").read_text())
+    config = json.loads((run / "config.json").read_text())
     *path, last = key.split(".")
     node = config
     for word in path:
@@ -309,14 +309,14 @@ def test_a_stored_value_that_nmt_does_not_write_is_refused(run: Path, key: str, 
         del node[last]
     else:
         node[last] = value
-    forge(run, yaml.safe_dump(config))
+    forge(run, json.dumps(config))
     message = refusal(lambda: read_run(run))
-    assert message.startswith(f"{run / 'config.yaml'}: {expected}, so this nmt did not write it; restore it")
+    assert message.startswith(f"{run / 'config.json'}: {expected}, so this nmt did not write it; restore it")
 
 
 @pytest.mark.parametrize("section", ["encoder", "decoder", "attention", "optimizer", "schedule"])
 def test_a_class_that_is_no_text_is_refused(run: Path, section: str) -> None:
-    config = yaml.safe_load((run / "config.yaml").read_text())
+    config = json.loads((run / "config.json").read_text())
     for value in (1, ["rnn"], True, {"a": "b"}):
         config[section]["class"] = value
         assert "is no text; write the name of a class" in refusal(lambda: read_run_config(config, []))
@@ -324,9 +324,9 @@ def test_a_class_that_is_no_text_is_refused(run: Path, section: str) -> None:
 
 @pytest.mark.parametrize(("key", "value"), [("max_updates", 10**30), ("threads", 10**30), ("max_epochs", 10**300)])
 def test_counts_of_no_run_are_refused(run: Path, key: str, value: int) -> None:
-    config = yaml.safe_load((run / "config.yaml").read_text())
+    config = json.loads((run / "config.json").read_text())
     config["train"][key] = value
-    forge(run, yaml.safe_dump(config))
+    forge(run, json.dumps(config))
     expected = f"train.{key} is 1{'0' * 30}"
     assert expected in said("status", f"model={run}")
     assert expected in said("train", f"resume={run}")
@@ -369,7 +369,7 @@ def test_status_holds_no_file_in_memory(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["manifest.json", "config.yaml", "src.spm", "checkpoints/00000006/training.json", "metrics.jsonl"]
+    "name", ["manifest.json", "config.json", "src.spm", "checkpoints/00000006/training.json", "metrics.jsonl"]
 )
 def test_a_file_larger_than_nmt_writes_is_not_read(run: Path, name: str) -> None:
     os.truncate(run / name, 10**11)
@@ -466,8 +466,8 @@ def test_a_point_of_tensorboard_that_claims_too_much_is_refused(run: Path) -> No
 
 
 def test_the_terminal_is_not_steered(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = yaml.safe_load((run / "config.yaml").read_text()) | {"name": "\x1b]0;owned\x07\x1b[2Jx"}
-    forge(run, yaml.safe_dump(config))
+    config = json.loads((run / "config.json").read_text()) | {"name": "\x1b]0;owned\x07\x1b[2Jx"}
+    forge(run, json.dumps(config))
     (run / "metrics.jsonl").write_text(
         '{"kind": "train", "update": "x"}\n{"kind": "train", "update": 1e300, "tokens": 1}\n'
     )

@@ -26,7 +26,7 @@ def write_run(
     """A run folder of a few numbers."""
     (run / "checkpoints" / "00000008").mkdir(parents=True)
     save_file({"w": torch.tensor([weight])}, run / "checkpoints" / "00000008" / "weights.safetensors")
-    (run / "config.yaml").write_text(f"name: {run.name}\n")
+    (run / "config.json").write_text(json.dumps({"name": run.name}))
     lines = [{"kind": "train", "update": step, "loss": loss, "tokens_per_s": speed} for step in steps]
     (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     with SummaryWriter(str(run / "tensorboard")) as writer:

@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -22,20 +23,21 @@ from safetensors.torch import load
 from torch import Tensor
 
 from nmt.cli.main import main
-from nmt.errors import CheckpointError, NmtError
-from nmt.machine.safe_files import draft, join_files, read_file, write_atomically
+from nmt.config.run import RunConfig
+from nmt.errors import CheckpointError, ConfigError, NmtError
+from nmt.machine.safe_files import draft, join_files, read_file, refuse_unwritable, write_atomically
 from nmt.machine.signals import SAVED
 from nmt.runs import checkpoints as training_state
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, prune, read_record, save_checkpoint, saved_updates
 from nmt.runs.folder import FORMAT, load_model
-from nmt.runs.lock import hold_run, refuse_unwritable
-from nmt.runs.stored_config import read_config
+from nmt.runs.lock import PLACE, hold_run
+from nmt.runs.stored_config import config_bytes, read_config
 from nmt.runs.tensors import packed, read_signed, read_tensors, signed, weights_of, write_tensors
 from nmt.training.report import Reporter
 from nmt.training.trainer import Trainer
 
 pytestmark = pytest.mark.whole_training
-MODEL_FILES = ["manifest.json", "config.yaml", "src.spm", "tgt.spm", "model.safetensors"]
+MODEL_FILES = ["manifest.json", "config.json", "src.spm", "tgt.spm", "model.safetensors"]
 STATE_FILES = ["weights.safetensors", "training.safetensors", "training.json"]
 ROOT = Path(__file__).parents[2]
 T = TypeVar("T")
@@ -164,7 +166,7 @@ def test_weights_of_another_model_are_refused(run: Path) -> None:
         {**own, name: own[name][:-1]},
     ):
         write_tensors(run / "model.safetensors", other)
-        assert "model.safetensors does not fit its config.yaml" in refusal(lambda: load_model(run))
+        assert "model.safetensors does not fit its config.json" in refusal(lambda: load_model(run))
 
 
 def test_another_format_version_is_refused(run: Path) -> None:
@@ -173,6 +175,15 @@ def test_another_format_version_is_refused(run: Path) -> None:
     message = f"{run} has format 99, this nmt reads format {FORMAT}"
     assert message in refusal(lambda: load_model(run))
     assert message in refusal(lambda: resume(run))
+
+
+def test_a_run_with_a_configuration_in_yaml_is_refused(run: Path) -> None:
+    (run / "config.json").rename(run / "config.yaml")
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["sha256"]["config.yaml"] = manifest["sha256"].pop("config.json")
+    (run / "manifest.json").write_text(json.dumps(manifest | {"format": 4}))
+    message = f"{run} has format 4, this nmt reads format 5; use the nmt version that wrote it"
+    assert message == refusal(lambda: load_model(run)) == refusal(lambda: resume(run))
 
 
 def test_what_is_no_run_folder_is_refused(tmp_path: Path) -> None:
@@ -275,8 +286,8 @@ def test_pruning_keeps_the_named_and_the_last_and_nothing_half_written(tmp_path:
 
 
 def fail_at(patch: pytest.MonkeyPatch, name: str) -> None:
-    """The disk is full whenever something of this name is to be put in place."""
-    replace, record = os.replace, Reporter._record
+    """The disk is full whenever something of this name is to be written or put in place."""
+    replace, record, write = os.replace, Reporter._record, Path.write_bytes
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def refusing(source: Any, target: Any) -> None:
@@ -289,7 +300,14 @@ def fail_at(patch: pytest.MonkeyPatch, name: str) -> None:
             raise full
         record(self, entry)
 
+    def refusing_bytes(path: Path, content: bytes) -> int:
+        if path.name == name:
+            write(path, content[: len(content) // 2])
+            raise full
+        return write(path, content)
+
     patch.setattr(os, "replace", refusing)
+    patch.setattr(Path, "write_bytes", refusing_bytes)
     patch.setattr(Reporter, "_record", refusing_record)
 
 
@@ -346,11 +364,11 @@ def test_a_write_is_on_the_disk_before_it_takes_the_name_and_the_name_before_it_
     assert done[1:] == [("rename", "file"), ("fsync", ".")]
     done.clear()
     save_checkpoint(tmp_path, 1, signed({}), signed({}), {"update": 1})
-    files = [re.sub(r"(?<=[a-z])\.[0-9a-f]{8}\.writing$", "", name) for what, name in done if what == "fsync"]
-    beside = "checkpoints/.00000001.writing"
-    written = [name for each in STATE_FILES for name in (f"{beside}/.{each}", beside)]
-    assert files == [".", "checkpoints", *written, "checkpoints"]
-    assert done[-2] == ("rename", "checkpoints/00000001")
+    beside = done[-3][1]
+    assert re.fullmatch(r"checkpoints/\.00000001\.[0-9a-f]{8}\.writing", beside)
+    written = [("fsync", f"{beside}/{name}") for name in sorted(STATE_FILES)]
+    named = [("rename", "checkpoints/00000001"), ("fsync", "checkpoints")]
+    assert done == [("fsync", "."), *written, ("fsync", beside), *named]
 
 
 def test_writing_follows_no_link_and_keeps_the_usual_permissions(tmp_path: Path, umask: int) -> None:
@@ -383,7 +401,7 @@ def test_what_a_killed_write_left_is_no_checkpoint_and_goes_away(run: Path, whol
 
 def test_a_run_is_written_by_one_process_only(run: Path) -> None:
     held = "with nmt.runs.lock.hold_run(pathlib.Path(sys.argv[1])): print('held', flush=True); input()"
-    words = [sys.executable, "-c", f"import sys, pathlib, nmt.runs.folder\n{held}", str(run)]
+    words = [sys.executable, "-c", f"import sys, pathlib, nmt.runs.lock\n{held}", str(run)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True) as other:
         assert other.stdout is not None
@@ -407,11 +425,16 @@ def test_where_nothing_can_be_locked_that_is_said(
 
 def test_an_unwritable_folder_is_said_and_nothing_is_left(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    message = refusal(lambda: refuse_unwritable(tmp_path / "file" / "runs" / "x"))
+    message = refusal(lambda: refuse_unwritable(tmp_path / "file" / "runs" / "x", PLACE))
     place = tmp_path / "file" / "runs" / "x"
     assert message == f"cannot write {place} (Not a directory); check that place, or choose another runs_dir or name"
-    refuse_unwritable(tmp_path / "new" / "runs" / "x")
+    for good in (tmp_path / "new" / "runs" / "x", tmp_path):
+        refuse_unwritable(good, PLACE)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    assert f"cannot write {tmp_path}/link/x (No such file" in refusal(
+        lambda: refuse_unwritable(tmp_path / "link/x", "x")
+    )
 
 
 @pytest.mark.slow
@@ -455,7 +478,7 @@ def test_a_run_that_was_cut_short_while_it_pruned_for_the_last_time_ends_like_a_
         pruned(run, keep)
 
     with monkeypatch.context() as patch:
-        patch.setattr(training_state, "prune", cut_short)
+        patch.setattr("nmt.training.trainer.prune", cut_short)
         with pytest.raises(NmtError, match="Read-only file system"):
             start(data, tmp_path, tokenizer__joint=False)
     assert resume(tmp_path / "run") == 0
@@ -523,11 +546,48 @@ def test_a_run_that_cannot_be_held_is_said(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("content", [b"", b"seed: 1", b"model: 3", b"[1]"])
-def test_a_configuration_without_its_sections_is_refused(content: bytes) -> None:
-    message = refusal(lambda: read_config(Path("run/config.yaml"), content, None))
-    assert message.startswith("run/config.yaml")
-    assert "so nmt did not write it; restore it" in message or "so this nmt did not write it; restore it" in message
+def test_a_stored_configuration_is_json_and_comes_back(tmp_path: Path) -> None:
+    odd = {"cache_dir": '狗\udcff\x1b\n"', "optimizer__lr": 1e-9, "optimizer__eps": 3, "data__root": None}
+    config = run_config(tmp_path, tmp_path, **odd)
+    content = config_bytes(config)
+    assert json.loads(content.decode("utf-8")) == config.plain()
+    assert "狗" in content.decode("utf-8")
+    back = read_config(Path("config.json"), content, [])
+    assert repr(back.plain()) == repr(config.plain())  # types and order too
+    assert config_bytes(back) == content
+
+
+@pytest.mark.parametrize(
+    ("plain", "odd"),
+    [({"a": math.inf}, "holds the number inf"), ({"a": [{"_x": 2}]}, "has the key '_x'"), ({1: 2}, "has the key 1")],
+)
+def test_a_configuration_that_could_not_be_read_is_not_written(
+    plain: dict[str, Any], odd: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    expected = "the configuration {}, which a run folder cannot store; change or remove it"
+    with pytest.raises(ConfigError, match=re.escape(expected.format("holds 'a${b}', a reference"))):
+        config_bytes(run_config(tmp_path, tmp_path, cache_dir="a${b}"))
+    monkeypatch.setattr(RunConfig, "plain", lambda _: plain)  # as a part of another package may have it
+    with pytest.raises(ConfigError, match=re.escape(expected.format(odd))):
+        config_bytes(run_config(tmp_path, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"{}", ": name has no value, so this"),
+        (b'{"model": 3}', ": name has no value, so this"),
+        (b"[1]", " has no keys, so"),
+        (b"null", " has no keys, so"),
+        (b"", " is not JSON as nmt writes it;"),
+        (b"seed: 1", " is not JSON as nmt writes it;"),
+        ('{"model": 3}'.encode("utf-16"), " is not JSON as nmt writes it;"),
+    ],
+)
+def test_a_configuration_without_its_sections_is_refused(content: bytes, what: str) -> None:
+    message = refusal(lambda: read_config(Path("run/config.json"), content, None))
+    assert message.startswith(f"run/config.json{what}")
+    assert "restore it from a copy" in message
 
 
 def test_what_is_left_after_a_failure_is_said(tmp_path: Path) -> None:
