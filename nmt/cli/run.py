@@ -6,7 +6,6 @@ import re
 from argparse import ArgumentParser, Namespace
 from typing import NoReturn
 
-from hydra._internal.utils import _run_hydra, get_args_parser
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
@@ -21,6 +20,7 @@ from nmt.config.compose import (
     settled,
     untouched,
 )
+from nmt.config.hydra_private import options, run_jobs
 from nmt.config.overrides import readable
 from nmt.errors import ConfigError, nearest
 from nmt.machine.signals import SAVED
@@ -61,7 +61,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
             raise KeyboardInterrupt
 
     try:
-        _run_hydra(args, parser, job, str(CONFIGS), verb)
+        run_jobs(args, parser, job, CONFIGS, verb)
     except MISTAKES as error:
         with loader(args.config_dir):
             raise explain(verb, typed, error) from error
@@ -76,7 +76,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
 def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
     """Hydra's own options apart from the overrides, and who told them apart."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us instead of being printed
-    parser: ArgumentParser = get_args_parser()
+    parser = options()
     parser.error = _refuse  # type: ignore[method-assign]
     args, unknown = parser.parse_known_intermixed_args(words)
     if unknown:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from hydra import compose
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 
@@ -25,6 +24,7 @@ from nmt.config.compose import (
     untouched,
     without_hydra,
 )
+from nmt.config.hydra_private import jobs_of
 from nmt.config.overrides import LONGEST_NAME, NOT_IN_NAME, parse, text_of
 from nmt.config.verbs import CompareCommand
 from nmt.errors import ConfigError
@@ -42,7 +42,7 @@ def composed(verb: str, words: list[str], typed: list[str], config_dir: str | No
             overrides = {o.get_key_element(): o for o in parser.parse_overrides(typed)}
             own = [o for o in overrides.values() if not o.key_or_group.startswith("hydra")]
             refuse_other(own)
-            [jobs] = BasicSweeper.split_arguments(own, None)
+            jobs = jobs_of(own)
             axes = {o.key_or_group: list(values(o)) for o in own if o.is_sweep_override()}
             composed_jobs = [compose(verb, job, return_hydra_config=True) for job in jobs]
         except MISTAKES as error:

@@ -1,16 +1,12 @@
-"""Runs a verb through Hydra, so that multirun, launchers and completion work; explains mistakes our way."""
+"""From words and YAML files to what a verb is asked to do; explains mistakes our way."""
 
-import os
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hydra import compose, version
-from hydra._internal.hydra import Hydra
-from hydra._internal.utils import create_config_search_path
+from hydra import compose
 from hydra.core.config_loader import ConfigLoader
-from hydra.core.config_search_path import SearchPathQuery
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
@@ -18,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from nmt.config.changes import Changes
+from nmt.config.hydra_private import opened
 from nmt.config.overrides import parse, run_name, text_of
 from nmt.config.plain import plain
 from nmt.config.verbs import read_command
@@ -70,19 +67,10 @@ def typed_values(overrides: list[Override], config: DictConfig) -> dict[str, Any
 @contextmanager
 def loader(config_dir: str | None = None) -> Iterator[ConfigLoader]:
     """Hydra's config loader over our configs (and the user's own folder), outside of a run."""
-    path = create_config_search_path(str(CONFIGS))
-    if config_dir is not None:
-        if not os.path.isdir(config_dir):
-            raise ConfigError(f"--config-dir {config_dir} is not a folder; name one with your configs")
-        own = f"file://{os.path.abspath(config_dir)}"
-        path.prepend("command-line", own, SearchPathQuery(provider="schema"))
-    version.setbase("1.3")
-    GlobalHydra.instance().clear()
-    Hydra.create_main_hydra2("nmt", path)
-    try:
-        yield GlobalHydra.instance().config_loader()
-    finally:
-        GlobalHydra.instance().clear()
+    if config_dir is not None and not Path(config_dir).is_dir():
+        raise ConfigError(f"--config-dir {config_dir} is not a folder; name one with your configs")
+    with opened(CONFIGS, None if config_dir is None else Path(config_dir)) as available:
+        yield available
 
 
 def untouched(verb: str) -> DictConfig:
@@ -144,6 +132,10 @@ def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
     """The mistake on the command line behind Hydra's error, with the nearest right word."""
     overrides = [o for o in map(parse, words) if not o.key_or_group.startswith("hydra")]
     known_groups = choices(untouched(verb))
+    for override in overrides:
+        if override.package is not None and f"{override.key_or_group}@{override.package}" not in known_groups:
+            if (lacking := without_inner(override, overrides, known_groups)) is not None:
+                return ConfigError(lacking)
     chosen = [o for o in overrides if o.key_or_group in known_groups]
     try:
         config = compose(verb, [o.input_line or "" for o in chosen if not o.is_sweep_override()])
@@ -154,6 +146,16 @@ def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
         if not settled and (unknown := unknown_key(override.key_or_group, config)) is not None:
             return ConfigError(unknown)
     return ConfigError(f"{_first_line(error)}; nmt {verb} --help shows every key")
+
+
+def without_inner(override: Override, others: list[Override], known: Mapping[str, str | None]) -> str | None:
+    """What is wrong where a word sets a part inside of another, as attention@attention.score=… does, that has none."""
+    group, inner = override.key_or_group, str(override.package).rpartition(".")[2]
+    having = [p.stem for p in sorted((CONFIGS / group).glob("*.yaml")) if f"/{group}@{inner}:" in p.read_text("utf-8")]
+    chosen = {o.key_or_group: text_of(o) for o in others if o.package is None}.get(group, known.get(group))
+    if chosen in having or not having:
+        return None
+    return f"{override.input_line} is for what {group}={chosen} does not have; add {group}={' or '.join(having)}"
 
 
 def unknown_key(key: str, config: DictConfig) -> str | None:

@@ -128,6 +128,12 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["train", "atention=dot"], "unknown key 'atention'; did you mean 'attention'?"),
         (["train", "attention=addtive"], "attention=addtive does not exist; did you mean 'additive'?"),
         (["train", "-m", "attention=dot,addtive"], "did you mean 'additive'?"),
+        (
+            ["train", "attention@attention.score=additive"],
+            "attention@attention.score=additive is for what attention=general does not have; add attention=multi_head",
+        ),
+        (["train", "attention=multi_head", "attention@attention.score=aditive"], "did you mean 'additive'?"),
+        (["train", "attention=multi_head", "attention.score=dot"], "type attention@attention.score=dot"),
         (["train", "experiment=multi30k"], "did you mean 'multi30k_en_de'?"),
         (["train", "train.batch_token=1"], "did you mean 'train.batch_tokens'?"),
         (["train", "trian.batch_tokens=1"], "did you mean 'train.batch_tokens'?"),

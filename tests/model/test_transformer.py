@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 import torch
-from helpers.models import built, random_batch, section
+from helpers.models import VOCAB, built, random_batch, section
 from helpers.small_transformers import D_MODEL, HEADS, TOLERANCE, config, model_of, shaken
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode

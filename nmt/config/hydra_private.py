@@ -1,0 +1,56 @@
+"""All that nmt uses of Hydra's private modules (hydra-core 1.3), and why nothing public serves.
+
+`hydra.main` reads sys.argv, prints errors and ends the process; nmt has a verb before the words, and its own errors.
+`initialize_config_dir` takes one folder; a user's `--config-dir` is a second one. Only the sweeper knows the jobs of a
+multirun, and `nmt compare` must know them before the first is trained.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from hydra import version
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra._internal.hydra import Hydra
+from hydra._internal.utils import _run_hydra, create_config_search_path, get_args_parser
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.config_search_path import SearchPathQuery
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.types import Override
+from omegaconf import DictConfig
+
+
+def options() -> ArgumentParser:
+    """Hydra's own options, such as --multirun and --cfg."""
+    parser: ArgumentParser = get_args_parser()
+    return parser
+
+
+def run_jobs(
+    args: Namespace, parser: ArgumentParser, job: Callable[[DictConfig], None], configs: Path, verb: str
+) -> None:
+    """Calls `job` with the configuration that the arguments compose, or with each of a multirun's."""
+    _run_hydra(args, parser, job, str(configs), verb)
+
+
+@contextmanager
+def opened(configs: Path, own: Path | None) -> Iterator[ConfigLoader]:
+    """The loader of these configurations, those of the user's `own` folder before them, outside of a run."""
+    path = create_config_search_path(str(configs))
+    if own is not None:
+        path.prepend("command-line", f"file://{own.absolute()}", SearchPathQuery(provider="schema"))
+    version.setbase("1.3")
+    GlobalHydra.instance().clear()
+    Hydra.create_main_hydra2("nmt", path)
+    try:
+        yield GlobalHydra.instance().config_loader()
+    finally:
+        GlobalHydra.instance().clear()
+
+
+def jobs_of(overrides: Sequence[Override]) -> list[list[str]]:
+    """The words of every job of a multirun, in its order."""
+    [jobs] = BasicSweeper.split_arguments(list(overrides), None)
+    found: list[list[str]] = jobs
+    return found
