@@ -1,5 +1,6 @@
 """From words and YAML files to what a verb is asked to do; explains mistakes our way."""
 
+import re
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -133,9 +134,8 @@ def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
     overrides = [o for o in map(parse, words) if not o.key_or_group.startswith("hydra")]
     known_groups = choices(untouched(verb))
     for override in overrides:
-        if override.package is not None and f"{override.key_or_group}@{override.package}" not in known_groups:
-            if (lacking := without_inner(override, overrides, known_groups)) is not None:
-                return ConfigError(lacking)
+        if override.package is not None and (lacking := without_inner(override, overrides, known_groups)) is not None:
+            return ConfigError(lacking)
     chosen = [o for o in overrides if o.key_or_group in known_groups]
     try:
         config = compose(verb, [o.input_line or "" for o in chosen if not o.is_sweep_override()])
@@ -151,9 +151,13 @@ def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
 def without_inner(override: Override, others: list[Override], known: Mapping[str, str | None]) -> str | None:
     """What is wrong where a word sets a part inside of another, as attention@attention.score=… does, that has none."""
     group, inner = override.key_or_group, str(override.package).rpartition(".")[2]
-    having = [p.stem for p in sorted((CONFIGS / group).glob("*.yaml")) if f"/{group}@{inner}:" in p.read_text("utf-8")]
+    files = {path.stem: path.read_text("utf-8") for path in sorted((CONFIGS / group).glob("*.yaml"))}
+    inside = re.findall(rf"/({group})@(\w+):", "".join(files.values()))
+    if (group, inner) not in inside:
+        return f"unknown key '{group}@{override.package}'; {nearest(inner, (name for _, name in inside))}"
+    having = [name for name, text in files.items() if f"/{group}@{inner}:" in text]
     chosen = {o.key_or_group: text_of(o) for o in others if o.package is None}.get(group, known.get(group))
-    if chosen in having or not having:
+    if chosen in having:
         return None
     return f"{override.input_line} is for what {group}={chosen} does not have; add {group}={' or '.join(having)}"
 
