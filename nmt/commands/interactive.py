@@ -15,7 +15,7 @@ from nmt.config.sections import SearchConfig
 from nmt.config.verbs import InteractiveCommand
 from nmt.errors import ConfigError, DataError, NmtError, nearest, printable
 from nmt.translation.long_lines import caution, note
-from nmt.translation.open import as_typed, open_model
+from nmt.translation.open import as_typed, note_seed, open_model
 from nmt.translation.translations import Translation
 from nmt.translation.translator import Translator, with_n_best
 
@@ -141,6 +141,7 @@ def main(command: InteractiveCommand) -> int:
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
+    note_seed(session.translator)
     if not sys.stdin.isatty():
         converse(session, prompt="")
         return 0

@@ -6,7 +6,7 @@ from nmt.config.verbs import VisualiseCommand
 from nmt.data.streams import file_lines, input_lines
 from nmt.errors import ConfigError, DataError
 from nmt.translation.long_lines import caution, noted
-from nmt.translation.open import open_model
+from nmt.translation.open import note_seed, open_model
 from nmt.translation.pictures import Choice, whole_folder, write_files, write_page
 from nmt.translation.translator import Translator
 
@@ -34,6 +34,8 @@ def main(command: VisualiseCommand) -> int:
             names = write_page(done, choice, folder, command.model, given is not None)
         else:
             names = write_files(done, choice, folder, command.format)
+    if given is None:
+        note_seed(translator)
     for name in names:
         print(output / name)
     return 0

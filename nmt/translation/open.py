@@ -30,7 +30,7 @@ def open_model(command: TranslationCommand, named: str | list[str] | None = None
         command.precision,
         command.shortlist,
         command.long_lines,
-        seed_of(command.seed) if settings.sample else None,
+        secrets.randbelow(2**32) if command.seed is None else command.seed,
     )
 
 
@@ -51,15 +51,6 @@ def prepared_settings(command: ModelCommand, named: str | list[str] | None, key:
     return settings
 
 
-def seed_of(given: int | None) -> int:
-    """The seed that was given, or one drawn, which stderr names so that the same can be drawn again."""
-    if given is not None:
-        return given
-    drawn = secrets.randbelow(2**32)
-    print(f"samples are drawn with seed={drawn}", file=sys.stderr)
-    return drawn
-
-
 def model_folders(given: str | list[str], key: str) -> list[Path]:
     """The run folders named under `key`: one, or several whose models choose each token together."""
     names = [given] if isinstance(given, str) else given
@@ -76,7 +67,8 @@ def as_typed(given: str | list[str]) -> str:
 def means(translator: Translator, settings: SearchConfig) -> str:
     """What a translation is made with, for people."""
     where = "GPU" if translator.device.type == "cuda" else counted(torch.get_num_threads(), "thread")
-    how = counted(settings.n_best, "sample") if settings.sample else f"beam {settings.beam}"
+    samples = f"{counted(settings.n_best, 'sample')} with seed={translator.seed}"
+    how = samples if settings.sample else f"beam {settings.beam}"
     parts = [translator.precision, where, how]
     if translator.members > 1:
         parts.insert(0, f"{translator.members} models together")
@@ -84,6 +76,12 @@ def means(translator: Translator, settings: SearchConfig) -> str:
         pieces = translator.tokenizers.tgt.vocab_size
         parts.append(f"shortlist (about {translator.shortlist.candidates:,.0f} of {pieces:,} pieces)")
     return ", ".join(parts)
+
+
+def note_seed(translator: Translator) -> None:
+    """Names the seed of what is drawn, if anything is, so that the same can be drawn again."""
+    if translator.settings.sample:
+        print(f"samples are drawn with seed={translator.seed}", file=sys.stderr)
 
 
 def counted(count: int, word: str) -> str:

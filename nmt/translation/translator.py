@@ -70,7 +70,8 @@ class Translator:
         self.shortlist = None if shortlist is None else shortlist.to(device)
         self.long_lines: LongLines = long_lines
         self.nfc = first.config.data.nfc
-        self.generator = torch.Generator(device).manual_seed(first.config.seed if seed is None else seed)
+        self.seed = first.config.seed if seed is None else seed  # of what is drawn
+        self.generator = torch.Generator(device).manual_seed(self.seed)
 
     @classmethod
     def load(

@@ -148,7 +148,7 @@ def linked(translator: Translator, rows: list[dict[str, Any]]) -> Counter[tuple[
 def test_what_is_learned_is_what_slow_counting_finds(trained: Path, data: Path) -> None:
     translator = Translator.load(trained, device="cpu", precision="fp32")
     split = prepared_for(translator, data / "cache").train
-    pairs = chosen(split, None)
+    pairs = chosen(split, None, 1)
     shortlist = learn(translator, pairs, best=3, frequent=5)
     found = linked(translator, list(split))
     occurrences = Counter(piece for row in split for piece in row["tgt_ids"])
@@ -175,19 +175,20 @@ def test_links_are_merged_and_pairs_are_drawn_the_same_every_time(
 ) -> None:
     translator = Translator.load(trained, device="cpu", precision="fp32")
     split = prepared_for(translator, data / "cache").train
-    once = learn(translator, chosen(split, 40), best=3, frequent=5)
+    once = learn(translator, chosen(split, 40, 1), best=3, frequent=5)
     monkeypatch.setattr("nmt.translation.learn_shortlist.PENDING", 1)
     monkeypatch.setattr("nmt.translation.learn_shortlist.TOKENS", 64)
-    again = learn(translator, chosen(split, 40), best=3, frequent=5)
+    again = learn(translator, chosen(split, 40, 1), best=3, frequent=5)
     assert torch.equal(once.best, again.best)
     assert torch.equal(once.frequent, again.frequent)
-    rows = chosen(split, 40).rows.tolist()
+    rows = chosen(split, 40, 1).rows.tolist()
     assert len(set(rows)) == 40
     assert rows == sorted(rows)
     assert rows != list(range(40))
-    few = Pairs(*(getattr(chosen(split, None), side) for side in ("src", "tgt")), chosen(split, 40).rows)
-    assert coverage(once, few, 60) == coverage(once, chosen(split, 40), 60)
-    assert len(chosen(split, 1000).rows) == len(split)
+    few = Pairs(*(getattr(chosen(split, None, 1), side) for side in ("src", "tgt")), chosen(split, 40, 1).rows, 1)
+    assert coverage(once, few, 60) == coverage(once, chosen(split, 40, 1), 60)
+    assert rows != chosen(split, 40, 2).rows.tolist()
+    assert len(chosen(split, 1000, 1).rows) == len(split)
 
 
 def listed_run(folder: Path, frequent: int = 60) -> Path:
@@ -296,7 +297,8 @@ def test_the_verb_learns_and_the_others_use_it(
     assert (out.count("\n"), err, code) == (3, f"fp32, 1 thread, beam 1, {about}\n", 0)
     assert typed(monkeypatch, capsys, "translate", *words, "shortlist=true")[:2] == (out, err)
     assert typed(monkeypatch, capsys, "translate", *words, "shortlist=false")[1] == "fp32, 1 thread, beam 1\n"
-    assert typed(monkeypatch, capsys, "translate", *words, "search=sample")[1] == "fp32, 1 thread, 1 sample\n"
+    drawn = typed(monkeypatch, capsys, "translate", *words, "search=sample", "seed=5")
+    assert drawn[1] == "fp32, 1 thread, 1 sample with seed=5\n"
     for use, expected in (("auto", True), ("false", False)):
         scored = ["evaluate", *here, "split=dev", "intervals=false", "output=out", f"shortlist={use}"]
         assert typed(monkeypatch, capsys, *scored)[1].startswith("fp32, 1 thread, beam 1" + f", {about}" * expected)
@@ -331,9 +333,9 @@ def test_mistakes_get_one_line(
     blind = make_run(tmp_path / "blind", "none")
     here = f"model={trained}"
     for words, message in {
-        ("shortlist", here, "best=0"): "best=0 is not possible; give 1 or more",
-        ("shortlist", here, "frequent=-1"): "frequent=-1 is not possible; give 0 or more",
-        ("shortlist", here, "sentences=0"): "sentences=0 is not possible; give 1 or more",
+        ("shortlist", here, "best=0"): "best is 0; it must be at least 1 (target pieces kept",
+        ("shortlist", here, "frequent=-1"): "frequent is -1; it must be at least 0 (most",
+        ("shortlist", here, "sentences=0"): "sentences is 0; it must be at least 1, or null",
         ("shortlist", here, "bst=3"): "unknown key 'bst'; did you mean 'best'?",
         ("shortlist", here, "data.root=nowhere"): "file nowhere/train.src does not exist",
         ("shortlist", f"model={blind}"): f"the model has no attention to learn a shortlist from, model={blind}; name",
