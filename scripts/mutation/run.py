@@ -65,7 +65,7 @@ def main() -> int:
     sys.path.insert(0, str(ROOT))
     os.chdir(ROOT)
     os.environ["OMP_NUM_THREADS"] = "1"
-    words = ["-s", "-qq", "-m", "not slow", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+    words = ["-s", "-qq", "--tb=line", "-m", "not slow", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
     if pytest.main([*words, *files], plugins=[trial]) != 0 or len(outcomes) != len(chosen):
         return 2
     survived = [n for n in sorted(outcomes) if outcomes[n] == "survived"]
@@ -152,7 +152,9 @@ class Trial:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Nothing is measured with tests that cannot be collected."""
         if report.failed:
-            raise SystemExit(f"error: {report.nodeid} cannot be collected; mend it first: {report.longreprtext}")
+            pytest.exit(
+                f"error: {report.nodeid} cannot be collected; mend it first: {report.longreprtext}", returncode=2
+            )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """The first failure ends a forked process; only those run tests."""
@@ -174,7 +176,7 @@ def baseline(file: str, items: list[pytest.Item]) -> float:
         os._exit(0)
     _, status, usage = os.wait4(child, 0)
     if status != 0:
-        raise SystemExit(f"error: {file} fails on the unchanged code; mend it first")
+        pytest.exit(f"error: {file} fails on the unchanged code; mend it first", returncode=2)
     print(f"{file}: {usage.ru_utime + usage.ru_stime:.1f} s", flush=True)
     return usage.ru_utime + usage.ru_stime
 
