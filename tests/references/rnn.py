@@ -164,16 +164,17 @@ def run(cell: str, w: Weights, inputs: Vectors) -> Vectors:
 def encode(
     w: Weights, cell: str, layers: int, bidirectional: bool, embedded: Vectors, with_embeddings: bool
 ) -> tuple[Vectors, Tensor]:
-    """States of a sentence: layers from the second on add theirs to their input; and what the decoder starts from."""
+    """States of a sentence: layers from the second on add theirs to their input; and the ends of both directions."""
     states = embedded
     for depth in range(layers):
-        forward = run(cell, below(w, f"layers.{depth}.0.rnn"), states)
-        outputs, final = forward, forward[-1]
+        outputs = run(cell, below(w, f"layers.{depth}.0.rnn"), states)
         if bidirectional:
             backward = run(cell, below(w, f"layers.{depth}.1.rnn"), states[::-1])
-            outputs = [torch.cat(pair) for pair in zip(forward, backward[::-1], strict=True)]
-            final = torch.cat([forward[-1], backward[-1]])
+            outputs = [torch.cat(pair) for pair in zip(outputs, backward[::-1], strict=True)]
         states = [x + y for x, y in zip(states, outputs, strict=True)] if depth else outputs
+    final = states[-1]
+    if bidirectional:  # the backward direction ends at the first position
+        final = torch.cat([states[-1].chunk(2)[0], states[0].chunk(2)[1]])
     if with_embeddings:
         states = [torch.cat(pair) for pair in zip(states, embedded, strict=True)]
         final = torch.cat([final, sum(embedded, torch.zeros_like(embedded[0])) / len(embedded)])
