@@ -1,8 +1,8 @@
 """Mutation testing: how many small changes of the model, the search and the training do the tests notice?
 
-python scripts/mutation/run.py                      (300 mutants of seed 1; an hour or two on one core)
-python scripts/mutation/run.py --seed 2 --mutants 50 --only search
-python scripts/mutation/run.py --numbers 3 17 45    (these of the sample again, for instance after a new test)
+    make mutation                                  (300 mutants of seed 1: some minutes)
+    make mutation ARGS="--seed 2 --only search/"   (others)
+    make mutation ARGS="--numbers 3 17 45"         (these of the sample again, for instance after a new test)
 
 No file is touched: each mutant is compiled into a forked process, where it takes the place of its function, and the
 tests that belong to its file run, cheapest file first, until one fails. They get LIMIT times the processor time that
@@ -11,7 +11,6 @@ written as diffs; those in equivalent.yaml, each with its reason, do not count. 
 are noticed.
 """
 
-import argparse
 import importlib
 import os
 import random
@@ -27,10 +26,10 @@ from types import CodeType, FunctionType
 
 import pytest
 import yaml
-from mutants import Mutant, mutants
-from targets import TARGETS
 
-ROOT = Path(__file__).resolve().parents[2]
+from command_line import ROOT, new_parser
+from mutation.mutants import Mutant, mutants
+from mutation.targets import TARGETS
 
 LIMIT, EXTRA_S = 3, 10  # a mutant's processor time: LIMIT times the tests' own, and EXTRA_S
 PATIENCE = 30  # times as long it may take on a busy machine
@@ -46,8 +45,9 @@ class Equivalent:
     reason: str
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(words: Sequence[str]) -> int:
+    """1 if too few are noticed, 2 if nothing could be measured."""
+    parser = new_parser("mutation", __doc__)
     parser.add_argument("--mutants", type=int, default=300, help="size of the random sample (300)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
     parser.add_argument("--only", default="", help="files whose path contains this")
@@ -55,23 +55,23 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1, help="processes (1)")
     parser.add_argument("--least", type=float, default=95.0, help="per cent of mutants that must be noticed (95)")
     parser.add_argument("--survivors", type=Path, default=Path("survivors.diff"), help="file to write (survivors.diff)")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     sample = drawn(arguments.mutants, arguments.seed, arguments.only)
     known = equivalents()
     chosen = [n for n in range(len(sample)) if arguments.numbers is None or n in arguments.numbers]
     outcomes = {n: "equivalent" for n in chosen if change(sample[n]) in known}
     trial = Trial({n: sample[n] for n in chosen if n not in outcomes}, arguments.workers, outcomes)
+    survivors = arguments.survivors.resolve()
     files = sorted({test for n in chosen for test in TARGETS[str(sample[n].path)]})
     sys.path.insert(0, str(ROOT))
     os.chdir(ROOT)
-    os.environ["OMP_NUM_THREADS"] = "1"
-    words = ["-s", "-qq", "--tb=line", "-m", "not slow", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
-    if pytest.main([*words, *files], plugins=[trial]) != 0 or len(outcomes) != len(chosen):
+    options = ["-s", "-qq", "--tb=line", "-m", "not slow", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+    if pytest.main([*options, *files], plugins=[trial]) != 0 or len(outcomes) != len(chosen):
         return 2
     survived = [n for n in sorted(outcomes) if outcomes[n] == "survived"]
-    arguments.survivors.write_text("".join(f"# number {n}\n{sample[n].diff(ROOT)}\n" for n in survived), "utf-8")
+    survivors.write_text("".join(f"# number {n}\n{sample[n].diff(ROOT)}\n" for n in survived), "utf-8")
     share = report(sample, outcomes)
-    print(f"{len(survived)} survivors: {arguments.survivors}")
+    print(f"{len(survived)} survivors: {survivors}")
     return 0 if share >= arguments.least else 1
 
 
@@ -229,7 +229,3 @@ def report(sample: Sequence[Mutant], outcomes: dict[int, str]) -> float:
     for path in sorted({str(sample[n].path) for n in outcomes}):
         row(path, [n for n in outcomes if str(sample[n].path) == path])
     return row("all", list(outcomes))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from mutation import run
 from mutation.mutants import Mutant, mutants
 
 SOURCE = '''
@@ -68,8 +70,6 @@ def test_a_mutant_takes_the_place_of_its_function(
     found: list[Mutant], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts" / "mutation"))
-    run = importlib.import_module("run")
     monkeypatch.setattr(run, "ROOT", tmp_path)
     boxes = importlib.import_module("boxes")
     box = boxes.Box()
@@ -77,7 +77,6 @@ def test_a_mutant_takes_the_place_of_its_function(
     for mutant in found:
         if "* 3" in mutant.apply(SOURCE.encode()).decode():
             run.replace_function(mutant)
-    for name in ("boxes", "run", "mutants", "targets"):
-        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "boxes")
     assert box.room == boxes.Box().room == 9
     assert (tmp_path / "boxes.py").read_text() == SOURCE
