@@ -18,8 +18,9 @@ import resource
 import signal
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from inspect import getattr_static
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -108,33 +109,40 @@ class Trial:
         self.outcomes = outcomes
         self.running: dict[int, tuple[int, float]] = {}  # process -> mutant's number, its limit
         self.total = len(jobs) + len(outcomes)
+        self.tests: dict[str, list[pytest.Item]] = {}
+        self.times: dict[str, float] = {}  # processor seconds of test files
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """In place of pytest's own loop."""
-        tests: dict[str, list[pytest.Item]] = {}
         for item in session.items:
-            tests.setdefault(str(item.path.relative_to(ROOT)), []).append(item)
-        times = {file: baseline(file, items) for file, items in tests.items()}
+            self.tests.setdefault(str(item.path.relative_to(ROOT)), []).append(item)
         for number, mutant in self.jobs.items():
-            files = sorted(TARGETS[str(mutant.path)], key=times.__getitem__)
-            limit_s = int(LIMIT * sum(times[file] for file in files) + EXTRA_S)
+            files = sorted(TARGETS[str(mutant.path)], key=self.time)
+            limit_s = int(LIMIT * sum(map(self.time, files)) + EXTRA_S)
             if len(self.running) >= self.workers:
                 self.wait()
-            child = os.fork()
-            if child == 0:
-                silence(1, 2)
-                resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 5))
-                signal.setitimer(signal.ITIMER_REAL, PATIENCE * limit_s)
-                try:
-                    replace_function(mutant)
-                    run([item for file in files for item in tests[file]])
-                except BaseException:  # whatever a mutant does
-                    os._exit(1)
-                os._exit(0)
-            self.running[child] = (number, limit_s)
+            self.running[forked(partial(self.attack, mutant, files, limit_s))] = (number, limit_s)
         while self.running:
             self.wait()
         return True
+
+    def time(self, file: str) -> float:
+        """Processor seconds of a test file on unchanged code, on which all must pass; measured once."""
+        if file not in self.times:
+            child = forked(partial(run, self.tests[file]))
+            _, status, usage = os.wait4(child, 0)
+            if status != 0:
+                pytest.exit(f"error: {file} fails on the unchanged code; mend it first", returncode=2)
+            self.times[file] = usage.ru_utime + usage.ru_stime
+            print(f"{file}: {self.times[file]:.1f} s", flush=True)
+        return self.times[file]
+
+    def attack(self, mutant: Mutant, files: Sequence[str], limit_s: int) -> None:
+        """In a forked process."""
+        resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 5))
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE * limit_s)
+        replace_function(mutant)
+        run([item for file in files for item in self.tests[file]])
 
     def wait(self) -> None:
         """For the next process to end."""
@@ -159,33 +167,22 @@ class Trial:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """The first failure ends a forked process; only those run tests."""
         if report.failed:
-            print(report.nodeid, report.longreprtext, file=sys.stderr)
             os._exit(1)
 
 
-def baseline(file: str, items: list[pytest.Item]) -> float:
-    """Processor seconds of a test file on unchanged code, on which all must pass."""
+def forked(work: Callable[[], None]) -> int:
+    """The number of a silent process that does this and ends: 0, or 1 after an error."""
     child = os.fork()
     if child == 0:
-        silence(1)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
         try:
-            run(items)
-        except BaseException as error:
-            print(repr(error), file=sys.stderr)
+            work()
+        except BaseException:  # whatever a mutant does
             os._exit(1)
         os._exit(0)
-    _, status, usage = os.wait4(child, 0)
-    if status != 0:
-        pytest.exit(f"error: {file} fails on the unchanged code; mend it first", returncode=2)
-    print(f"{file}: {usage.ru_utime + usage.ru_stime:.1f} s", flush=True)
-    return usage.ru_utime + usage.ru_stime
-
-
-def silence(*streams: int) -> None:
-    """What is written there goes nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in streams:
-        os.dup2(nowhere, stream)
+    return child
 
 
 def run(items: list[pytest.Item]) -> None:
