@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from nmt.data.batch import Batch
 from nmt.model.rnn import RnnDecoder, RnnEncoder, RnnLayer, RnnState
-from nmt.model.seq2seq import Seq2Seq
+from nmt.model.seq2seq import Embedding, Seq2Seq
 from references.rnn import NORMALISERS, SCORES, Attention, Decoded, Weights, below, decode, encode, log_probs
 
 KNOWN = (*SCORES, "multi_head", "none")
@@ -171,3 +171,9 @@ def test_other_new_cells_are_torchs(cell: Any, theirs: type[nn.RNNBase]) -> None
     found = RnnLayer(cell, 3, 5).rnn.state_dict()
     torch.manual_seed(0)
     assert all(torch.equal(found[name], value) for name, value in theirs(3, 5).state_dict().items())
+
+
+def test_new_embeddings_have_unit_length_and_a_new_output_layer_no_bias() -> None:
+    torch.manual_seed(0)
+    assert abs(Embedding(2000, 64, 0.0, 0.0).table.weight.square().sum(1).mean().item() - 1.0) < 0.02
+    assert not small_model("general").output.bias.any()

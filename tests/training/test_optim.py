@@ -101,6 +101,11 @@ def test_a_plateau_counts_from_every_new_lowest_loss() -> None:
     assert [schedule(1, losses[:n]) for n in range(10)] == [1, 1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.25]
 
 
+def test_losses_beyond_all_numbers_are_no_new_lowest() -> None:
+    schedule = Plateau(None, 0, factor=0.5, patience=3)
+    assert [schedule(1, [math.inf] * n) for n in range(5)] == [1, 1, 1, 0.5, 0.5]
+
+
 def small(seed: int = 0) -> torch.nn.Linear:
     torch.manual_seed(seed)
     return torch.nn.Linear(3, 2)
@@ -115,6 +120,7 @@ def updated(model: torch.nn.Linear, optimiser: torch.optim.Optimizer, inputs: to
 def test_adamw_is_torchs_with_the_given_values() -> None:
     ours, theirs, inputs = small(), small(), torch.randn(3, 5, 3)
     mine = AdamW(ours.parameters(), 0.03, 0.7, 0.8, 1e-3, 0.2)
+    assert mine.defaults["fused"] is True  # several times faster
     reference = torch.optim.AdamW(theirs.parameters(), lr=0.03, betas=(0.7, 0.8), eps=1e-3, weight_decay=0.2)
     for each in inputs:
         updated(ours, mine, each)
