@@ -13,7 +13,7 @@ TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
 
-.PHONY: help setup demo test check prepare train compare tune evaluate translate interactive shortlist align visualise attentions status doctor tensorboard bench torture fuzz clean
+.PHONY: help setup demo test check prepare train compare tune evaluate translate interactive shortlist align visualise attentions status doctor tensorboard bench torture fuzz mutation clean
 
 help: ## this list
 	@echo 'make <target> [ARGS="words for the program"]'
@@ -51,6 +51,9 @@ torture: $(STAMP) ## kill runs, break disks and numbers; nothing may be lost: AR
 
 fuzz: $(STAMP) ## any input whatever, a million times: ARGS="--cases 20000"
 	@$(BIN)/python scripts/fuzz $(ARGS)
+
+mutation: $(STAMP) ## do the tests notice small changes of the code? ARGS="--mutants 50"
+	@$(BIN)/python scripts/mutation $(ARGS)
 
 check: $(STAMP) ## format, lint and types, without changing anything
 	$(BIN)/ruff format --check .

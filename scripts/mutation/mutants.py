@@ -83,10 +83,8 @@ def mutants(root: Path, path: Path) -> list[Mutant]:
         assert node.end_col_offset is not None
         start, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
         mutant = Mutant(path, start, end, text, node.lineno, function)
-        changed = mutant.apply(source)
-        ast.parse(changed)
-        if ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source)):
-            different.setdefault(changed, mutant)
+        if isinstance(node, ast.stmt) or ast.dump(ast.parse(text, mode="eval").body) != ast.dump(node):
+            different.setdefault(mutant.apply(source), mutant)
     return sorted(different.values(), key=lambda mutant: (mutant.start, mutant.end, mutant.replacement))
 
 

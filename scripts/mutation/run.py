@@ -1,8 +1,8 @@
 """Mutation testing: how many small changes of the model, the search and the training do the tests notice?
 
-python scripts/mutation/run.py                      (300 mutants of seed 1; an hour or two on one core)
-python scripts/mutation/run.py --seed 2 --mutants 50 --only search
-python scripts/mutation/run.py --numbers 3 17 45    (these of the sample again, for instance after a new test)
+    make mutation                                  (300 mutants of seed 1: some minutes)
+    make mutation ARGS="--seed 2 --only search/"   (others)
+    make mutation ARGS="--numbers 3 17 45"         (these of the sample again, for instance after a new test)
 
 No file is touched: each mutant is compiled into a forked process, where it takes the place of its function, and the
 tests that belong to its file run, cheapest file first, until one fails. They get LIMIT times the processor time that
@@ -11,7 +11,6 @@ written as diffs; those in equivalent.yaml, each with its reason, do not count. 
 are noticed.
 """
 
-import argparse
 import importlib
 import os
 import random
@@ -19,18 +18,19 @@ import resource
 import signal
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from inspect import getattr_static
 from pathlib import Path
 from types import CodeType, FunctionType
 
 import pytest
 import yaml
-from mutants import Mutant, mutants
-from targets import TARGETS
 
-ROOT = Path(__file__).resolve().parents[2]
+from command_line import ROOT, new_parser
+from mutation.mutants import Mutant, mutants
+from mutation.targets import TARGETS
 
 LIMIT, EXTRA_S = 3, 10  # a mutant's processor time: LIMIT times the tests' own, and EXTRA_S
 PATIENCE = 30  # times as long it may take on a busy machine
@@ -46,8 +46,9 @@ class Equivalent:
     reason: str
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(words: Sequence[str]) -> int:
+    """1 if too few are noticed, 2 if nothing could be measured."""
+    parser = new_parser("mutation", __doc__)
     parser.add_argument("--mutants", type=int, default=300, help="size of the random sample (300)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
     parser.add_argument("--only", default="", help="files whose path contains this")
@@ -55,23 +56,23 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1, help="processes (1)")
     parser.add_argument("--least", type=float, default=95.0, help="per cent of mutants that must be noticed (95)")
     parser.add_argument("--survivors", type=Path, default=Path("survivors.diff"), help="file to write (survivors.diff)")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     sample = drawn(arguments.mutants, arguments.seed, arguments.only)
     known = equivalents()
     chosen = [n for n in range(len(sample)) if arguments.numbers is None or n in arguments.numbers]
     outcomes = {n: "equivalent" for n in chosen if change(sample[n]) in known}
     trial = Trial({n: sample[n] for n in chosen if n not in outcomes}, arguments.workers, outcomes)
+    survivors = arguments.survivors.resolve()
     files = sorted({test for n in chosen for test in TARGETS[str(sample[n].path)]})
     sys.path.insert(0, str(ROOT))
     os.chdir(ROOT)
-    os.environ["OMP_NUM_THREADS"] = "1"
-    words = ["-s", "-qq", "-m", "not slow", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
-    if pytest.main([*words, *files], plugins=[trial]) != 0 or len(outcomes) != len(chosen):
+    options = ["-s", "-qq", "--tb=line", "-m", "not slow", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+    if pytest.main([*options, *files], plugins=[trial]) != 0 or len(outcomes) != len(chosen):
         return 2
     survived = [n for n in sorted(outcomes) if outcomes[n] == "survived"]
-    arguments.survivors.write_text("".join(f"# number {n}\n{sample[n].diff(ROOT)}\n" for n in survived), "utf-8")
+    survivors.write_text("".join(f"# number {n}\n{sample[n].diff(ROOT)}\n" for n in survived), "utf-8")
     share = report(sample, outcomes)
-    print(f"{len(survived)} survivors: {arguments.survivors}")
+    print(f"{len(survived)} survivors: {survivors}")
     return 0 if share >= arguments.least else 1
 
 
@@ -108,33 +109,40 @@ class Trial:
         self.outcomes = outcomes
         self.running: dict[int, tuple[int, float]] = {}  # process -> mutant's number, its limit
         self.total = len(jobs) + len(outcomes)
+        self.tests: dict[str, list[pytest.Item]] = {}
+        self.times: dict[str, float] = {}  # processor seconds of test files
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """In place of pytest's own loop."""
-        tests: dict[str, list[pytest.Item]] = {}
         for item in session.items:
-            tests.setdefault(str(item.path.relative_to(ROOT)), []).append(item)
-        times = {file: baseline(file, items) for file, items in tests.items()}
+            self.tests.setdefault(str(item.path.relative_to(ROOT)), []).append(item)
         for number, mutant in self.jobs.items():
-            files = sorted(TARGETS[str(mutant.path)], key=times.__getitem__)
-            limit_s = int(LIMIT * sum(times[file] for file in files) + EXTRA_S)
+            files = sorted(TARGETS[str(mutant.path)], key=self.time)
+            limit_s = int(LIMIT * sum(map(self.time, files)) + EXTRA_S)
             if len(self.running) >= self.workers:
                 self.wait()
-            child = os.fork()
-            if child == 0:
-                silence(1, 2)
-                resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 5))
-                signal.setitimer(signal.ITIMER_REAL, PATIENCE * limit_s)
-                try:
-                    replace_function(mutant)
-                    run([item for file in files for item in tests[file]])
-                except BaseException:  # whatever a mutant does
-                    os._exit(1)
-                os._exit(0)
-            self.running[child] = (number, limit_s)
+            self.running[forked(partial(self.attack, mutant, files, limit_s))] = (number, limit_s)
         while self.running:
             self.wait()
         return True
+
+    def time(self, file: str) -> float:
+        """Processor seconds of a test file on unchanged code, on which all must pass; measured once."""
+        if file not in self.times:
+            child = forked(partial(run, self.tests[file]))
+            _, status, usage = os.wait4(child, 0)
+            if status != 0:
+                pytest.exit(f"error: {file} fails on the unchanged code; mend it first", returncode=2)
+            self.times[file] = usage.ru_utime + usage.ru_stime
+            print(f"{file}: {self.times[file]:.1f} s", flush=True)
+        return self.times[file]
+
+    def attack(self, mutant: Mutant, files: Sequence[str], limit_s: int) -> None:
+        """In a forked process."""
+        resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 5))
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE * limit_s)
+        replace_function(mutant)
+        run([item for file in files for item in self.tests[file]])
 
     def wait(self) -> None:
         """For the next process to end."""
@@ -152,38 +160,29 @@ class Trial:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Nothing is measured with tests that cannot be collected."""
         if report.failed:
-            raise SystemExit(f"error: {report.nodeid} cannot be collected; mend it first: {report.longreprtext}")
+            pytest.exit(
+                f"error: {report.nodeid} cannot be collected; mend it first: {report.longreprtext}", returncode=2
+            )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """The first failure ends a forked process; only those run tests."""
         if report.failed:
-            print(report.nodeid, report.longreprtext, file=sys.stderr)
             os._exit(1)
 
 
-def baseline(file: str, items: list[pytest.Item]) -> float:
-    """Processor seconds of a test file on unchanged code, on which all must pass."""
+def forked(work: Callable[[], None]) -> int:
+    """The number of a silent process that does this and ends: 0, or 1 after an error."""
     child = os.fork()
     if child == 0:
-        silence(1)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
         try:
-            run(items)
-        except BaseException as error:
-            print(repr(error), file=sys.stderr)
+            work()
+        except BaseException:  # whatever a mutant does
             os._exit(1)
         os._exit(0)
-    _, status, usage = os.wait4(child, 0)
-    if status != 0:
-        raise SystemExit(f"error: {file} fails on the unchanged code; mend it first")
-    print(f"{file}: {usage.ru_utime + usage.ru_stime:.1f} s", flush=True)
-    return usage.ru_utime + usage.ru_stime
-
-
-def silence(*streams: int) -> None:
-    """What is written there goes nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in streams:
-        os.dup2(nowhere, stream)
+    return child
 
 
 def run(items: list[pytest.Item]) -> None:
@@ -227,7 +226,3 @@ def report(sample: Sequence[Mutant], outcomes: dict[int, str]) -> float:
     for path in sorted({str(sample[n].path) for n in outcomes}):
         row(path, [n for n in outcomes if str(sample[n].path) == path])
     return row("all", list(outcomes))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

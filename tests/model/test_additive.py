@@ -40,3 +40,33 @@ def test_pieces_hold_every_query_once_and_keep_to_their_size(seed: int, monkeypa
         seen[row, times] += 1
         assert seen[row, times].numel() * positions * features <= max(additive.ALIVE_CPU, positions * features)
     assert bool((seen == 1).all())
+
+
+def test_pieces_elsewhere_are_as_large_as_they_may_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(additive, "ALIVE_CPU", 1)
+    monkeypatch.setattr(additive, "ALIVE_ELSEWHERE", 2 * 3 * 5 * 7)
+    queries, keys = torch.zeros(9, 3, 7, device="meta"), torch.zeros(9, 5, 7, device="meta")
+    assert [rows for rows, _ in additive.pieces(queries, keys)] == [slice(row, row + 2) for row in range(0, 9, 2)]
+
+
+@pytest.mark.parametrize("q", [torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("k", [torch.bfloat16, torch.float32])
+def test_the_more_exact_type_of_queries_and_keys_is_that_of_the_scores(q: torch.dtype, k: torch.dtype) -> None:
+    """v is a parameter in float32, whatever the others are."""
+    torch.manual_seed(0)
+    queries, keys, v = torch.randn(2, 4, 6, dtype=q), torch.randn(2, 5, 6, dtype=k), torch.randn(6)
+    found = additive.additive_scores(queries, keys, v)
+    assert found.dtype == torch.promote_types(q, k)
+    bound = 0.05 if found.dtype == torch.bfloat16 else 1e-5
+    torch.testing.assert_close(found.float(), formula(queries.float(), keys.float(), v), atol=bound, rtol=bound)
+
+
+def test_gradients_over_many_pieces_in_bfloat16_are_summed_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2,000 like terms: summed in bfloat16, such sums stop growing at 256."""
+    monkeypatch.setattr(additive, "ALIVE_CPU", 1)
+    inputs = [torch.full(size, 0.5, dtype=torch.bfloat16) for size in ((1, 2000, 3), (1, 2, 3), (3,))]
+    exact = [each.double().requires_grad_() for each in inputs]
+    found = torch.autograd.grad(additive.additive_scores(*(i.requires_grad_() for i in inputs)).sum(), inputs)
+    expected = torch.autograd.grad(formula(*exact).sum(), exact)
+    for mine, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(mine.double(), theirs, rtol=0.02, atol=0)

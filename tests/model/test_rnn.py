@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from nmt.errors import ConfigError
-from nmt.model.dropout import sequence_mask
+from nmt.model.dropout import drop, sequence_mask
 from nmt.model.rnn import CELLS, Cell, RnnEncoder, RnnLayer
 from nmt.training.parts import refuse_untrainable
 
@@ -118,6 +118,18 @@ def test_dropout_masks_are_the_same_at_every_position_and_keep_the_mean() -> Non
     assert abs(mask.mean().item() - 1.0) < 0.02
     assert sequence_mask(like, 0.3, training=False) is None
     assert sequence_mask(like, 0.0, training=True) is None
+
+
+def test_a_mask_multiplies_and_leaves_the_type_as_it_is() -> None:
+    torch.manual_seed(0)
+    states = torch.randn(5, 3, 8).bfloat16()
+    mask = sequence_mask(states.float(), 0.5, training=True)
+    assert mask is not None
+    assert set(mask.unique().tolist()) == {0.0, 2.0}
+    found = drop(states, mask)
+    assert found.dtype == torch.bfloat16
+    assert torch.equal(found, torch.where(mask > 0, 2 * states, torch.zeros_like(states)))
+    assert drop(states, None) is states
 
 
 def test_dropout_and_word_dropout_act_in_training_alone() -> None:

@@ -278,3 +278,12 @@ def test_a_class_that_is_no_score_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     message = r"^attention\.class='my_parts\.Mine' is no registered attention; choose from: Additive, Cosine, Dot"
     with pytest.raises(ConfigError, match=message):
         read_part({"class": "my_parts.Mine"}, "attention", SCORES, ["my_parts"])
+
+
+@torch.no_grad()
+def test_weights_of_scores_in_bfloat16_are_made_in_float32() -> None:
+    scores, mask = torch.randn(B, T, S).bfloat16(), random_mask()
+    _, weights = attend(scores, torch.randn(B, S, D).bfloat16(), mask)
+    _, expected = attend(scores.float(), torch.randn(B, S, D), mask)
+    assert weights.dtype == torch.float32
+    assert torch.equal(weights, expected)

@@ -277,3 +277,18 @@ def test_the_learned_positions_that_ship_reach_as_far_as_translation_does() -> N
     longest = limits["max_length_a"] + limits["max_length_b"] * LONGEST
     assert section("encoder", "transformer")["max_positions"] >= LONGEST + 1  # end of sentence
     assert section("decoder", "transformer")["max_positions"] >= longest + 1  # begin of sentence
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@torch.no_grad()
+def test_dropout_of_a_residual_falls_on_the_change_alone(norm: Norm) -> None:
+    torch.manual_seed(0)
+    residual = Sizes("encoder", 1, 2, 8, 4, norm, "relu", 0.5, 0.0).residual().train()
+    x, change = torch.randn(3, 40, 8), torch.randn(3, 40, 8)
+    torch.manual_seed(1)
+    found = residual.leave(x, change)
+    torch.manual_seed(1)
+    kept = torch.nn.functional.dropout(torch.ones_like(change), 0.5)
+    assert set(kept.unique().tolist()) == {0.0, 2.0}
+    expected = x + kept * change
+    torch.testing.assert_close(found, expected if norm == "pre" else residual.norm(expected))

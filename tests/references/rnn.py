@@ -162,18 +162,23 @@ def run(cell: str, w: Weights, inputs: Vectors) -> Vectors:
 
 
 def encode(
-    w: Weights, cell: str, layers: int, bidirectional: bool, embedded: Vectors, with_embeddings: bool
+    w: Weights, cell: str, layers: int, bidirectional: bool, embedded: Vectors, with_embeddings: bool, kept: Vectors
 ) -> tuple[Vectors, Tensor]:
-    """States of a sentence: layers from the second on add theirs to their input; and what the decoder starts from."""
+    """States of a sentence: layers from the second on add theirs to their input; and the ends of both directions.
+
+    `kept`: for each layer, what dropout multiplies its outputs with, at every position the same.
+    """
     states = embedded
     for depth in range(layers):
-        forward = run(cell, below(w, f"layers.{depth}.0.rnn"), states)
-        outputs, final = forward, forward[-1]
+        outputs = run(cell, below(w, f"layers.{depth}.0.rnn"), states)
         if bidirectional:
             backward = run(cell, below(w, f"layers.{depth}.1.rnn"), states[::-1])
-            outputs = [torch.cat(pair) for pair in zip(forward, backward[::-1], strict=True)]
-            final = torch.cat([forward[-1], backward[-1]])
-        states = [x + y for x, y in zip(states, outputs, strict=True)] if depth else outputs
+            outputs = [torch.cat(pair) for pair in zip(outputs, backward[::-1], strict=True)]
+        whole = [x + y for x, y in zip(states, outputs, strict=True)] if depth else outputs
+        states = [x * kept[depth] for x in whole]
+    final = whole[-1]
+    if bidirectional:  # the backward direction ends at the first position
+        final = torch.cat([whole[-1].chunk(2)[0], whole[0].chunk(2)[1]])
     if with_embeddings:
         states = [torch.cat(pair) for pair in zip(states, embedded, strict=True)]
         final = torch.cat([final, sum(embedded, torch.zeros_like(embedded[0])) / len(embedded)])
@@ -198,8 +203,12 @@ def decode(
     embedded: Vectors,
     memory: Vectors,
     final: Tensor,
+    kept: Vectors,
 ) -> Decoded:
-    """o_t = tanh(W_o [a_t ; s_t]) for every target, over the encoder's states and from tanh(W final + b) on."""
+    """o_t = tanh(W_o [a_t ; s_t]) for every target, over the encoder's states and from tanh(W final + b) on.
+
+    `kept`: for each layer, what dropout multiplies its outputs with; the query is layer 1's state before that.
+    """
     vectors = 2 if cell == "lstm" else 1
     started = torch.tanh(w["bridge.weight"] @ final + w["bridge.bias"]).chunk(layers * vectors)
     states = [list(started[depth * vectors : (depth + 1) * vectors]) for depth in range(layers)]
@@ -211,9 +220,10 @@ def decode(
         context, weights = x.new_zeros(0), []
         if attention is not None:
             context, weights = attend(attention, below(w, "attention"), s, memory)
+        s = s * kept[0]
         for depth in range(1, layers):
             states[depth] = CELLS[cell](below(w, f"layers.{depth}.rnn"), torch.cat([s, context]), states[depth])
-            s = s + states[depth][0]
+            s = (s + states[depth][0]) * kept[depth]
         feed = torch.tanh(w["combine.weight"] @ torch.cat([context, s]))
         features.append(feed)
         attended.append(weights)

@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 import torch
-from helpers.models import ATTENTIONS, CONFIGS, random_batch, section, small_model
+from helpers.models import ATTENTIONS, random_batch, section, small_model
 from torch import Tensor, nn
 
 from nmt.data.batch import Batch
+from nmt.model.dropout import sequence_mask
 from nmt.model.rnn import RnnDecoder, RnnEncoder, RnnLayer, RnnState
-from nmt.model.seq2seq import Seq2Seq
+from nmt.model.seq2seq import Embedding, Seq2Seq
 from references.rnn import NORMALISERS, SCORES, Attention, Decoded, Weights, below, decode, encode, log_probs
 
+KNOWN = (*SCORES, "multi_head", "none")
 EQUAL_SIZES = ("dot", "scaled_dot", "cosine")  # of encoder and decoder states
 CELLS = ("lstm", "gru", "tanh")
 TOLERANCE = {"atol": 2e-5, "rtol": 2e-5}
@@ -27,14 +29,14 @@ CASES: dict[str, dict[str, Any]] = {
         "with_embeddings": layers == 2 and attention not in EQUAL_SIZES,
         "tie": "target" if layers == 3 else "none",  # tied: features of the embeddings' size
     }
-    for attention in ATTENTIONS
+    for attention in KNOWN
     for cell in CELLS
     for layers in (1, 2, 3)
     for feeding in (False, True)
 }
 CASES |= {
     f"{attention}-{normaliser}": {"attention": attention, "normaliser": normaliser, "layers": 2, "input_feeding": True}
-    for attention in ATTENTIONS
+    for attention in KNOWN
     for normaliser in NORMALISERS
     if attention != "none" and normaliser != "softmax"
 }
@@ -57,20 +59,22 @@ class Reference:
         if name == "multi_head":
             self.attention = Attention(case.get("score", "scaled_dot"), normaliser, HEADS)
 
-    def encode(self, src: Tensor, mask: Tensor) -> tuple[list[Tensor], Tensor]:
+    def encode(self, src: Tensor, mask: Tensor, kept: list[Tensor] | None = None) -> tuple[list[Tensor], Tensor]:
         """States at the real positions of one sentence, and what the decoder starts from."""
         embedded = list(self.weights["embedding.table.weight"][src[mask]])
         both, bridged = self.case.get("bidirectional", True), self.case.get("with_embeddings", False)
-        return encode(below(self.weights, "encoder"), self.cell, self.layers, both, embedded, bridged)
+        kept = kept or [torch.ones(())] * self.layers
+        return encode(below(self.weights, "encoder"), self.cell, self.layers, both, embedded, bridged, kept)
 
-    def decode(self, src: Tensor, mask: Tensor, tgt_in: Tensor) -> Decoded:
-        """Features, attention weights and last states of one sentence."""
-        states, final = self.encode(src, mask)
+    def decode(self, src: Tensor, mask: Tensor, tgt_in: Tensor, kept: list[Tensor] | None = None) -> Decoded:
+        """Features, attention weights and last states of one sentence; `kept`: of the encoder's, then these layers."""
+        states, final = self.encode(src, mask, kept and kept[: self.layers])
         embedded = list(self.weights["decoder.embedding.table.weight"][tgt_in])
         attention = None if self.attention.score == "none" else self.attention
         feeding = self.case.get("input_feeding", False)
         weights = below(self.weights, "decoder")
-        return decode(weights, self.cell, self.layers, attention, feeding, embedded, states, final)
+        kept = kept[self.layers :] if kept else [torch.ones(())] * self.layers
+        return decode(weights, self.cell, self.layers, attention, feeding, embedded, states, final, kept)
 
 
 def built(case: Mapping[str, Any]) -> tuple[Seq2Seq, Reference, Batch]:
@@ -120,7 +124,7 @@ def test_the_decoders_features_weights_and_states_are_those_of_the_formulae(case
         near(after.layers[row], torch.stack([torch.stack(state) for state in expected.states]))
         near(after.feed[row], expected.features[-1] if case.get("input_feeding") else torch.zeros(0).double())
         if reference.attention.score == "none":
-            assert weights.shape[1] == 0
+            assert weights.shape[1] == source.keys.numel() == source.values.numel() == 0
             continue
         alpha = torch.tensor(expected.weights, dtype=torch.float64).transpose(0, 1)  # [H, T, S]
         near(weights[row, 0][..., mask], alpha)
@@ -146,8 +150,36 @@ def test_the_models_probabilities_are_those_of_the_formulae(case: dict[str, Any]
     assert next(trained, None) is None
 
 
-def test_every_score_that_ships_is_in_the_reference() -> None:
-    assert {path.stem for path in (CONFIGS / "attention").glob("*.yaml")} == {*SCORES, "multi_head", "none"}
+@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("feeding", [False, True])
+@torch.no_grad()
+def test_dropout_falls_on_every_layers_outputs_once_and_the_same_at_every_position(
+    layers: int, feeding: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, reference, batch = built({"layers": layers, "input_feeding": feeding})
+    for part in (model.encoder, model.decoder):
+        part.train()
+        part.dropout = 0.25
+    masks: list[Tensor] = []
+
+    def recorded(like: Tensor, dropout: float, training: bool) -> Tensor:
+        assert (dropout, training) == (0.25, True)
+        mask = sequence_mask(like, dropout, training)
+        assert mask is not None
+        masks.append(mask)
+        return mask
+
+    monkeypatch.setattr("nmt.model.rnn.sequence_mask", recorded)
+    source, state = model.start(batch.src, batch.src_mask, weights=False)
+    features, _, _ = model.decoder(batch.tgt_in, source, state)
+    assert len(masks) == 2 * layers
+    for row, mask in enumerate(batch.src_mask):
+        kept = [each[row, 0].double() for each in masks]
+        near(features[row], torch.stack(reference.decode(batch.src[row], mask, batch.tgt_in[row], kept).features))
+
+
+def test_the_reference_knows_attentions_that_ship() -> None:
+    assert set(KNOWN) <= set(ATTENTIONS)
 
 
 @pytest.mark.parametrize("d_hidden", [1, 5])
@@ -170,3 +202,9 @@ def test_other_new_cells_are_torchs(cell: Any, theirs: type[nn.RNNBase]) -> None
     found = RnnLayer(cell, 3, 5).rnn.state_dict()
     torch.manual_seed(0)
     assert all(torch.equal(found[name], value) for name, value in theirs(3, 5).state_dict().items())
+
+
+def test_new_embeddings_have_unit_length_and_a_new_output_layer_no_bias() -> None:
+    torch.manual_seed(0)
+    assert abs(Embedding(2000, 64, 0.0, 0.0).table.weight.square().sum(1).mean().item() - 1.0) < 0.02
+    assert not small_model("general").output.bias.any()

@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
 import torch
@@ -19,7 +19,8 @@ from nmt.data.tokenizer import BOS, EOS, PAD
 from nmt.errors import ConfigError
 from nmt.model.interfaces import Source, State
 from nmt.search.beam import BEAM, FEW, batch_size, likeliest, search
-from nmt.search.hypotheses import Hypothesis
+from nmt.search.hypotheses import Hypothesis, begin, extend, finish, length_divisors, unsettled
+from nmt.search.sampling import draw
 
 CFG = SearchConfig(
     beam=4,
@@ -460,3 +461,26 @@ def test_configs_are_complete_and_differ_in_what_they_are_for(name: str, changed
     assert found == {**base, **changed}
     cfg = read(SearchConfig, found, "search")
     assert asdict(cfg) == found
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_tensors_are_made_where_the_inputs_are(sample: bool) -> None:
+    """One step of the search without values, on the meta device, where tensors of a processor are an error."""
+    meta, vocab = torch.device("meta"), 8000
+    cfg = replace(CFG, n_best=3, no_repeat_ngram=2, coverage_penalty=0.1, sample=sample, top_k=9, top_p=0.9)
+    src = torch.zeros(3, 5, dtype=torch.long, device=meta)
+    beam, finished = begin(src, src > 3, cfg, None)
+    divisors = length_divisors(4, cfg, meta)
+    for width in (1, 3):
+        log_probs = torch.zeros(3, width, vocab, device=meta)
+        assert log_probs.numel() <= FEW or width == 3
+        found = draw(log_probs, beam.log_prob, cfg, None) if sample else likeliest(log_probs, beam.log_prob, 6)
+        finished = finish(finished, found, beam, 1, 3, divisors[1], 0.1)
+        beam, step = extend(beam, found, 3)
+        tensors = [*vars(found).values(), *vars(finished).values(), *vars(beam).values(), *vars(step).values()]
+        assert all(each.device == meta for each in [*tensors, unsettled(beam, finished, 3, divisors)])
+
+
+@pytest.mark.parametrize("penalty", ["average", "wu", "none"])
+def test_there_is_a_divisor_for_every_length_and_no_more(penalty: Any) -> None:
+    assert len(length_divisors(5, replace(CFG, length_penalty=penalty), torch.device("cpu"))) == 5

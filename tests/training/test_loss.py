@@ -2,9 +2,12 @@
 
 import pytest
 import torch
+from helpers.models import random_batch, small_model
 from torch.nn import functional
 
-from nmt.training.loss import BLOCK, CHUNK, output_loss
+from nmt.training.loss import BLOCK, CHUNK, batch_loss, output_loss
+
+pytestmark = pytest.mark.filterwarnings("error:An output with one or more elements was resized")
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
@@ -75,6 +78,29 @@ def test_bf16_is_near_fp32() -> None:
 
 
 def test_without_gradients_nothing_is_kept() -> None:
+    inputs = torch.randn(1, 5, 4), torch.randn(7, 4), torch.randn(7)
+    before = [each.clone() for each in inputs]
     with torch.no_grad():
-        loss, _ = output_loss(torch.randn(1, 5, 4), torch.randn(7, 4), torch.randn(7), torch.randint(7, (5,)), 0.1)
+        loss, _ = output_loss(*inputs, torch.randint(7, (5,)), 0.1)
     assert not loss.requires_grad
+    assert all(map(torch.equal, inputs, before))
+
+
+@pytest.mark.parametrize("consistency", [0.0, 2.0])
+def test_the_loss_of_a_batch_is_that_of_the_models_features(consistency: float) -> None:
+    """With consistency, of two passes that dropout tells apart, over the batch's real tokens."""
+    model, batch = small_model("general", dropout=0.3).train(), random_batch(3)
+    torch.manual_seed(0)
+    found = batch_loss(model, batch, 0.1, consistency)
+    torch.manual_seed(0)
+    features = model(batch.twice() if consistency else batch)
+    targets = torch.cat([row[mask] for row, mask in zip(batch.tgt_out, batch.tgt_mask, strict=True)])
+    passes = torch.stack(features.split(len(targets)))
+    assert len(passes) == 1 + bool(consistency)
+    weight, bias = model.output.weight, model.output.bias
+    expected = output_loss(passes, weight, bias, targets, 0.1, consistency)
+    for mine, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(mine, theirs)
+    if consistency:
+        apart = output_loss(passes, weight, bias, targets, 0.1, 0.0)
+        assert found[0] > apart[0]

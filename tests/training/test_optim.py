@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.optim.lr_scheduler import CosineAnnealingLR, ReduceLROnPlateau
 
-from nmt.errors import ConfigError
-from nmt.training.optim import AdamW, Constant, Cosine, InverseSqrt, Linear, Plateau
+from nmt.errors import CheckpointError, ConfigError
+from nmt.training.optim import AdamW, Constant, Cosine, InverseSqrt, Linear, Plateau, set_state, state_of
 
 
 @given(st.integers(1, 500), st.integers(1, 3000))
@@ -74,3 +75,97 @@ def test_impossible_values_are_refused(make: object, message: str) -> None:
     assert callable(make)
     with pytest.raises(ConfigError, match=message):
         make()
+
+
+def test_a_schedule_without_warm_up_starts_at_the_full_rate() -> None:
+    assert Constant(None, 0)(1, []) == InverseSqrt(None, 0)(1, []) == Linear(10, 0, 0.5, 0.0)(1, []) == 1.0
+    assert InverseSqrt(None, 0)(4, []) == 0.5
+
+
+def test_after_the_last_update_a_falling_rate_stays_at_its_end() -> None:
+    for schedule in (Linear(10, 2, 0.5, 0.25), Cosine(10, 2, 0.25)):
+        assert [schedule(update, []) for update in (10, 11, 50)] == [0.25] * 3
+    assert Cosine(3, 3, 0.25)(3, []) == 1.0  # all of it warm-up
+
+
+def test_the_warm_up_multiplies_what_follows() -> None:
+    falling, rising = Linear(10, 0, 0.0, 0.0), Linear(10, 4, 0.0, 0.0)
+    for update in range(1, 11):
+        assert math.isclose(rising(update, []), falling(update, []) * min(1.0, update / 4))
+    assert [Cosine(12, 4, 0.5)(update, []) for update in (1, 2, 4)] == [0.25, 0.5, 1.0]
+
+
+def test_a_plateau_counts_from_every_new_lowest_loss() -> None:
+    schedule = Plateau(None, 0, factor=0.5, patience=2)
+    losses = [3.0, 3.0, 2.0, 2.0, 2.5, 2.0, 1.9, 2.0, 2.0]  # equal is not lower
+    assert [schedule(1, losses[:n]) for n in range(10)] == [1, 1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.25]
+
+
+def test_losses_beyond_all_numbers_are_no_new_lowest() -> None:
+    schedule = Plateau(None, 0, factor=0.5, patience=3)
+    assert [schedule(1, [math.inf] * n) for n in range(5)] == [1, 1, 1, 0.5, 0.5]
+
+
+def small(seed: int = 0) -> torch.nn.Linear:
+    torch.manual_seed(seed)
+    return torch.nn.Linear(3, 2)
+
+
+def updated(model: torch.nn.Linear, optimiser: torch.optim.Optimizer, inputs: torch.Tensor) -> None:
+    optimiser.zero_grad()
+    model(inputs).square().sum().backward()
+    optimiser.step()
+
+
+def test_adamw_is_torchs_with_the_given_values() -> None:
+    ours, theirs, inputs = small(), small(), torch.randn(3, 5, 3)
+    mine = AdamW(ours.parameters(), 0.03, 0.7, 0.8, 1e-3, 0.2)
+    assert mine.defaults["fused"] is True  # several times faster
+    reference = torch.optim.AdamW(theirs.parameters(), lr=0.03, betas=(0.7, 0.8), eps=1e-3, weight_decay=0.2)
+    for each in inputs:
+        updated(ours, mine, each)
+        updated(theirs, reference, each)
+    torch.testing.assert_close(ours.state_dict(), theirs.state_dict())
+
+
+def test_an_optimiser_goes_on_from_its_state() -> None:
+    inputs, model = torch.randn(4, 5, 3), small()
+    optimiser = AdamW(model.parameters(), 0.03, 0.7, 0.8, 1e-3, 0.2)
+    for each in inputs[:2]:
+        updated(model, optimiser, each)
+    other = small(1)
+    other.load_state_dict(model.state_dict())
+    later = AdamW(other.parameters(), 0.03, 0.7, 0.8, 1e-3, 0.2)
+    state = {name: value.clone() for name, value in state_of(optimiser, model).items()}
+    assert set(state) == {f"{key}/{name}" for key in ("step", "exp_avg", "exp_avg_sq") for name in ("weight", "bias")}
+    set_state(later, other, state, Path("x"))
+    for each in inputs[2:]:
+        updated(model, optimiser, each)
+        updated(other, later, each)
+    assert all(torch.equal(value, other.state_dict()[name]) for name, value in model.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"step/gain": torch.zeros(())}, r"x does not fit the model \('step/gain'\); both must come from one run"),
+        ({"step/bias": torch.zeros((), dtype=torch.float64)}, r"x does not fit the model \('step/bias'\)"),
+        ({"exp_avg/bias": torch.zeros(3)}, r"x does not fit the model \('exp_avg/bias'\)"),
+        ({"exp_avg/bias": None}, r"x lacks exp_avg/bias; both must come from one run"),
+        ({"step/weight": None, "step/bias": torch.zeros(())}, r"x lacks step/weight; both must come from one run"),
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused(changes: dict[str, torch.Tensor | None], message: str) -> None:
+    model = small()
+    optimiser = AdamW(model.parameters(), 0.03, 0.7, 0.8, 1e-3, 0.2)
+    updated(model, optimiser, torch.randn(5, 3))
+    state = {key: value for key, value in (state_of(optimiser, model) | changes).items() if value is not None}
+    with pytest.raises(CheckpointError, match=f"^{message}"):
+        set_state(optimiser, model, state, Path("x"))
+
+
+def test_before_an_update_an_optimiser_remembers_nothing() -> None:
+    model = small()
+    optimiser = AdamW(model.parameters(), 0.03, 0.7, 0.8, 1e-3, 0.2)
+    set_state(optimiser, model, state_of(optimiser, model), Path("x"))
+    assert state_of(optimiser, model) == {}

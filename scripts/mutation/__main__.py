@@ -1,0 +1,14 @@
+"""`python scripts/mutation` measures how many small changes of the code the tests notice."""
+
+import os
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    os.environ["OMP_NUM_THREADS"] = (
+        "1"  # processes are forked: torch, not imported yet, must have no threads of its own
+    )
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # scripts/: its folders are packages
+    from mutation.run import main
+
+    sys.exit(main(sys.argv[1:]))
