@@ -8,7 +8,7 @@ A limit is a type of its own below; the text beside it is the key's meaning, whi
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from math import isfinite
+from math import inf, isfinite
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 from nmt.errors import ConfigError
@@ -42,7 +42,7 @@ class Limits:
             return f"at most {self.most:,}"
         low = f"at least {self.least:,}" if self.least is not None else f"above {self.above:,}"
         high = f"below {self.below:,}" if self.below is not None else f"at most {self.most:,}"
-        return low if self.most == LARGEST and self.below is None else f"{low} and {high}"
+        return low if self.most in (LARGEST, inf) and self.below is None else f"{low} and {high}"
 
 
 Whole = Annotated[int, Limits(least=0)]
@@ -51,8 +51,8 @@ Size = Annotated[int, Limits(least=1, most=1_000_000)]  # of vectors
 Layers = Annotated[int, Limits(least=1, most=1_000)]
 Threads = Annotated[int, Limits(least=1, most=10_000)]
 Seed = Annotated[int, Limits(least=0, most=2**32 - 1)]  # random generators take no more
-Positive = Annotated[float, Limits(above=0)]
-NotNegative = Annotated[float, Limits(least=0)]
+Positive = Annotated[float, Limits(above=0, most=inf)]
+NotNegative = Annotated[float, Limits(least=0, most=inf)]
 Share = Annotated[float, Limits(least=0, below=1)]  # that may be left out, as by dropout
 Fraction = Annotated[float, Limits(least=0, most=1)]
 Mass = Annotated[float, Limits(above=0, most=1)]

@@ -469,7 +469,7 @@ def test_null_is_an_empty_sentence(tmp_path):
         ("tsv", {"train": SplitConfig("s", "t", None)}, "data.train.src=s is for data.format=text"),
         ("tsv", {"train": SplitConfig(None, None, "f"), "src_column": "en"}, "numbers from 0"),
         ("csv", {"train": SplitConfig(None, None, "f"), "src_column": None}, "data.src_column is null"),
-        ("text", {"train": NONE, "dev_size": -1}, "data.dev_size=-1"),
+        ("text", {"train": NONE, "dev_size": -1}, "data.dev_size is -1"),
     ],
 )
 def test_wrong_settings_name_the_key(tmp_path, data, changes, expected):

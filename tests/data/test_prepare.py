@@ -4,7 +4,7 @@ import platform
 import subprocess
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pytest
 from helpers.small_corpora import load_yaml, make_pairs, text_data, tokenizer_config
 
 from nmt.commands.prepare import main
+from nmt.config.compose import command_of
 from nmt.config.sections import SplitConfig
 from nmt.data.prepare import prepare
 from nmt.data.tokenizer import Tokenizer
@@ -152,8 +153,9 @@ def test_every_data_file_has_every_field(name):
 
 def test_the_command_fills_the_cache_and_prints_the_report(tmp_path, capsys):
     data = text_data(tmp_path, make_pairs(400))
-    config = {"data": asdict(data), "tokenizer": asdict(TOKENS), "cache_dir": str(tmp_path / "c")}
-    assert main(config, {}) == 0
+    command = command_of("prepare", [])
+    run = replace(command.run, data=data, tokenizer=TOKENS, cache_dir=str(tmp_path / "c"))
+    assert main(replace(command, run=run)) == 0
     printed = capsys.readouterr().out
     assert all(line in printed for line in prepare(data, TOKENS, tmp_path / "c").report)
     assert str(tmp_path / "c") in printed
@@ -165,7 +167,7 @@ def test_what_preparing_needed_goes_back_to_the_system(tmp_path):
 import ctypes
 import resource
 from pathlib import Path
-from nmt.cache import cached
+from nmt.data.cache import cached
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()

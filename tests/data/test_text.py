@@ -1,5 +1,6 @@
 """Normal forms: those of unicodedata, of any text, in time that grows with it alone."""
 
+import re
 import unicodedata
 from time import process_time
 
@@ -7,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmt.data import text as unicode
-from nmt.data.text import _RUN, normalize
+from nmt.data import text as text_module
+from nmt.data.text import normalize
 
 MARKS = "\u0301\u0323\u0327\u0308\u0344\u0f71\u0f72\u0f73\u0f77\u05b0\u3099\u1161\u11a8\ua66f\U0001d165\U0001d16d"
 LETTERS = "aAe\u00e9\u1eaf\u01d6\u0958\u1100\uac00\ufb2c\ufdfa\u212b\u2460\u037e\U0001d15e 我"
@@ -17,13 +18,13 @@ LETTERS = "aAe\u00e9\u1eaf\u01d6\u0958\u1100\uac00\ufb2c\ufdfa\u212b\u2460\u037e
 @given(st.text(st.one_of(st.sampled_from(MARKS), st.sampled_from(LETTERS), st.characters())), st.integers(1, 5))
 @example("a" + MARKS * 3, 1)
 def test_the_normal_form_is_unicodedatas(text: str, least: int) -> None:
-    run = _RUN
-    _RUN = unicode.re.compile(f"[^\x00-\u02ff]{{{least},}}")
+    run = text_module._RUN
+    text_module._RUN = re.compile(f"[^\x00-\u02ff]{{{least},}}")
     try:
         for form in ("NFC", "NFKC"):
             assert normalize(form, text) == unicodedata.normalize(form, text)
     finally:
-        _RUN = run
+        text_module._RUN = run
 
 
 def test_every_character_with_a_mark_is_among_those_put_in_order() -> None:

@@ -118,7 +118,7 @@ def test_sampling_depends_on_the_seed_alone(name):
 DRAWING = """
 import sys
 from pathlib import Path
-from nmt.tokenizer import Tokenizer
+from nmt.data.tokenizer import Tokenizer
 tokenizer = Tokenizer.load(Path(sys.argv[1]))
 print(tokenizer.sample_batch(sys.argv[2:], 0.2, 7))
 """
@@ -198,9 +198,9 @@ def test_a_vocabulary_without_room_for_text_is_refused(name):
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"character_coverage": 1.5}, r"character_coverage=1\.5"),
-        ({"max_sentences": 0}, "max_sentences=0"),
-        ({"sampling_alpha": -0.1}, r"sampling_alpha=-0\.1"),
+        ({"character_coverage": 1.5}, r"character_coverage is 1\.5"),
+        ({"max_sentences": 0}, "max_sentences is 0"),
+        ({"sampling_alpha": -0.1}, r"sampling_alpha is -0\.1"),
         ({"name": "bpe", "sampling_alpha": 1.0}, "below 1"),
         ({"name": "char", "sampling_alpha": 0.1}, "one segmentation only"),
         ({"name": "word", "sampling_alpha": 0.1}, "one segmentation only"),

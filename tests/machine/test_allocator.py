@@ -15,7 +15,7 @@ VARIABLE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 PROGRAM = """
 import resource
 import torch
-from nmt.memory import keep_freed_memory
+from nmt.machine.allocator import keep_freed_memory
 
 if {kept}:
     keep_freed_memory()

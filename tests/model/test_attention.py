@@ -8,6 +8,7 @@ from helpers.models import ATTENTIONS, attention_section, fitted, section
 from torch import Tensor, nn
 
 import nmt.model.scores
+from nmt.config.run import read_attention
 from nmt.errors import ConfigError
 from nmt.model.attention import AttentionLayer, MultiHead, cross_attend
 from nmt.model.build import attention_factory
@@ -21,7 +22,7 @@ SCORES = [name for name in ATTENTIONS if name not in ("none", "multi_head")]
 def multi_head(name: str = "scaled_dot", d_query: int = D, d_memory: int = D, **changes: Any) -> MultiHead:
     inner = fitted(section("attention", name), {"rank": 2, "d_attention": 5})
     whole = attention_section("multi_head", **{"score": inner, "heads": HEADS, **changes})
-    factory = attention_factory(whole, ())
+    factory = attention_factory(read_attention(whole, []))
     assert factory is not None
     torch.manual_seed(0)
     layer = factory(d_query, d_memory).eval()
@@ -91,7 +92,7 @@ def test_every_head_attends_with_its_own_score(score: str, weights: bool, monkey
 @torch.no_grad()
 def test_beams_share_a_sentences_keys(name: str) -> None:
     sizes = {"rank": 3, "d_attention": 12, "heads": 3}
-    factory = attention_factory(fitted(attention_section(name), sizes), ())
+    factory = attention_factory(read_attention(fitted(attention_section(name), sizes), []))
     assert factory is not None
     layer, mask, K = factory(D, D).eval(), random_mask(), 2
     keys, values = layer.keys_values(torch.randn(B, S, D))
@@ -130,10 +131,10 @@ def test_dropout_falls_on_the_weights_in_training_only() -> None:
         ),
         ({"heads": 0}, r"attention\.heads is 0; it must be at least 1"),
         ({"d_attention": 0}, r"attention\.d_attention is 0; it must be at least 1"),
-        ({"dropout": 1.0}, r"attention\.dropout is 1\.0; it must lie in \[0, 1\)"),
-        ({"score": {"class": "model.attention.MultiHead"}}, r"attention\.score\."),
-        ({"score": {"class": "model.rnn.RnnEncoder"}}, r"attention\.score\."),
-        ({"score": {"class": "model.scores.Dot", "rank": 3}}, r"unknown key 'attention\.score\.rank'"),
+        ({"dropout": 1.0}, r"attention\.dropout is 1\.0; it must be at least 0 and below 1"),
+        ({"score": {"class": "MultiHead"}}, r"attention\.score\."),
+        ({"score": {"class": "RnnEncoder"}}, r"attention\.score\."),
+        ({"score": {"class": "Dot", "rank": 3}}, r"unknown key 'attention\.score\.rank'"),
         ({"score": "dot"}, r"attention\.score='dot'"),
     ],
 )
@@ -143,7 +144,7 @@ def test_impossible_heads_are_refused(changes: dict[str, Any], message: str) -> 
 
 
 def test_a_layer_of_one_head_adds_nothing_to_its_score() -> None:
-    factory = attention_factory(attention_section("general"), ())
+    factory = attention_factory(read_attention(attention_section("general"), []))
     assert factory is not None
     layer = factory(D, 7)
     assert isinstance(layer, AttentionLayer)

@@ -5,10 +5,12 @@ import random
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from helpers.small_corpora import data_config
 
 from nmt.errors import ConfigError, DataError
 from nmt.scoring.metrics import (
@@ -177,8 +179,8 @@ def test_the_tokeniser_follows_the_target_language() -> None:
 
 
 def test_tokenised_text_is_counted_as_it_stands() -> None:
-    data = {"tgt_lang": "zh", "tokenized": True}
-    assert counted_words(data | {"tokenized": False}) == "zh"
+    data = data_config("text", tgt_lang="zh", tokenized=True)
+    assert counted_words(replace(data, tokenized=False)) == "zh"
     assert bleu_tokenizer(counted_words(data)) == "none"
     hyps, refs = ["a b c.d e-f"], ["a b c.d e-f"]
     found = score_corpus(hyps, [refs], counted_words(data), intervals=False)

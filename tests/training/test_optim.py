@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.optim.lr_scheduler import CosineAnnealingLR, ReduceLROnPlateau
 
+from nmt.config.parts import OPTIMIZERS, SCHEDULES, Part, read_part
 from nmt.errors import CheckpointError, ConfigError
 from nmt.training.optim import AdamW, Constant, Cosine, InverseSqrt, Linear, Plateau, set_state, state_of
 
@@ -55,20 +56,30 @@ def test_plateau_is_torchs(losses: list[float], patience: int) -> None:
     assert math.isclose(found, optimiser.param_groups[0]["lr"])
 
 
+def schedule(name: str, **changes: float) -> Part:
+    return read_part({"class": name, "warmup": 0} | changes, "schedule", SCHEDULES, [])
+
+
+def adamw(**changes: float) -> Part:
+    usual = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.98, "eps": 1e-8, "weight_decay": 0.0}
+    return read_part({"class": "AdamW"} | usual | changes, "optimizer", OPTIMIZERS, [])
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: Linear(None, 0, 0.5, 0.0), r"train\.max_updates"),
         (lambda: Cosine(None, 0, 0.0), r"train\.max_updates"),
-        (lambda: Linear(10, 0, 1.0, 0.0), r"schedule\.hold is 1\.0"),
-        (lambda: Constant(None, -1), r"schedule\.warmup is -1"),
-        (lambda: Plateau(None, 0, 1.0, 3), r"schedule\.factor is 1\.0"),
-        (lambda: AdamW([], 0.0, 0.9, 0.98, 1e-8, 0.0), r"optimizer\.lr is 0\.0"),
-        (lambda: AdamW([], math.inf, 0.9, 0.98, 1e-8, 0.0), r"optimizer\.lr is inf"),
-        (lambda: AdamW([], 1e-3, 1.0, 0.98, 1e-8, 0.0), r"optimizer\.beta1 is 1\.0; it must lie in \[0, 1\)"),
-        (lambda: AdamW([], 1e-3, 0.9, -0.1, 1e-8, 0.0), r"optimizer\.beta2 is -0\.1"),
-        (lambda: AdamW([], 1e-3, 0.9, 0.98, -1.0, 0.0), r"optimizer\.eps is -1\.0; it must be at least 0"),
-        (lambda: AdamW([], 1e-3, 0.9, 0.98, 1e-8, math.nan), r"optimizer\.weight_decay is nan"),
+        (lambda: schedule("Linear", hold=1.0, end=0.0), r"schedule\.hold is 1\.0"),
+        (lambda: schedule("Constant", warmup=-1), r"schedule\.warmup is -1"),
+        (lambda: schedule("Plateau", factor=1.0, patience=3), r"schedule\.factor is 1\.0"),
+        (lambda: schedule("Plateau", factor=0.5, patience=0), r"schedule\.patience is 0"),
+        (lambda: adamw(lr=0.0), r"optimizer\.lr is 0\.0; it must be above 0"),
+        (lambda: adamw(lr=math.inf), r"optimizer\.lr is inf"),
+        (lambda: adamw(beta1=1.0), r"optimizer\.beta1 is 1\.0; it must be at least 0 and below 1"),
+        (lambda: adamw(beta2=-0.1), r"optimizer\.beta2 is -0\.1"),
+        (lambda: adamw(eps=-1.0), r"optimizer\.eps is -1\.0; it must be at least 0"),
+        (lambda: adamw(weight_decay=math.nan), r"optimizer\.weight_decay is nan"),
     ],
 )
 def test_impossible_values_are_refused(make: object, message: str) -> None:

@@ -64,8 +64,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "dropout": DROPOUT,
     "consistency": {"train__consistency": 2.0, "train__accumulate": 2, **DROPOUT},
     "bf16": {"train__precision": "bf16", **DROPOUT},
-    "plateau": {"schedule": {"class": "training.optim.Plateau", "warmup": 3, "factor": 0.5, "patience": 1}},
-    "warm-up, examples": {"schedule": {"class": "training.optim.InverseSqrt", "warmup": 4}, "train__examples": 1},
+    "plateau": {"schedule": {"class": "Plateau", "warmup": 3, "factor": 0.5, "patience": 1}},
+    "warm-up, examples": {"schedule": {"class": "InverseSqrt", "warmup": 4}, "train__examples": 1},
     "no dev": {"data__dev_size": 0},
     "no average": {"train__average_best": False, "train__metric": "loss", "train__bleu_sentences": 0},
 }
@@ -183,11 +183,11 @@ def test_accumulated_batches_are_one_large_batch(data: Path, tmp_path: Path, alp
 
 
 SCHEDULES: list[dict[str, Any]] = [
-    {"class": "training.optim.Constant", "warmup": 3},
-    {"class": "training.optim.InverseSqrt", "warmup": 3},
-    {"class": "training.optim.Linear", "warmup": 2, "hold": 0.5, "end": 0.1},
-    {"class": "training.optim.Cosine", "warmup": 2, "end": 0.1},
-    {"class": "training.optim.Plateau", "warmup": 2, "factor": 0.5, "patience": 1},
+    {"class": "Constant", "warmup": 3},
+    {"class": "InverseSqrt", "warmup": 3},
+    {"class": "Linear", "warmup": 2, "hold": 0.5, "end": 0.1},
+    {"class": "Cosine", "warmup": 2, "end": 0.1},
+    {"class": "Plateau", "warmup": 2, "factor": 0.5, "patience": 1},
 ]
 
 
@@ -220,7 +220,7 @@ def test_every_schedule_reaches_the_optimiser(
     start(data, tmp_path, schedule=schedule, optimizer__lr=0.01, train__max_updates=12, **settings)
     assert used == [entry["learning_rate"] for entry in metrics(tmp_path / "run", "train")]
     arguments = {key: value for key, value in schedule.items() if key != "class"}
-    law: Schedule = getattr(nmt.training.optim, schedule["class"].split(".")[1])(12, **arguments)
+    law: Schedule = getattr(nmt.training.optim, schedule["class"])(12, **arguments)
     losses = [100.0 - bleu for bleu in bleus]
     assert used == [0.01 * law(n, losses[: (n - 1) // 2]) for n in range(1, 13)]
     assert len(set(used)) > 2
@@ -344,7 +344,7 @@ def test_a_model_learns_to_reverse(tmp_path: Path) -> None:
         tmp_path, tmp_path, tokenizer__model="word", tokenizer__vocab_size=12, data__dev__src="dev.src",
         data__dev__tgt="dev.tgt", model__d_embed=16, encoder__d_hidden=24, decoder__d_hidden=48, optimizer__lr=0.01,
         train__max_updates=330, train__validate_every=330, train__log_every=50, train__label_smoothing=0.0,
-        train__batch_tokens=500, schedule={"class": "training.optim.Linear", "warmup": 20, "hold": 0.5, "end": 0.0},
+        train__batch_tokens=500, schedule={"class": "Linear", "warmup": 20, "hold": 0.5, "end": 0.0},
     )  # fmt: skip
     (dev,) = metrics(tmp_path / "run", "dev")
     assert dev["loss"] < 0.03
