@@ -91,7 +91,7 @@ def read_attention(section: Any, trust: Sequence[str] | None) -> AttentionConfig
     own = {key: value for key, value in section.items() if key != "normaliser"}
     common = {key: value for key, value in section.items() if key == "normaliser"}
     LAYERS.load()
-    several = own.get("class") in LAYERS.members or "score" in own
+    several = own.get("class") in list(LAYERS.members) or "score" in own  # no hashing: a stored class may be a list
     part = None
     if "class" not in own or own["class"] is not None:
         part = read_part(own, "attention", LAYERS if several else SCORES, trust)

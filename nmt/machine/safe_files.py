@@ -1,4 +1,4 @@
-"""Files that hold either their old content or all of the new one, whatever happens."""
+"""Files and folders that hold either their old content or all of the new one, whatever happens."""
 
 import os
 import shutil
