@@ -26,7 +26,7 @@ from nmt.machine.safe_files import join_files, read_file, refuse_foreign_files, 
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.stored_config import CONFIG_BYTES, config_bytes, read_config
-from nmt.runs.tensors import read_forms, read_signed, refuse_other_forms, set_weights
+from nmt.runs.tensors import read_forms, read_signed, refuse_other_forms, set_parameters
 
 FORMAT = 5  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
 TOKENIZER_BYTES = 2**28  # of a file, at most
@@ -150,7 +150,7 @@ def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:
             f"continue the run with nmt train resume={folder}"
         )
     refuse_unfitting(config, tokenizers, path)
-    weights, signature = read_signed(path)
+    parameters, signature = read_signed(path)
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
-    set_weights(model, weights, path)
+    set_parameters(model, parameters, path)
     return LoadedModel(config, model.eval(), tokenizers, signature)

@@ -1,4 +1,4 @@
-"""Weights, and the files that keep tensors (safetensors, with a checksum). Nothing read here is ever executed."""
+"""Parameters, and the files that keep tensors (safetensors, with a checksum). Nothing read here is ever executed."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ TYPES |= {"I64": torch.int64, "I32": torch.int32, "BOOL": torch.bool}  # by safe
 CHUNK = 2**20  # bytes
 
 
-def weights_of(model: torch.nn.Module) -> dict[str, Tensor]:
+def parameters_of(model: torch.nn.Module) -> dict[str, Tensor]:
     """Every parameter once, also where tables are tied."""
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
@@ -55,8 +55,8 @@ def form_of(tensor: Tensor) -> Form:
     return tensor.dtype, tuple(tensor.shape)
 
 
-def set_weights(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
-    """Copies weights into a model of the same names, shapes and types."""
+def set_parameters(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
+    """Copies parameters into a model of the same names, shapes and types."""
     parameters = refuse_other_forms(model, {name: form_of(tensor) for name, tensor in tensors.items()}, where)
     with torch.no_grad():
         for name, parameter in parameters.items():

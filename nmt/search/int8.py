@@ -81,11 +81,11 @@ class Int8Lstm(nn.Module):
 
     def __init__(self, lstm: nn.LSTM) -> None:
         super().__init__()
-        weights = {name: weight.detach().float().clone() for name, weight in lstm.named_parameters()}
-        for weight in weights.values():
+        parameters = {name: weight.detach().float().clone() for name, weight in lstm.named_parameters()}
+        for weight in parameters.values():
             weight.chunk(4)[2].mul_(2)  # tanh(x) = 2 σ(2x) - 1: one σ serves all gates
-        self.inputs = Int8Linear(weights["weight_ih_l0"], weights["bias_ih_l0"])
-        self.recurrent = Int8Linear(weights["weight_hh_l0"], weights["bias_hh_l0"])
+        self.inputs = Int8Linear(parameters["weight_ih_l0"], parameters["bias_ih_l0"])
+        self.recurrent = Int8Linear(parameters["weight_hh_l0"], parameters["bias_hh_l0"])
 
     def forward(
         self, inputs: Float[Tensor, "R T E"], state: tuple[Float[Tensor, "1 R D"], Float[Tensor, "1 R D"]]

@@ -25,7 +25,7 @@ from nmt.runs import checkpoints
 from nmt.runs.checkpoints import checkpoint_folder, refuse_other_tensors, to_resume
 from nmt.runs.folder import change_config, create_run, read_run, refuse_unfitting, refuse_used, seen_file
 from nmt.runs.lock import PLACE, hold_run
-from nmt.runs.tensors import read_tensors, set_weights
+from nmt.runs.tensors import read_tensors, set_parameters
 from nmt.training.parts import optimiser_forms, refuse_untrainable
 from nmt.training.progress import Progress
 from nmt.training.trainer import Trainer, Watch
@@ -139,7 +139,7 @@ def given_model(path: Path, stored: RunConfig, config: RunConfig, tokenizers: To
         ) from None
     tensors = read_tensors(path)
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
-    set_weights(model, tensors, path)
+    set_parameters(model, tensors, path)
     say_size(model)
     return model
 

@@ -28,7 +28,7 @@ from nmt.errors import CheckpointError, ConfigError
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.folder import load_model
 from nmt.runs.shortlist_file import FILE, read_shortlist, write_shortlist
-from nmt.runs.tensors import weights_of, write_tensors
+from nmt.runs.tensors import parameters_of, write_tensors
 from nmt.search.beam import search
 from nmt.search.hypotheses import Hypothesis
 from nmt.search.shortlist import SPECIAL, Shortlist, Shortlisted
@@ -235,7 +235,7 @@ def test_other_weights_and_damage_are_named(tmp_path: Path, capsys: pytest.Captu
     run = listed_run(tmp_path / "run")
     path, loaded = run / FILE, load_model(run)
     good = tensors(path)
-    moved = {name: value + 1 for name, value in weights_of(loaded.model).items()}
+    moved = {name: value + 1 for name, value in parameters_of(loaded.model).items()}
     write_tensors(run / "model.safetensors", moved)
     assert read_shortlist(run, load_model(run), "auto") is None
     assert capsys.readouterr().err == (
