@@ -150,12 +150,12 @@ class TransformerDecoder(nn.Module):
         self.max_length = None if longest is None else longest - 1  # bos has a position, too
         self.output = nn.Identity() if self.d_output == d_model else nn.Linear(d_model, self.d_output, bias=False)
 
-    def start(self, memory: Memory, weights: bool) -> tuple[Source, TransformerState]:
+    def start(self, memory: Memory, wants_weights: bool) -> tuple[Source, TransformerState]:
         """Every layer's keys and values of the sentences, and a state of no tokens."""
         pairs = [layer.cross.keys_values(memory.states) for layer in self.layers]  # type: ignore[union-attr,operator]
         keys, values = (torch.stack(each, 1) for each in zip(*pairs, strict=True))
         empty = memory.states.new_zeros(len(memory.states), self.heads, 0, self.d_head)
-        return Source(keys, values, memory.mask, weights), TransformerState(((empty, empty),) * len(self.layers))
+        return Source(keys, values, memory.mask, wants_weights), TransformerState(((empty, empty),) * len(self.layers))
 
     def forward(
         self, tokens: Int[Tensor, "R T"], source: Source, state: TransformerState
@@ -170,5 +170,5 @@ class TransformerDecoder(nn.Module):
             attended.append(weights)
             after.append(now)
         nothing = x.new_zeros(rows, 0, 1, length, source.mask.shape[1])
-        found = torch.stack(attended, 1) if source.weights else nothing
+        found = torch.stack(attended, 1) if source.wants_weights else nothing
         return self.output(self.norm(x)), found, TransformerState(tuple(after))

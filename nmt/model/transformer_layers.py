@@ -135,7 +135,7 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B 1 S"]) -> Float[Tensor, "B S D"]:
         seen = self.residual.enter(x)
-        context, _ = self.attention(seen, seen, mask, weights=False)
+        context, _ = self.attention(seen, seen, mask, wants_weights=False)
         passed: Tensor = self.feed_forward(self.residual.leave(x, context))
         return passed
 
@@ -164,7 +164,7 @@ class DecoderLayer(nn.Module):
         seen = self.residual.enter(x)
         new = self.attention.keys_values(seen)
         keys, values = (torch.cat([p.to(n.dtype), n], 2) for p, n in zip(past, new, strict=True))
-        context, _ = self.attention.attend(seen, keys, values, mask, weights=False)
+        context, _ = self.attention.attend(seen, keys, values, mask, wants_weights=False)
         x = self.residual.leave(x, context)
         context, weights = cross_attend(self.cross, self.cross_residual.enter(x), source, depth)
         x = self.cross_residual.leave(x, self.context(context))

@@ -49,7 +49,9 @@ class StepModel(Protocol[Source, State]):
         """Most tokens of a translation, eos not counted; None: any number."""
         ...
 
-    def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Source, State]: ...
+    def start(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], wants_weights: bool
+    ) -> tuple[Source, State]: ...
 
     def step(
         self, tokens: Int[Tensor, "R 1"], source: Source, state: State

@@ -41,9 +41,11 @@ class Ensemble(nn.Module):
         limits = [model.max_length for model in self.members() if model.max_length is not None]
         return min(limits, default=None)
 
-    def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Members, Members]:
-        """What decoding these sentences starts from; `weights`: will attention weights be wanted?"""
-        sources, states = zip(*(model.start(src, src_mask, weights) for model in self.members()), strict=True)
+    def start(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], wants_weights: bool
+    ) -> tuple[Members, Members]:
+        """What decoding these sentences starts from; `wants_weights`: are its attention weights wanted?"""
+        sources, states = zip(*(model.start(src, src_mask, wants_weights) for model in self.members()), strict=True)
         return Members(sources), Members(states)
 
     def step(

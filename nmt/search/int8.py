@@ -47,8 +47,8 @@ class Int8Decoder(nn.Module):
                 elif type(child) is nn.Linear and module is self.decoder:
                     setattr(module, name, Int8Linear(child.weight, child.bias))
 
-    def start(self, memory: Memory, weights: bool) -> tuple[Source, State]:
-        return self.decoder.start(Memory(memory.states.float(), memory.final.float(), memory.mask), weights)
+    def start(self, memory: Memory, wants_weights: bool) -> tuple[Source, State]:
+        return self.decoder.start(Memory(memory.states.float(), memory.final.float(), memory.mask), wants_weights)
 
     def forward(
         self, tokens: Int[Tensor, "R T"], source: Source, state: State

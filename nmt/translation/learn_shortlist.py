@@ -100,7 +100,7 @@ def links(model: Seq2Seq, batch: Batch) -> tuple[Int[Tensor, " N"], Int[Tensor, 
 
     Ends of sentences link with nothing. The output layer, most of the work in training, is not computed.
     """
-    source, state = model.start(batch.src, batch.src_mask, weights=True)
+    source, state = model.start(batch.src, batch.src_mask, wants_weights=True)
     _, weights, _ = model.decoder(batch.tgt_in, source, state)
     real = batch.src_mask & (batch.src != EOS)
     place = weights.float().mean((1, 2)).masked_fill(~real[:, None], -1).argmax(-1)  # [B, T]

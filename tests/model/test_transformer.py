@@ -108,7 +108,7 @@ def test_the_decoder_layer_is_torchs(norm: Norm, activation: Activation) -> None
     expected = theirs(x, memory, causal, memory_key_padding_mask=~batch.src_mask)
     keys, values = (each[:, None] for each in ours.cross.keys_values(memory))
     empty = torch.zeros(rows, HEADS, 0, D_MODEL // HEADS)
-    source = Source(keys, values, batch.src_mask, weights=False)
+    source = Source(keys, values, batch.src_mask, wants_weights=False)
     found, _, _ = ours(x, (empty, empty), ~causal[None], source, 0)
     torch.testing.assert_close(found, expected, **TOLERANCE)
 
@@ -138,7 +138,7 @@ def test_a_token_copies_the_cache_once_and_a_selection_once_more() -> None:
     model, length = model_of("rnn", layers=3, positions="sinusoidal"), 100
     rows = torch.tensor([1, 0, 1])
     tokens = torch.randint(4, VOCAB, (3, length))
-    source, state = model.start(torch.tensor([[5, EOS]] * 3), torch.ones(3, 2).bool(), weights=False)
+    source, state = model.start(torch.tensor([[5, EOS]] * 3), torch.ones(3, 2).bool(), wants_weights=False)
     _, _, state = model.decoder(tokens, source, state)
     with Made(least=3 * length * D_MODEL) as made:
         _, _, state = model.decoder(tokens[:, :1], source, state.select(rows))
@@ -266,7 +266,7 @@ def test_sentences_beyond_the_learned_positions_are_refused_on_both_sides() -> N
         message = rf"reaches 7 tokens, but {where}\.max_positions is 6; .* {where}\.positions=sinusoidal"
         with pytest.raises(DataError, match=message):
             model(make_batch([src], [tgt]))
-    source, state = model.start(fits.src, fits.src_mask, weights=False)
+    source, state = model.start(fits.src, fits.src_mask, wants_weights=False)
     _, _, state = model.decoder(fits.tgt_in, source, state)
     with pytest.raises(DataError, match=r"reaches 7 tokens, but decoder\.max_positions is 6"):
         model.decoder(fits.tgt_in[:, :1], source, state)

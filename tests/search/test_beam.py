@@ -69,10 +69,10 @@ class Toy:
         self.bias = torch.zeros(vocab, dtype=torch.float64)
         self.max_length: int | None = None
 
-    def start(self, src: Tensor, src_mask: Tensor, weights: bool) -> tuple[ToySource, ToyState]:
+    def start(self, src: Tensor, src_mask: Tensor, wants_weights: bool) -> tuple[ToySource, ToyState]:
         words = (self.words[src] * src_mask[..., None])[:, None, None]
         hidden = (words * torch.arange(1, src.shape[1] + 1).view(-1, 1)).sum((1, 2, 3))
-        return ToySource(words, words, src_mask, weights), ToyState(hidden)
+        return ToySource(words, words, src_mask, wants_weights), ToyState(hidden)
 
     def step(self, tokens: Tensor, source: Source, state: State) -> tuple[Tensor, Tensor, ToyState]:
         assert isinstance(state, ToyState)
@@ -84,7 +84,7 @@ class Toy:
         attention = scores.masked_fill(~source.mask[:, None], -math.inf).softmax(-1)
         context = (attention @ source.values[:, 0, 0]).flatten(0, 1)
         log_probs = ((hidden + 0.5 * context) @ self.output * 0.7 + self.bias).log_softmax(-1).float()
-        layers = 1 if source.weights else 0
+        layers = 1 if source.wants_weights else 0
         shown = attention.flatten(0, 1).float()[:, None, None, None].expand(-1, layers, 1, 1, -1)
         return log_probs, shown, ToyState(hidden)
 
@@ -445,7 +445,7 @@ def test_more_draws_than_the_beam_is_wide_are_fine() -> None:
 
 def test_coverage_of_a_model_without_attention_is_refused() -> None:
     class NoAttention(Toy):
-        def start(self, src: Tensor, src_mask: Tensor, weights: bool) -> tuple[ToySource, ToyState]:
+        def start(self, src: Tensor, src_mask: Tensor, wants_weights: bool) -> tuple[ToySource, ToyState]:
             return super().start(src, src_mask, False)
 
     with pytest.raises(ConfigError, match=r"search\.coverage_penalty=0\.2 .* set it to 0"):
