@@ -17,13 +17,13 @@ FILE = "shortlist.safetensors"  # in a run folder
 Use = bool | Literal["auto"]  # True: must be there; auto: where there is one that fits the model
 
 
-def write_shortlist(folder: Path, shortlist: Shortlist, weights: str) -> Path:
-    """The file in the run folder; `weights` is the checksum of the model that it was learned with."""
+def write_shortlist(folder: Path, shortlist: Shortlist, checksum: str) -> Path:
+    """The file in the run folder; `checksum` is that of the model that it was learned with."""
     tensors = {
         "best": shortlist.best.int(),
         "frequent": shortlist.frequent.int(),
         "candidates": torch.tensor([shortlist.candidates]),
-        "weights": torch.tensor(list(bytes.fromhex(weights)), dtype=torch.uint8),
+        "weights": torch.tensor(list(bytes.fromhex(checksum)), dtype=torch.uint8),
     }
     write_tensors(folder / FILE, tensors)
     return folder / FILE
@@ -45,8 +45,8 @@ def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | No
                 "shortlist=true out"
             )
         return None
-    shortlist, weights = _checked(path, folder, model)
-    if weights == model.checksum:
+    shortlist, checksum = _checked(path, folder, model)
+    if checksum == model.checksum:
         return shortlist
     stale = f"{path} was learned with other weights than those of {folder / 'model.safetensors'}"
     remedy = f"make it anew with nmt shortlist model={folder}"

@@ -23,7 +23,7 @@ class Validation:
     loss: float  # label-smoothed, nats per token
     nll: float  # nats per token
     bleu: float | None
-    weights: str | None = None  # checksum of the model's
+    checksum: str | None = None  # of the model
 
 
 @dataclass

@@ -195,7 +195,7 @@ class Trainer:
                 + last_good(self.run, "lower optimizer.lr or set train.precision=fp32")
             )
         parameters = signed(parameters_of(self.model))
-        p.validations.append(replace(self.validation(scores), weights=parameters.checksum))
+        p.validations.append(replace(self.validation(scores), checksum=parameters.checksum))
         best = (ranked := p.ranked(s.metric))[0].update == p.update
         self.reporter.validation(p.update, p.epoch, scores.values(), best)
         self.show_examples(translations)
@@ -261,7 +261,7 @@ class Trainer:
 
     def average(self, validations: Sequence[Validation]) -> dict[str, Tensor]:
         """Mean of the weights that these validations were of."""
-        return average(self.run, {v.update: v.weights for v in validations})
+        return average(self.run, {v.update: v.checksum for v in validations})
 
     def finish(self) -> None:
         """The run's model is that of the best validation, or the average of the kept ones if it is better on dev."""

@@ -250,7 +250,7 @@ def test_a_validation_reads_every_tensor_once_for_its_checksum(
         if trainer.validator is None:
             best = update
         else:
-            assert trainer.progress.validations[-1].weights == known
+            assert trainer.progress.validations[-1].checksum == known
             best = trainer.progress.ranked("loss")[0].update
         assert (read_signed(run / "model.safetensors")[1] == known) == (best == update)
         seen.append(update)
