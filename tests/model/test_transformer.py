@@ -18,7 +18,15 @@ from nmt.model.interfaces import Source
 from nmt.model.positions import POSITIONS, Positions, sinusoids
 from nmt.model.scores import ScaledDot
 from nmt.model.transformer import RnnSelfAttentionEncoder, TransformerEncoder
-from nmt.model.transformer_layers import Activation, DecoderLayer, EncoderLayer, FeedForward, Norm, Residual, Sizes
+from nmt.model.transformer_layers import (
+    Activation,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    LayerBuilder,
+    Norm,
+    Residual,
+)
 from nmt.translation.long_lines import LONGEST
 
 SHAPES: list[tuple[Norm, Activation]] = [("pre", "relu"), ("pre", "gelu"), ("post", "relu"), ("post", "gelu")]
@@ -27,8 +35,8 @@ SHAPES: list[tuple[Norm, Activation]] = [("pre", "relu"), ("pre", "gelu"), ("pos
 # ---- against torch's own layers
 
 
-def sizes_of(norm: Norm, activation: Activation) -> Sizes:
-    return Sizes("encoder", 2, HEADS, D_MODEL, 20, norm, activation, 0.0, 0.0)
+def layer_builder(norm: Norm, activation: Activation) -> LayerBuilder:
+    return LayerBuilder("encoder", 2, HEADS, D_MODEL, 20, norm, activation, 0.0, 0.0)
 
 
 def cross_layer(d_query: int, d_memory: int) -> MultiHead:
@@ -75,7 +83,7 @@ def test_multi_head_attention_is_torchs() -> None:
 @torch.no_grad()
 def test_the_encoder_layer_is_torchs(norm: Norm, activation: Activation) -> None:
     torch.manual_seed(2)
-    ours = shaken(EncoderLayer(sizes_of(norm, activation)))
+    ours = shaken(EncoderLayer(layer_builder(norm, activation)))
     theirs = nn.TransformerEncoderLayer(
         D_MODEL, HEADS, 20, 0.0, activation, batch_first=True, norm_first=norm == "pre"
     ).eval()
@@ -92,7 +100,7 @@ def test_the_encoder_layer_is_torchs(norm: Norm, activation: Activation) -> None
 @torch.no_grad()
 def test_the_decoder_layer_is_torchs(norm: Norm, activation: Activation) -> None:
     torch.manual_seed(3)
-    ours = shaken(DecoderLayer(sizes_of(norm, activation), cross_layer(D_MODEL, D_MODEL)))
+    ours = shaken(DecoderLayer(layer_builder(norm, activation), cross_layer(D_MODEL, D_MODEL)))
     theirs = nn.TransformerDecoderLayer(
         D_MODEL, HEADS, 20, 0.0, activation, batch_first=True, norm_first=norm == "pre"
     ).eval()
@@ -283,7 +291,7 @@ def test_the_learned_positions_that_ship_reach_as_far_as_translation_does() -> N
 @torch.no_grad()
 def test_dropout_of_a_residual_falls_on_the_change_alone(norm: Norm) -> None:
     torch.manual_seed(0)
-    residual = Sizes("encoder", 1, 2, 8, 4, norm, "relu", 0.5, 0.0).residual().train()
+    residual = LayerBuilder("encoder", 1, 2, 8, 4, norm, "relu", 0.5, 0.0).residual().train()
     x, change = torch.randn(3, 40, 8), torch.randn(3, 40, 8)
     torch.manual_seed(1)
     found = residual.leave(x, change)
