@@ -23,7 +23,7 @@ from nmt.machine.signals import SAVED
 from nmt.scoring.aer import load_gold
 from nmt.scoring.alignment import source_length
 from nmt.scoring.cautions import refuse_unfit
-from nmt.scoring.metrics import bleu_tokenizer, counted_words
+from nmt.scoring.metrics import bleu_tokenizer, word_rule_of
 from nmt.translation.long_lines import caution
 
 
@@ -58,13 +58,13 @@ def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
     sources, references = list(rows["src"]), list(rows["tgt"])
     refuse_unfit(sweep.split, sources, [references])
     lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
-    bleu_tokenizer(counted_words(data))  # a missing package is said before the work
+    bleu_tokenizer(word_rule_of(data))  # a missing package is said before the work
     gold = None
     if data.gold is not None and sweep.split == "test":  # the corpus has them for no other
         path = resolve(data.gold, data.root)
         gold = load_gold(path, False, sources, references, data.gold_units)
     shown = chosen(sources, references, *lengths)
-    return TestSet(sweep.split, sources, references, counted_words(data), gold, data.gold_units, shown)
+    return TestSet(sweep.split, sources, references, word_rule_of(data), gold, data.gold_units, shown)
 
 
 def write(folder: Path, results: dict[str, Any]) -> None:

@@ -36,7 +36,7 @@ def main(command: EvaluateCommand) -> int:
     data = command.changes.of(translator.config.data)
     benchmark = read_benchmark(command, data)
     gold = read_alignments(command, data, benchmark)
-    bleu_tokenizer(benchmark.words)  # a missing package is said before the work
+    bleu_tokenizer(benchmark.word_rule)  # a missing package is said before the work
     for each in (translator, *([] if other is None else [other])):
         refuse_other_languages(each.config.data, data)
     refuse_unfit(benchmark.name, benchmark.sources, benchmark.references)
@@ -100,9 +100,9 @@ def results_folder(command: EvaluateCommand, name: str) -> Path:
 
 def scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> dict[str, Any]:
     """Prints the scores, over all and by source length; the same as data."""
-    metrics = score_corpus(hypotheses, benchmark.references, benchmark.words, intervals)
+    metrics = score_corpus(hypotheses, benchmark.references, benchmark.word_rule, intervals)
     lengths = [source_length(sentence) for sentence in benchmark.sources]
-    buckets = bleu_by_length(lengths, hypotheses, benchmark.references, benchmark.words)
+    buckets = bleu_by_length(lengths, hypotheses, benchmark.references, benchmark.word_rule)
     tables = [metric.cells() for metric in metrics], [bucket.cells() for bucket in buckets]
     print(*(text_table(grid(rows)) for rows in tables), sep="\n\n")
     return {
@@ -115,7 +115,7 @@ def comparison(
     benchmark: Benchmark, hypotheses: list[str], second: list[str], names: tuple[str, str]
 ) -> dict[str, Any]:
     """Prints how the second model compares with the first; the same as data."""
-    compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.words)
+    compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.word_rule)
     print(f"\nfirst: {names[0]}    second: {names[1]}    (paired bootstrap)\n")
     print(text_table(grid([row.cells() for row in compared])))
     return {"scores": [asdict(row) for row in compared]}

@@ -37,7 +37,7 @@ def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories:
     outputs = {
         name: [s for job, s in zip(sweep.jobs, scores, strict=True) if job.variant == name] for name in sweep.variants
     }
-    systems = [[counts(s.hypotheses, test.references, test.words) for s in found] for found in outputs.values()]
+    systems = [[counts(s.hypotheses, test.references, test.word_rule) for s in found] for found in outputs.values()]
     luck = dict(zip(outputs, intervals(systems), strict=True))
     first = sweep.jobs[0]
     variants = []
@@ -128,7 +128,7 @@ def pooled_by_length(found: Sequence[Scores], test: TestSet) -> Sequence[Any]:
     buckets = max(1, min(BUCKETS, len(test.sources) // SMALLEST_BUCKET))
     lengths = [source_length(sentence) for sentence in test.sources] * len(found)
     hypotheses = [text for scores in found for text in scores.hypotheses]
-    return bleu_by_length(lengths, hypotheses, [test.references * len(found)], test.words, buckets)
+    return bleu_by_length(lengths, hypotheses, [test.references * len(found)], test.word_rule, buckets)
 
 
 def configurations(sweep: Sweep) -> Found:

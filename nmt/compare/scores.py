@@ -22,7 +22,7 @@ from nmt.runs.folder import seen_file
 from nmt.scoring import cautions
 from nmt.scoring.aer import AlignmentScores, Gold
 from nmt.scoring.alignment import Unit
-from nmt.scoring.metrics import bleu_tokenizer
+from nmt.scoring.metrics import WordRule, bleu_tokenizer
 from nmt.training.history import read_points
 from nmt.training.report import METRICS_FILE
 from nmt.translation.align import gold_scores
@@ -45,7 +45,7 @@ class TestSet:
     split: Split
     sources: list[str]
     references: list[str]
-    words: str | None  # what BLEU counts: see nmt.scoring.metrics
+    word_rule: WordRule
     gold: list[Gold] | None
     gold_units: Unit
     shown: list[int]  # sentences whose attention is drawn
@@ -125,7 +125,7 @@ def key_of(job: Job, test: TestSet) -> str:
     return digest(
         [
             VERSION, file_digest(job.run / "model.safetensors"), file_digest(job.run / "manifest.json"),
-            asdict(job.config.search), test.sources, test.references, test.words, gold, test.gold_units, test.shown,
+            asdict(job.config.search), test.sources, test.references, test.word_rule, gold, test.gold_units, test.shown,
             str(device), str(choose_dtype(settings.precision, device)), settings.threads,
             torch.__version__, sacrebleu.__version__,
         ]
@@ -146,7 +146,7 @@ def measured(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
     hypotheses = translate_all(translator, test.sources, said.append)
     seconds = perf_counter() - start
     said += cautions.of_translations(hypotheses, [test.references])
-    bleu = BLEU(tokenize=bleu_tokenizer(test.words), force=True)
+    bleu = BLEU(tokenize=bleu_tokenizer(test.word_rule), force=True)
     chrf = CHRF()
     return Scores(
         bleu=float(bleu.corpus_score(hypotheses, [test.references]).score),

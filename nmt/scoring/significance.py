@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 
-from nmt.scoring.metrics import BOOTSTRAP_SAMPLES, bleu_tokenizer
+from nmt.scoring.metrics import BOOTSTRAP_SAMPLES, WordRule, bleu_tokenizer
 
 SEED = 12345  # of the resamples, sacreBLEU's own
 ORDERS = 4
@@ -27,9 +27,9 @@ class Interval:
     p: float | None  # None: it is the first
 
 
-def counts(hyps: Sequence[str], refs: Sequence[str], words: str | None) -> Counts:
+def counts(hyps: Sequence[str], refs: Sequence[str], word_rule: WordRule) -> Counts:
     """What BLEU adds up over the sentences of a corpus."""
-    scorer = BLEU(tokenize=bleu_tokenizer(words), force=True, effective_order=True)
+    scorer = BLEU(tokenize=bleu_tokenizer(word_rule), force=True, effective_order=True)
     scores = [scorer.sentence_score(hyp, [ref]) for hyp, ref in zip(hyps, refs, strict=True)]
     return np.array([[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in scores], np.int64)
 

@@ -20,7 +20,7 @@ from nmt.machine.signals import Interrupted, StopRequest
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.checkpoints import average, last_good, prune, read_part, save_checkpoint, saved_updates
 from nmt.runs.tensors import Signed, parameters_of, set_parameters, signed, write_signed
-from nmt.scoring.metrics import counted_words
+from nmt.scoring.metrics import word_rule_of
 from nmt.training import failures
 from nmt.training.batches import RowNumbers, TrainingData
 from nmt.training.failures import HOPELESS, halved, hopeless, is_sound, no_room, quiet_writers
@@ -67,7 +67,7 @@ class Trainer:
         if len(prepared.dev):
             self.validator = Validator(
                 prepared.dev, prepared.tokenizers, config.search, settings.bleu_sentences, settings.label_smoothing,
-                settings.batch_tokens, counted_words(config.data), self.stop.check,
+                settings.batch_tokens, word_rule_of(config.data), self.stop.check,
             )  # fmt: skip
         else:
             refuse_without_dev(config, self.schedule)

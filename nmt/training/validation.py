@@ -21,7 +21,7 @@ from nmt.errors import DataError
 from nmt.machine.allocator import lacks_memory
 from nmt.machine.device import autocast
 from nmt.model.seq2seq import Seq2Seq, evaluation_mode
-from nmt.scoring.metrics import bleu
+from nmt.scoring.metrics import WordRule, bleu
 from nmt.search.beam import search
 from nmt.training.loss import batch_loss
 
@@ -58,7 +58,7 @@ class Validator:
         sentences: int | None,
         smoothing: float,
         budget: int,
-        words: str | None,
+        word_rule: WordRule,
         check_stop: Callable[[], None],
     ) -> None:
         """`check_stop` raises where the user wants an end; it is called between batches."""
@@ -67,7 +67,7 @@ class Validator:
         self.greedy = replace(settings, beam=1, n_best=1, sample=False)
         self.sentences = len(dev) if sentences is None else min(sentences, len(dev))
         self.smoothing = smoothing
-        self.words = words
+        self.word_rule = word_rule
         self.check_stop = check_stop
         self.halved = False  # has memory ever lacked?
         self.src_lengths = np.array([len(ids) + 1 for ids in dev["src_ids"]], dtype=np.int32)
@@ -100,7 +100,7 @@ class Validator:
                 return DevScores(loss, nll, None, None), []
             entropy = self.entropy(model, device)
             translations = self.translate(model, device)
-        score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.words) if translations else None
+        score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.word_rule) if translations else None
         return DevScores(loss, nll, score, entropy), translations
 
     def in_parts(self, rows: list[int], work: Callable[[list[int]], Found]) -> Iterator[Found]:
