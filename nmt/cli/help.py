@@ -18,7 +18,7 @@ from nmt.config.run import RunConfig
 from nmt.config.verbs import COMMANDS
 
 PART_GROUPS = ("encoder", "decoder", "attention", "optimizer", "schedule")
-LINE = re.compile(r"^(\w+): [^#]*# *(.*)$")  # key: value  # comment
+COMMENTED_LINE = re.compile(r"^(\w+): [^#]*# *(.*)$")  # key: value  # comment
 
 
 def describe(verb: str, words: list[str]) -> str:
@@ -74,7 +74,7 @@ def comments(path: Path, prefix: str) -> dict[str, str]:
     """Dotted key -> the comment beside it in the YAML file of a part, which is where the meaning of its keys is."""
     found: dict[str, str] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
-        if match := LINE.match(line):
+        if match := COMMENTED_LINE.match(line):
             found[f"{prefix}.{match[1]}"] = match[2]
     return found
 

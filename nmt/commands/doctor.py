@@ -21,7 +21,7 @@ from nmt.machine.safe_files import refuse_unwritable
 from nmt.translation.translator import Translator
 
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "datasets", "hydra-core", "tensorboard", "safetensors")
-ROOM = 1e9  # bytes that should be free
+FREE_BYTES = 1e9  # bytes that should be free
 WORDS = "a red dog runs home and then my old cat sleeps here".split()
 TARGETS = "ein roter hund rennt heim und dann meine alte katze schläft hier".split()
 SENTENCES, RIGHT = 20, 18  # translated in the self-test, and how many must be right
@@ -77,7 +77,7 @@ def places(command: DoctorCommand, problems: list[str]) -> Iterator[tuple[str, s
         folder = Path(named).expanduser().absolute()
         there = next(path for path in (folder, *folder.parents) if path.exists())
         free = shutil.disk_usage(there).free
-        if free < ROOM:
+        if free < FREE_BYTES:
             problems.append(f"{key}={named} has {free / 1e6:,.0f} MB left; make room, or choose another")
         try:
             refuse_unwritable(folder, key)

@@ -19,7 +19,7 @@ from nmt.translation.open import as_typed, note_seed, open_model
 from nmt.translation.translations import Translation
 from nmt.translation.translator import Translator, with_n_best
 
-HELP = """\
+COMMANDS_HELP = """\
 Type a sentence to translate it, or:
   :attention          the last translation's attention, as a shaded grid of words
   :save FILE          the same as a picture (.png, .svg or .pdf)
@@ -67,7 +67,7 @@ class Session:
             "bipartite": lambda: self.save(rest, "bipartite"),
             "nbest": lambda: self.n_best(number(rest, ":nbest 3") if rest else self.settings.beam),
             "beam": lambda: self.beam(number(rest, ":beam 8")),
-            "help": lambda: HELP,
+            "help": lambda: COMMANDS_HELP,
         }
         if word not in commands:
             known = [f":{name}" for name in [*commands, "quit"]]

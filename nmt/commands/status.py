@@ -12,7 +12,7 @@ from typing import Any
 
 from nmt.config.sections import TrainConfig
 from nmt.config.verbs import StatusCommand
-from nmt.data.train_hashes import FILE
+from nmt.data.train_hashes import HASHES_FILE
 from nmt.errors import NmtError, printable
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record, saved_updates
 from nmt.runs.folder import read_run, seen_file
@@ -24,7 +24,7 @@ from nmt.training.report import METRICS_FILE
 
 TRIES = 3  # to read a checkpoint that may be replaced meanwhile
 FOREVER_S = 10**10
-SHOWN = 5  # updates named in a list of faults, the latest
+UPDATES_SHOWN = 5  # updates named in a list of faults, the latest
 
 
 def main(command: StatusCommand) -> int:
@@ -129,8 +129,8 @@ def faults(progress: Progress, recorded: list[Point]) -> Iterator[str]:
         (progress.halved, "with a halved batch: memory was too small, no longer the same bit for bit"),
     ):
         if updates:
-            shown = ", ".join(map(str, updates[-SHOWN:]))
-            before = f"{len(updates)} updates, the latest " if len(updates) > SHOWN else "update "
+            shown = ", ".join(map(str, updates[-UPDATES_SHOWN:]))
+            before = f"{len(updates)} updates, the latest " if len(updates) > UPDATES_SHOWN else "update "
             yield f"{before}{shown} {what}"
     yield from (printable(str(point.get("text"))) for _, point in recorded if point and point.get("event") == "damaged")
     if damaged := damaged_lines(recorded):
@@ -149,7 +149,7 @@ def damage(run: Path) -> list[str]:
                 check_tensors(path)
             elif path.name == "training.json":
                 Progress.from_json(read_record(path.parent), path.parent)
-            elif path.name == FILE:
+            elif path.name == HASHES_FILE:
                 seen_file(run)
         except NmtError as error:
             if path.exists():

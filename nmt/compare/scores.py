@@ -28,12 +28,12 @@ from nmt.training.report import METRICS_FILE
 from nmt.translation.align import gold_scores
 from nmt.translation.translator import Translator, translate_all
 
-VERSION = 3  # of what is kept; raise it whenever its content changes
+SCORES_VERSION = 3  # of what is kept; raise it whenever its content changes
 
 SHARES = (0.2, 0.4, 0.6, 0.8)
-LONGEST = 20  # words
+LONGEST_SHOWN = 20  # words
 RULE = (
-    f"Of the sentences of at most {LONGEST} words (source and reference), those whose source length is at the "
+    f"Of the sentences of at most {LONGEST_SHOWN} words (source and reference), those whose source length is at the "
     "20, 40, 60 and 80 % quantile: the first such in the file that is not taken yet."
 )
 
@@ -124,7 +124,7 @@ def key_of(job: Job, test: TestSet) -> str:
     gold = [[sorted(links.sure), sorted(links.possible)] for links in test.gold or []]
     return digest(
         [
-            VERSION, file_digest(job.run / "model.safetensors"), file_digest(job.run / "manifest.json"),
+            SCORES_VERSION, file_digest(job.run / "model.safetensors"), file_digest(job.run / "manifest.json"),
             asdict(job.config.search), test.sources, test.references, test.word_rule, gold, test.gold_units, test.shown,
             str(device), str(choose_dtype(settings.precision, device)), settings.threads,
             torch.__version__, sacrebleu.__version__,
@@ -219,7 +219,7 @@ def chosen(
     sources: Sequence[str], references: Sequence[str], lengths: Sequence[int], words: Sequence[int]
 ) -> list[int]:
     """Four sentences by rule: RULE. `lengths` are of the sources, `words` of the references."""
-    fit = [row for row in range(len(sources)) if 0 < lengths[row] <= LONGEST and 0 < words[row] <= LONGEST]
+    fit = [row for row in range(len(sources)) if 0 < lengths[row] <= LONGEST_SHOWN and 0 < words[row] <= LONGEST_SHOWN]
     if not fit:
         return []
     ordered = sorted(lengths[row] for row in fit)

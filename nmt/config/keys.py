@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_ty
 from nmt.errors import ConfigError
 
 _HINTS: dict[type, Mapping[str, Any]] = {}  # by dataclass, once read
-LARGEST = 10**12  # that any number of a configuration may be
+LARGEST_NUMBER = 10**12  # that any number of a configuration may be
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Limits:
 
     least: int | float | None = None
     above: int | float | None = None
-    most: int | float = LARGEST
+    most: int | float = LARGEST_NUMBER
     below: int | float | None = None
 
     def hold(self, value: int | float) -> bool:
@@ -42,7 +42,7 @@ class Limits:
             return f"at most {self.most:,}"
         low = f"at least {self.least:,}" if self.least is not None else f"above {self.above:,}"
         high = f"below {self.below:,}" if self.below is not None else f"at most {self.most:,}"
-        return low if self.most in (LARGEST, inf) and self.below is None else f"{low} and {high}"
+        return low if self.most in (LARGEST_NUMBER, inf) and self.below is None else f"{low} and {high}"
 
 
 Whole = Annotated[int, Limits(least=0)]

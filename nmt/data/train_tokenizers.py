@@ -91,9 +91,9 @@ def _explain(message: str, cfg: TokenizerConfig) -> ConfigError:
     return ConfigError(f"SentencePiece cannot train this tokenizer: {message.strip()[:300]}; check tokenizer.*")
 
 
-SEED = 1  # of the choice of sentences: apart from the training's, so that seeds share the cache
+SENTENCES_SEED = 1  # of the choice of sentences: apart from the training's, so that seeds share the cache
 MANY_PAIRS = 50_000  # from here on a second Python's start (0.4 s) is little beside the training
-BAD_INPUT = 3  # exit code of the process: its output is the error's line
+TRAINING_REFUSED = 3  # exit code of the process: its output is the error's line
 
 
 def sides(cfg: TokenizerConfig) -> dict[str, tuple[str, ...]]:
@@ -113,7 +113,7 @@ def _train(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
     report = []
     for name, columns in sides(cfg).items():
         lines: list[str] = []
-        model = train_tokenizer(_sentences(table, columns), cfg, SEED, lines)
+        model = train_tokenizer(_sentences(table, columns), cfg, SENTENCES_SEED, lines)
         (folder / f"{name}.model").write_bytes(model.bytes)
         report += [f"tokenizer ({name}): {line}" for line in lines]
     (folder / "report.json").write_text(json.dumps(report), "utf-8")
@@ -140,7 +140,7 @@ def _train_apart(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     job.unlink()
-    if done.returncode == BAD_INPUT:
+    if done.returncode == TRAINING_REFUSED:
         raise DataError(done.stdout.strip())
     if done.returncode == -signal.SIGKILL:
         raise DataError(
@@ -158,7 +158,7 @@ def main(folder: Path) -> int:
         _train(Path(job["table"]), read(TokenizerConfig, job["tokenizer"], "tokenizer"), folder)
     except NmtError as error:
         print(error)
-        return BAD_INPUT
+        return TRAINING_REFUSED
     return 0
 
 

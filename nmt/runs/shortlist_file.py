@@ -12,7 +12,7 @@ from nmt.runs.folder import LoadedModel
 from nmt.runs.tensors import Form, read_forms, read_tensors, write_tensors
 from nmt.search.shortlist import Shortlist
 
-FILE = "shortlist.safetensors"  # in a run folder
+SHORTLIST_FILE = "shortlist.safetensors"  # in a run folder
 
 Use = bool | Literal["auto"]  # True: must be there; auto: where there is one that fits the model
 
@@ -25,8 +25,8 @@ def write_shortlist(folder: Path, shortlist: Shortlist, checksum: str) -> Path:
         "candidates": torch.tensor([shortlist.candidates]),
         "weights": torch.tensor(list(bytes.fromhex(checksum)), dtype=torch.uint8),
     }
-    write_tensors(folder / FILE, tensors)
-    return folder / FILE
+    write_tensors(folder / SHORTLIST_FILE, tensors)
+    return folder / SHORTLIST_FILE
 
 
 def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | None:
@@ -35,7 +35,7 @@ def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | No
     One that was learned with other weights, those of the run before it was trained further, is refused where it must
     be there, else left unused, which a line on standard error says: nothing is known of its quality.
     """
-    path = folder / FILE
+    path = folder / SHORTLIST_FILE
     if use is False:
         return None
     if not path.exists():

@@ -19,7 +19,7 @@ from nmt.machine.safe_files import write_atomically
 Form = tuple[torch.dtype | None, tuple[int, ...]]  # of a stored tensor: type (None: none that nmt writes) and shape
 TYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "U8": torch.uint8}
 TYPES |= {"I64": torch.int64, "I32": torch.int32, "BOOL": torch.bool}  # by safetensors' names
-CHUNK = 2**20  # bytes
+CHUNK_BYTES = 2**20
 
 
 def parameters_of(model: torch.nn.Module) -> dict[str, Tensor]:
@@ -123,8 +123,8 @@ def check_tensors(path: Path) -> None:
             digest.update(f"{name} {shape} {dtype}\n".encode())
             begin, end = header[name]["data_offsets"]
             file.seek(8 + length + begin)
-            for start in range(begin, end, CHUNK):
-                digest.update(file.read(min(CHUNK, end - start)))
+            for start in range(begin, end, CHUNK_BYTES):
+                digest.update(file.read(min(CHUNK_BYTES, end - start)))
     if header.get("__metadata__", {}).get("sha256") != digest.hexdigest():
         raise CheckpointError(f"{path} is damaged: its checksum differs; restore it from a copy")
 

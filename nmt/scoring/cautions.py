@@ -11,7 +11,7 @@ from nmt.data import train_hashes
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.errors import ConfigError, DataError
 
-MARKS = {  # of text in pieces, and where they stand in it
+PIECE_MARKS = {  # of text in pieces, and where they stand in it
     "\u2581": re.compile("\u2581"),  # SentencePiece's for a space
     "@@": re.compile(r"@@(?= |$)"),  # subword-nmt's for a word that goes on
     "##": re.compile(r"\S ##[^\s#]"),  # WordPiece's for the same
@@ -54,7 +54,7 @@ def _refuse_pieces(what: str, lines: Sequence[str]) -> None:
 
 def _marked(lines: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
     """Each mark of pieces that there is, with the numbers of its lines, from 1."""
-    for mark, pattern in MARKS.items():
+    for mark, pattern in PIECE_MARKS.items():
         marked = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
         if marked:
             yield mark, marked

@@ -12,7 +12,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from nmt.scoring.metrics import BOOTSTRAP_SAMPLES, WordRule, bleu_tokenizer
 
-SEED = 12345  # of the resamples, sacreBLEU's own
+RESAMPLING_SEED = 12345  # of the resamples, sacreBLEU's own
 ORDERS = 4
 
 Counts = NDArray[np.int64]  # [sentences, 10]: matching and all n-grams of each order, lengths of output and reference
@@ -44,7 +44,7 @@ def bleu_of(total: NDArray[np.int64]) -> float:
 def intervals(systems: Sequence[Sequence[Counts]], samples: int = BOOTSTRAP_SAMPLES) -> list[Interval]:
     """Of every system, given as the counts of each of its seeds; p is against the first system."""
     sentences = len(systems[0][0])
-    rows = np.random.default_rng(SEED).choice(sentences, size=(samples, sentences), replace=True)
+    rows = np.random.default_rng(RESAMPLING_SEED).choice(sentences, size=(samples, sentences), replace=True)
     drawn = np.stack([np.bincount(row, minlength=sentences) for row in rows])  # [samples, sentences]
     resampled = [np.mean([[bleu_of(total) for total in drawn @ seed] for seed in seeds], axis=0) for seeds in systems]
     means = [float(np.mean([bleu_of(seed.sum(0)) for seed in seeds])) for seeds in systems]

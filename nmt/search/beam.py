@@ -34,7 +34,7 @@ from nmt.search.sampling import draw
 
 BEAM = 5  # the width that batch_sentences is meant for
 GROUPS = 512  # of vocabulary entries, so that most of them are only read to find the likeliest groups
-FEW = 2**16  # log-probabilities of a step for which groups do not pay
+FEW_LOG_PROBS = 2**16  # log-probabilities of a step for which groups do not pay
 
 Source = TypeVar("Source", bound=Rows)
 State = TypeVar("State", bound=Rows)
@@ -174,7 +174,7 @@ def likeliest(log_probs: Float[Tensor, "N K V"], log_prob: Float[Tensor, "N K"],
     """The `size` likeliest continuations of each sentence, likeliest first."""
     vocab = log_probs.shape[-1]
     there = min(size, log_probs[0].numel())
-    if log_probs.numel() <= FEW:
+    if log_probs.numel() <= FEW_LOG_PROBS:
         values, index = (log_probs + log_prob[..., None]).flatten(1).topk(there)
     else:
         values, index = _likeliest_by_groups(log_probs, log_prob, there)

@@ -16,7 +16,7 @@ from nmt.model.interfaces import Decoder, Memory, Source, State
 from nmt.model.output_layer import Logits
 from nmt.model.seq2seq import Seq2Seq
 
-LARGEST = 127
+LARGEST_INT8 = 127
 
 
 def with_int8_decoder(model: Seq2Seq) -> Seq2Seq:
@@ -124,5 +124,5 @@ def int8_linear(
 
 def rounded(rows: Float[Tensor, "R D"]) -> tuple[Int8[Tensor, "R D"], Float[Tensor, "R 1"]]:
     """Whole numbers from -127 to 127, and what each row of them is to be multiplied by."""
-    scale = rows.abs().amax(1, keepdim=True).clamp_(min=torch.finfo(torch.float32).tiny).div_(LARGEST)
+    scale = rows.abs().amax(1, keepdim=True).clamp_(min=torch.finfo(torch.float32).tiny).div_(LARGEST_INT8)
     return (rows / scale).round_().to(torch.int8), scale

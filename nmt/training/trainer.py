@@ -23,7 +23,7 @@ from nmt.runs.tensors import Signed, parameters_of, set_parameters, signed, writ
 from nmt.scoring.metrics import word_rule_of
 from nmt.training import failures
 from nmt.training.batches import RowNumbers, TrainingData
-from nmt.training.failures import HOPELESS, halved, hopeless, is_sound, no_room, quiet_writers
+from nmt.training.failures import HOPELESS_UPDATES, halved, hopeless, is_sound, no_room, quiet_writers
 from nmt.training.optim import Schedule, set_state, state_of
 from nmt.training.parts import refuse_without_dev
 from nmt.training.progress import Progress, Validation
@@ -167,7 +167,7 @@ class Trainer:
             self.progress.skipped.append(update)
             self.reporter.event(update, "skipped", f"{what}: skipped, {len(self.progress.skipped)} so far")
             if hopeless(self.progress.skipped):
-                raise self.diverged(f"{HOPELESS} updates in a row skipped; {what}", rows, False)
+                raise self.diverged(f"{HOPELESS_UPDATES} updates in a row skipped; {what}", rows, False)
 
     def refuse_spoiled(self, update: int, rows: list[RowNumbers]) -> None:
         """Ends a run whose weights are no numbers, or are changed no more because what Adam keeps is none."""

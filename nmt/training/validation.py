@@ -27,7 +27,7 @@ from nmt.training.loss import batch_loss
 
 Found = TypeVar("Found")
 
-LONGEST = 5000  # pieces of a dev sentence: its attention is held in memory
+LONGEST_DEV = 5000  # pieces of a dev sentence: its attention is held in memory
 ENTROPY_SENTENCES = 250  # dev sentences over whose reference translations the attention's entropy is taken
 
 
@@ -80,11 +80,11 @@ class Validator:
         """Dev pairs are never filtered: one that no memory holds is named before any work."""
         pieces = np.maximum(self.src_lengths, self.tgt_lengths) - 1
         row = int(pieces.argmax())
-        if pieces[row] > LONGEST:
+        if pieces[row] > LONGEST_DEV:
             raise DataError(
                 f"pair {self.dev[row]['index'] + 1:,} (as read) of the dev split has {pieces[row]:,} pieces; at most "
-                f"{LONGEST:,} can be validated on: shorten it, or take it out of data.dev (data.train, if dev is cut "
-                "off it)"
+                f"{LONGEST_DEV:,} can be validated on: shorten it, or take it out of data.dev (data.train, if dev is "
+                "cut off it)"
             )
 
     @torch.no_grad()

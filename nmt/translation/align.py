@@ -19,7 +19,7 @@ from nmt.scoring.alignment import Unit, argmax_links, cover, fold, threshold_lin
 from nmt.translation.translations import Translation
 from nmt.translation.translator import Translator
 
-CHUNK = 1024  # sentence pairs read ahead, so that those of similar length are forced together
+PAIRS_AHEAD = 1024  # sentence pairs read ahead, so that those of similar length are forced together
 
 Pair = tuple[str, str]
 
@@ -86,8 +86,8 @@ def aligned(
 ) -> Iterator[Links]:
     """The links of every pair in order; with a second model, those of both directions made one."""
     pending = iter(pairs)
-    for first in count(1, CHUNK):
-        if not (chunk := list(islice(pending, CHUNK))):
+    for first in count(1, PAIRS_AHEAD):
+        if not (chunk := list(islice(pending, PAIRS_AHEAD))):
             return
         sources, targets = ([pair[side] for pair in chunk] for side in (0, 1))
         forward = [how.links(pair) for pair in translator.force(sources, targets, first)]

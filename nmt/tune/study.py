@@ -26,8 +26,8 @@ from nmt.tune.plan import Plan
 from nmt.tune.space import Value, word
 
 WARM_UP = 3  # validations before a trial may be pruned
-SHOWN = 5  # best trials
-HOPELESS = 3  # trials at the beginning that may fail; if they all do, nothing but their error is to be learned
+TRIALS_SHOWN = 5  # best trials
+HOPELESS_TRIALS = 3  # trials at the beginning that may fail; if they all do, nothing but their error is to be learned
 
 
 def opened(plan: Plan, made_of: str) -> optuna.Study:
@@ -77,7 +77,7 @@ def one_trial(plan: Plan, study: optuna.Study) -> None:
         study.tell(trial, state=TrialState.PRUNED)
     except NmtError as error:  # it diverged, or the corpus is too small for its vocabulary: others may go well
         study.tell(trial, state=TrialState.FAIL)
-        if number + 1 >= HOPELESS and all(t.state == TrialState.FAIL for t in study.get_trials(deepcopy=False)):
+        if number + 1 >= HOPELESS_TRIALS and all(t.state == TrialState.FAIL for t in study.get_trials(deepcopy=False)):
             raise
         print(f"{name}: {error}", file=sys.stderr)
     else:
@@ -124,7 +124,7 @@ def report(plan: Plan, study: optuna.Study) -> None:
         raise ConfigError(f"no trial of {plan.folder} has come to its end; type more trials=")
     sign = -1 if plan.metric == "bleu" else 1
     ranked = sorted(complete, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
-    for trial in ranked[:SHOWN]:
+    for trial in ranked[:TRIALS_SHOWN]:
         print(f"{run_name(trial.number)}  {ending(plan, trial)}  {shown(trial.params)}")
     best = ranked[0]
     for ending_of in (".png", ".svg"):

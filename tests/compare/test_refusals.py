@@ -12,7 +12,7 @@ from helpers.small_runs import make_run
 
 from nmt.cli.main import main
 from nmt.compare.runs import FINISHED, Job, Sweep, check_axes, mark, state
-from nmt.compare.scores import LONGEST, SHARES, chosen, history
+from nmt.compare.scores import LONGEST_SHOWN, SHARES, chosen, history
 from nmt.compare.sweep import composed
 from nmt.config.identity import essence
 from nmt.config.plain import leaves
@@ -185,7 +185,7 @@ def test_sentences_are_chosen_by_the_rule() -> None:
     lengths = [3, 25, 5, 7, 5, 9, 11, 13, 3, 40]
     texts = [f"sentence {number}" for number in range(len(lengths))]
     rows = chosen(texts, texts, lengths, lengths)
-    fit = sorted(length for length in lengths if length <= LONGEST)
+    fit = sorted(length for length in lengths if length <= LONGEST_SHOWN)
     assert [lengths[row] for row in rows] == [fit[int(share * (len(fit) - 1))] for share in SHARES]
     assert rows == [0, 2, 3, 5]
     assert chosen(texts, texts, [99] * 10, lengths) == []

@@ -27,7 +27,7 @@ from nmt.model.transformer_layers import (
     Norm,
     Residual,
 )
-from nmt.translation.long_lines import LONGEST
+from nmt.translation.long_lines import LONGEST_PART
 
 SHAPES: list[tuple[Norm, Activation]] = [("pre", "relu"), ("pre", "gelu"), ("post", "relu"), ("post", "gelu")]
 
@@ -282,8 +282,8 @@ def test_sentences_beyond_the_learned_positions_are_refused_on_both_sides() -> N
 
 def test_the_learned_positions_that_ship_reach_as_far_as_translation_does() -> None:
     limits = section("search", "beam")
-    longest = limits["max_length_a"] + limits["max_length_b"] * LONGEST
-    assert section("encoder", "transformer")["max_positions"] >= LONGEST + 1  # end of sentence
+    longest = limits["max_length_a"] + limits["max_length_b"] * LONGEST_PART
+    assert section("encoder", "transformer")["max_positions"] >= LONGEST_PART + 1  # end of sentence
     assert section("decoder", "transformer")["max_positions"] >= longest + 1  # begin of sentence
 
 

@@ -18,7 +18,7 @@ from nmt.config.sections import SearchConfig
 from nmt.data.tokenizer import BOS, EOS, PAD
 from nmt.errors import ConfigError
 from nmt.model.interfaces import Source, State
-from nmt.search.beam import BEAM, FEW, batch_size, likeliest, search
+from nmt.search.beam import BEAM, FEW_LOG_PROBS, batch_size, likeliest, search
 from nmt.search.hypotheses import Hypothesis, begin, extend, finish, length_divisors, unsettled
 from nmt.search.sampling import draw
 
@@ -321,11 +321,11 @@ def test_no_sentences_give_no_translations() -> None:
 
 @pytest.mark.parametrize("vocab", [5, 511, 512, 700, 1024, 1537])
 @pytest.mark.parametrize("hypotheses", [1, 3])
-@pytest.mark.parametrize("few", [0, FEW], ids=["groups", "at once"])
+@pytest.mark.parametrize("few", [0, FEW_LOG_PROBS], ids=["groups", "at once"])
 def test_likeliest_is_topk_of_everything(
     vocab: int, hypotheses: int, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nmt.search.beam.FEW", few)
+    monkeypatch.setattr("nmt.search.beam.FEW_LOG_PROBS", few)
     random = torch.Generator().manual_seed(vocab)
     log_probs = torch.randn(4, hypotheses, vocab, generator=random)
     log_prob = torch.randn(4, hypotheses, generator=random)
@@ -473,7 +473,7 @@ def test_tensors_are_made_where_the_inputs_are(sample: bool) -> None:
     divisors = length_divisors(4, cfg, meta)
     for width in (1, 3):
         log_probs = torch.zeros(3, width, vocab, device=meta)
-        assert log_probs.numel() <= FEW or width == 3
+        assert log_probs.numel() <= FEW_LOG_PROBS or width == 3
         found = draw(log_probs, beam.log_prob, cfg, None) if sample else likeliest(log_probs, beam.log_prob, 6)
         finished = finish(finished, found, beam, 1, 3, divisors[1], 0.1)
         beam, step = extend(beam, found, 3)

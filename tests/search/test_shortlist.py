@@ -27,7 +27,7 @@ from nmt.data.tokenizer import BOS, EOS, PAD, UNK
 from nmt.errors import CheckpointError, ConfigError
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.folder import load_model
-from nmt.runs.shortlist_file import FILE, read_shortlist, write_shortlist
+from nmt.runs.shortlist_file import SHORTLIST_FILE, read_shortlist, write_shortlist
 from nmt.runs.tensors import parameters_of, write_tensors
 from nmt.search.beam import search
 from nmt.search.hypotheses import Hypothesis
@@ -233,7 +233,7 @@ def test_a_translator_uses_it_and_forced_scores_do_not(tmp_path: Path) -> None:
 
 def test_other_weights_and_damage_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = listed_run(tmp_path / "run")
-    path, loaded = run / FILE, load_model(run)
+    path, loaded = run / SHORTLIST_FILE, load_model(run)
     good = tensors(path)
     moved = {name: value + 1 for name, value in parameters_of(loaded.model).items()}
     write_tensors(run / "model.safetensors", moved)
@@ -258,11 +258,13 @@ def test_other_weights_and_damage_are_named(tmp_path: Path, capsys: pytest.Captu
             with pytest.raises(CheckpointError, match="does not hold a shortlist of this model's pieces; make it anew"):
                 read_shortlist(run, loaded, use)
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(CheckpointError, match=f"{FILE} is damaged; make it anew with nmt shortlist model="):
+    with pytest.raises(CheckpointError, match=f"{SHORTLIST_FILE} is damaged; make it anew with nmt shortlist model="):
         read_shortlist(run, loaded, "auto")
     assert read_shortlist(run, loaded, False) is None
     path.unlink()
-    with pytest.raises(ConfigError, match=f"shortlist=true, but .*{FILE} does not exist; make it with nmt shortlist"):
+    with pytest.raises(
+        ConfigError, match=f"shortlist=true, but .*{SHORTLIST_FILE} does not exist; make it with nmt shortlist"
+    ):
         read_shortlist(run, loaded, True)
 
 
@@ -286,9 +288,10 @@ def test_the_verb_learns_and_the_others_use_it(
     assert err.count("\n") == 1
     assert "of 60 pieces; they hold" in err
     assert "of the dev targets; 110 pairs read in" in err
-    assert err.endswith(f"it is in run/{FILE}\n")
+    assert err.endswith(f"it is in run/{SHORTLIST_FILE}\n")
     assert not list(Path("run").glob(".*writing"))
-    first = {name: tensor.clone() for name, tensor in tensors(Path("run") / FILE).items()}  # not the mapped file
+    path = Path("run") / SHORTLIST_FILE
+    first = {name: tensor.clone() for name, tensor in tensors(path).items()}  # not the mapped file
     translator = Translator.load("run", device="cpu", precision="fp32")
     assert translator.shortlist is not None
     assert translator.shortlist.best.shape == (60, 5)
@@ -303,10 +306,10 @@ def test_the_verb_learns_and_the_others_use_it(
         scored = ["evaluate", *here, "split=dev", "intervals=false", "output=out", f"shortlist={use}"]
         assert typed(monkeypatch, capsys, *scored)[1].startswith("fp32, 1 thread, beam 1" + f", {about}" * expected)
         assert json.loads(Path("out/scores.json").read_text())["shortlist"] is expected
-    (Path("run") / FILE).write_bytes(b"damaged")  # is put right by the verb that the message names
+    path.write_bytes(b"damaged")  # is put right by the verb that the message names
     assert typed(monkeypatch, capsys, "translate", *words)[2] == 2
     typed(monkeypatch, capsys, "shortlist", *here, "best=4", "frequent=6", "data.root=" + str(data))
-    again = tensors(Path("run") / FILE)
+    again = tensors(path)
     assert again.keys() == first.keys()
     for name, tensor in first.items():
         assert torch.equal(again[name], tensor), name
