@@ -18,7 +18,7 @@ from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record,
 from nmt.runs.folder import read_run, seen_file
 from nmt.runs.lock import is_held
 from nmt.runs.tensors import check_tensors
-from nmt.training.history import Point, damaged_lines, read_points
+from nmt.training.history import LoggedPoint, damaged_lines, read_points
 from nmt.training.progress import Progress, Validation
 from nmt.training.report import METRICS_FILE
 
@@ -122,7 +122,7 @@ def scores(validation: Validation) -> str:
     return f"{bleu}loss {validation.loss:.4f} on dev at update {validation.update:,}"
 
 
-def faults(progress: Progress, recorded: list[Point]) -> Iterator[str]:
+def faults(progress: Progress, recorded: list[LoggedPoint]) -> Iterator[str]:
     """What training met and survived, and what is damaged of its record."""
     for updates, what in (
         (progress.skipped, "skipped: loss or gradient was no number"),

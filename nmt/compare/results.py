@@ -19,7 +19,7 @@ from nmt.scoring.alignment import source_length
 from nmt.scoring.metrics import bleu_by_length
 from nmt.scoring.significance import counts, intervals
 
-Found = dict[str, Any]
+Record = dict[str, Any]
 
 BUCKETS = 8  # of source length
 SMALLEST_BUCKET = 50  # sentences on average; fewer sentences make fewer buckets
@@ -31,7 +31,7 @@ DECIDE_ORDER = (
 )  # what the order of the data is made of
 
 
-def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories: Sequence[History]) -> Found:
+def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories: Sequence[History]) -> Record:
     """Scores and histories are in the order of the jobs."""
     runs = [run_of(*found) for found in zip(sweep.jobs, scores, histories, strict=True)]
     outputs = {
@@ -92,7 +92,7 @@ MEANS = (
 )  # fmt: skip
 
 
-def run_of(job: Job, scores: Scores, history: History) -> Found:
+def run_of(job: Job, scores: Scores, history: History) -> Record:
     """The numbers of one run."""
     found = scores.alignment
     return {
@@ -131,7 +131,7 @@ def pooled_by_length(found: Sequence[Scores], test: TestSet) -> Sequence[Any]:
     return bleu_by_length(lengths, hypotheses, [test.references * len(found)], test.word_rule, buckets)
 
 
-def configurations(sweep: Sweep) -> Found:
+def configurations(sweep: Sweep) -> Record:
     """What all configurations share, what each variant has of its own, and what follows for a fair comparison."""
     own = {name: essence(jobs[0].config) for name, jobs in sweep.variants.items()}
     keys = list(dict.fromkeys(key for config in own.values() for key in config if key != "seed"))
@@ -145,7 +145,7 @@ def configurations(sweep: Sweep) -> Found:
     }
 
 
-def shown(sweep: Sweep, test: TestSet, outputs: dict[str, list[Scores]]) -> Found:
+def shown(sweep: Sweep, test: TestSet, outputs: dict[str, list[Scores]]) -> Record:
     """The sentences whose attention is drawn, with the matrices of each variant's first seed."""
     sentences = []
     for number, row in enumerate(test.shown):
@@ -155,7 +155,7 @@ def shown(sweep: Sweep, test: TestSet, outputs: dict[str, list[Scores]]) -> Foun
     return {"rule": RULE, "seed": sweep.jobs[0].seed, "sentences": sentences}
 
 
-def machine(job: Job, scores: Scores) -> Found:
+def machine(job: Job, scores: Scores) -> Record:
     """Where this command ran, and with what it computes."""
     settings = job.config.train
     device = choose_device(settings.device)

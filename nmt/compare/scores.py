@@ -14,14 +14,14 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from nmt.compare.runs import Job, Split
+from nmt.compare.runs import Job, SplitName
+from nmt.config.sections import Unit
 from nmt.machine.device import TranslationPrecision, choose_device, choose_dtype
 from nmt.machine.digests import digest, file_digest
 from nmt.machine.safe_files import write_atomically
 from nmt.runs.folder import seen_file
 from nmt.scoring import cautions
 from nmt.scoring.aer import AlignmentScores, Gold
-from nmt.scoring.alignment import Unit
 from nmt.scoring.metrics import WordRule, bleu_tokenizer
 from nmt.training.history import read_points
 from nmt.training.report import METRICS_FILE
@@ -42,7 +42,7 @@ RULE = (
 class TestSet:
     """What every variant is measured on."""
 
-    split: Split
+    split: SplitName
     sources: list[str]
     references: list[str]
     word_rule: WordRule
@@ -105,7 +105,7 @@ def scores_of(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
     return from_json(json.loads(text)["scores"])
 
 
-def kept_scores(run: Path, split: Split) -> Path:
+def kept_scores(run: Path, split: SplitName) -> Path:
     """The file that keeps them."""
     return run / "evaluations" / f"compare.{split}.json"
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nmt.config.sections import Unit
 from nmt.data.paths import read_lines
 from nmt.errors import DataError
-from nmt.scoring.alignment import Unit, units
+from nmt.scoring.alignment import units
 
 Links = frozenset[tuple[int, int]]
 

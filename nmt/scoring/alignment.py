@@ -12,14 +12,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt.config.sections import Unit
 from nmt.data.tokenizer import ESCAPE
 
-Unit = Literal["words", "tokens"]
 Cover = NDArray[np.bool_]  # [pieces, units]: does the piece stand for (a part of) the unit?
 
 SPACE = "▁"  # SentencePiece's sign for the space before a word

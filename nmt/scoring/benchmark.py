@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt.config.sections import DataConfig
+from nmt.config.sections import DataConfig, Unit
 from nmt.config.verbs import EvaluateCommand
 from nmt.data.corpus import read_corpus
 from nmt.data.paths import read_lines, resolve
 from nmt.data.text import clean
 from nmt.errors import ConfigError, DataError
 from nmt.scoring.aer import Gold, load_gold
-from nmt.scoring.alignment import Unit, spaceless
+from nmt.scoring.alignment import spaceless
 from nmt.scoring.metrics import WordRule, word_rule_of
 from nmt.scoring.test_sets import named_test_set
 

@@ -15,11 +15,11 @@ from nmt.scoring.metrics import BOOTSTRAP_SAMPLES, WordRule, bleu_tokenizer
 RESAMPLING_SEED = 12345  # of the resamples, sacreBLEU's own
 ORDERS = 4
 
-Counts = NDArray[np.int64]  # [sentences, 10]: matching and all n-grams of each order, lengths of output and reference
+BleuCounts = NDArray[np.int64]  # [sentences, 10]: matching and all n-grams of each order, output and reference length
 
 
 @dataclass(frozen=True)
-class Interval:
+class BleuInterval:
     """BLEU, mean over seeds, with 95 % of its resamples; p that a gap as large to the first system is luck."""
 
     low: float
@@ -27,7 +27,7 @@ class Interval:
     p: float | None  # None: it is the first
 
 
-def counts(hyps: Sequence[str], refs: Sequence[str], word_rule: WordRule) -> Counts:
+def counts(hyps: Sequence[str], refs: Sequence[str], word_rule: WordRule) -> BleuCounts:
     """What BLEU adds up over the sentences of a corpus."""
     scorer = BLEU(tokenize=bleu_tokenizer(word_rule), force=True, effective_order=True)
     scores = [scorer.sentence_score(hyp, [ref]) for hyp, ref in zip(hyps, refs, strict=True)]
@@ -41,7 +41,7 @@ def bleu_of(total: NDArray[np.int64]) -> float:
     return float(BLEU.compute_bleu(correct, every, sys_len, ref_len, smooth_method="exp").score)
 
 
-def intervals(systems: Sequence[Sequence[Counts]], samples: int = BOOTSTRAP_SAMPLES) -> list[Interval]:
+def intervals(systems: Sequence[Sequence[BleuCounts]], samples: int = BOOTSTRAP_SAMPLES) -> list[BleuInterval]:
     """Of every system, given as the counts of each of its seeds; p is against the first system."""
     sentences = len(systems[0][0])
     rows = np.random.default_rng(RESAMPLING_SEED).choice(sentences, size=(samples, sentences), replace=True)
@@ -52,7 +52,7 @@ def intervals(systems: Sequence[Sequence[Counts]], samples: int = BOOTSTRAP_SAMP
     for number, (scores, mean) in enumerate(zip(resampled, means, strict=True)):
         low, high = np.percentile(scores, [2.5, 97.5])
         p = None if number == 0 else p_value(scores - resampled[0], mean - means[0])
-        found.append(Interval(float(low), float(high), p))
+        found.append(BleuInterval(float(low), float(high), p))
     return found
 
 

@@ -21,7 +21,7 @@ from nmt.search.hypotheses import (
     Candidates,
     Finished,
     Hypothesis,
-    Step,
+    SearchStep,
     begin,
     extend,
     finish,
@@ -36,12 +36,12 @@ BEAM = 5  # the width that batch_sentences is meant for
 GROUPS = 512  # of vocabulary entries, so that most of them are only read to find the likeliest groups
 FEW_LOG_PROBS = 2**16  # log-probabilities of a step for which groups do not pay
 
-Source = TypeVar("Source", bound=Rows)
-State = TypeVar("State", bound=Rows)
+AnySource = TypeVar("AnySource", bound=Rows)
+AnyState = TypeVar("AnyState", bound=Rows)
 
 
 @runtime_checkable
-class StepModel(Protocol[Source, State]):
+class StepModel(Protocol[AnySource, AnyState]):
     """A translation model as the search sees it."""
 
     @property
@@ -51,11 +51,11 @@ class StepModel(Protocol[Source, State]):
 
     def start(
         self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], wants_weights: bool
-    ) -> tuple[Source, State]: ...
+    ) -> tuple[AnySource, AnyState]: ...
 
     def step(
-        self, tokens: Int[Tensor, "R 1"], source: Source, state: State
-    ) -> tuple[Float[Tensor, "R V"], Float[Tensor, "R L H 1 S"], State]:
+        self, tokens: Int[Tensor, "R 1"], source: AnySource, state: AnyState
+    ) -> tuple[Float[Tensor, "R V"], Float[Tensor, "R L H 1 S"], AnyState]:
         """Log-probabilities of the next token (the search may overwrite them), attention weights, new state.
 
         R is a multiple of the rows of `source`: the hypotheses of a sentence lie side by side.
@@ -65,7 +65,7 @@ class StepModel(Protocol[Source, State]):
 
 @torch.inference_mode()
 def search(
-    model: StepModel[Source, State],
+    model: StepModel[AnySource, AnyState],
     src: Int[Tensor, "B S"],
     src_mask: Bool[Tensor, "B S"],
     cfg: SearchConfig,
@@ -85,7 +85,7 @@ def search(
     divisors = length_divisors(longest + 1, cfg, src.device)
     source, state = model.start(src, src_mask, cfg.coverage_penalty > 0)
     tokens = src.new_full((len(src), 1), BOS)
-    steps: list[Step] = []
+    steps: list[SearchStep] = []
     done: list[Finished] = []
     for length, divisor in enumerate(divisors):
         log_probs, attention, state = model.step(tokens, source, state)

@@ -14,7 +14,7 @@ from nmt.training.progress import MOST_COUNTED, Progress
 
 # Kind ("train", "dev" or "event") and update: does the point belong to what is resumed?
 Known = Callable[[str, int], bool]
-Point = tuple[str, dict[str, Any] | None]  # a line of metrics.jsonl and what it holds; None: damaged
+LoggedPoint = tuple[str, dict[str, Any] | None]  # a line of metrics.jsonl and what it holds; None: damaged
 MERGED = "events.out.tfevents.0000000000.before"  # tensorboard reads files in order of their names: this one first
 METRICS_BYTES = 2**30  # of metrics.jsonl, at most
 POINT_BYTES = 2**28  # of a point of tensorboard, at most
@@ -42,14 +42,14 @@ def keep_known_lines(metrics: Path, known: Known) -> list[str]:
     return said
 
 
-def damaged_lines(points: list[Point]) -> str:
+def damaged_lines(points: list[LoggedPoint]) -> str:
     """What there is to say of them, if there are any."""
     found = [f"{number:,}" for number, (_, point) in enumerate(points, 1) if point is None]
     more = f" and {len(found) - LINES_SHOWN:,} more" if len(found) > LINES_SHOWN else ""
     return f"line {', '.join(found[:LINES_SHOWN])}{more} {'is' if len(found) == 1 else 'are'} damaged" if found else ""
 
 
-def read_points(metrics: Path) -> list[Point]:
+def read_points(metrics: Path) -> list[LoggedPoint]:
     """The lines of metrics.jsonl, each with the point it holds, None where it is damaged; without what a crash, or a
     process that is writing, left unfinished at its end."""
     if not metrics.exists():

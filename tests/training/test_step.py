@@ -240,7 +240,7 @@ def test_a_step_that_failed_is_bit_for_bit_that_of_the_same_halves(monkeypatch: 
     few, many = (np.arange(3), random_batch(1, 3)), (np.arange(3, 11), random_batch(2, 8))
     halves = [(many[0][i : i + 4], many[1].select(torch.arange(i, i + 4))) for i in (0, 4)]
 
-    def taken(parts: list[step.Part], seed: int) -> tuple[step.Step, list[torch.Tensor]]:
+    def taken(parts: list[step.BatchPart], seed: int) -> tuple[step.Step, list[torch.Tensor]]:
         model = small_model(dropout=0.3).train()
         optimiser = torch.optim.AdamW(model.parameters())
         found = step.Stepper(model, optimiser, settings, torch.device("cpu"), torch.float32)(parts, 0.01, seed)
