@@ -41,7 +41,7 @@ def main(command: DoctorCommand) -> int:
         torch.set_num_threads(command.threads)
     device = choose_device(command.device)
     problems: list[str] = []
-    for label, text in (*installed(), *machine(device), *places(command, problems)):
+    for label, text in (*installed(), *machine_rows(device), *places(command, problems)):
         print(f"{label:<12}{text}", flush=True)
     if command.self_test:
         print(f"{'self-test':<12}{self_test(command.device, command.threads, problems)}")
@@ -56,7 +56,7 @@ def installed() -> Iterator[tuple[str, str]]:
     yield "packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES)
 
 
-def machine(device: torch.device) -> Iterator[tuple[str, str]]:
+def machine_rows(device: torch.device) -> Iterator[tuple[str, str]]:
     """Processor, memory, GPU, and what precision=auto means here."""
     capabilities = torch.cpu.get_capabilities()
     known = [name for name in ("amx_bf16", "avx512_bf16", "avx512_vnni", "avx512_f", "avx2") if capabilities.get(name)]

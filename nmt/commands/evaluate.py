@@ -67,13 +67,13 @@ def main(command: EvaluateCommand) -> int:
         "cautions": said,
     }
     print(f"{benchmark.name}: {len(hypotheses):,} sentences, {len(hypotheses) / seconds:,.0f} a second\n")
-    result |= scores(benchmark, hypotheses, command.intervals)
+    result |= report_scores(benchmark, hypotheses, command.intervals)
     if others is not None and second is not None:
         names = as_typed(command.model), as_typed(second)
         result["comparison"] = {"with": second, **comparison(benchmark, hypotheses, others, names)}
     if gold is not None:
-        result["alignment"] = alignment(benchmark, gold, translator, other)
-    write(folder, benchmark, hypotheses, others, result)
+        result["alignment"] = report_alignment(benchmark, gold, translator, other)
+    write_evaluation(folder, benchmark, hypotheses, others, result)
     print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
     return 0
 
@@ -98,7 +98,7 @@ def results_folder(command: EvaluateCommand, name: str) -> Path:
     return first / "evaluations" / "+".join([name, *(other.name for other in others)])
 
 
-def scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> dict[str, Any]:
+def report_scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> dict[str, Any]:
     """Prints the scores, over all and by source length; the same as data."""
     metrics = score_corpus(hypotheses, benchmark.references, benchmark.word_rule, intervals)
     lengths = [source_length(sentence) for sentence in benchmark.sources]
@@ -121,7 +121,7 @@ def comparison(
     return {"scores": [asdict(row) for row in compared]}
 
 
-def alignment(
+def report_alignment(
     benchmark: Benchmark, gold: GoldAlignments, translator: Translator, other: Translator | None
 ) -> dict[str, Any]:
     """Prints how well attention aligns, beside the diagonal; the same as data (None: a model without attention)."""
@@ -135,7 +135,7 @@ def alignment(
     return {"gold": gold.file, "units": gold.unit, "scores": scores}
 
 
-def write(
+def write_evaluation(
     folder: Path, benchmark: Benchmark, hypotheses: list[str], second: list[str] | None, result: Mapping[str, Any]
 ) -> None:
     """The files of an evaluation in place of those of an earlier one; scores.json last."""

@@ -65,8 +65,8 @@ class Session:
             "attention": self.attention,
             "save": lambda: self.save(rest, "save"),
             "bipartite": lambda: self.save(rest, "bipartite"),
-            "nbest": lambda: self.n_best(number(rest, ":nbest 3") if rest else self.settings.beam),
-            "beam": lambda: self.beam(number(rest, ":beam 8")),
+            "nbest": lambda: self.n_best(typed_number(rest, ":nbest 3") if rest else self.settings.beam),
+            "beam": lambda: self.beam(typed_number(rest, ":beam 8")),
             "help": lambda: COMMANDS_HELP,
         }
         if word not in commands:
@@ -126,7 +126,7 @@ def visible(text: str) -> str:
     return "".join("\ufffd" if unicodedata.category(char) == "Cc" else char for char in text)
 
 
-def number(text: str, example: str) -> int:
+def typed_number(text: str, example: str) -> int:
     """A whole number that was typed after a command."""
     try:
         return int(text)

@@ -37,7 +37,7 @@ def main(command: StatusCommand) -> int:
     last, progress = latest(run)
     rows = {
         "run": f"{run}: {printable(stored.name)}, seed {stored.seed}",
-        "state": state(run, progress, settings),
+        "state": state_text(run, progress, settings),
         "saved": saved(run, last),
         **how_far([point for _, point in recorded if point and point["kind"] == "train"], progress, settings),
         **how_good(progress, settings),
@@ -63,7 +63,7 @@ def latest(run: Path) -> tuple[int | None, Progress]:
     return last, Progress()
 
 
-def state(run: Path, progress: Progress, settings: TrainConfig) -> str:
+def state_text(run: Path, progress: Progress, settings: TrainConfig) -> str:
     """Is a process at it, is it finished, or how does it go on?"""
     if is_held(run):
         return "a process is training it"
@@ -110,13 +110,13 @@ def how_good(progress: Progress, settings: TrainConfig) -> dict[str, str]:
     """The best and the last validation."""
     if not progress.validations:
         return {"dev": "not validated yet"}
-    rows = {"best": scores(progress.ranked(settings.metric)[0])}
+    rows = {"best": scores_text(progress.ranked(settings.metric)[0])}
     waited = progress.since_best(settings.metric)
     patience = f"; {waited} since the best, stops at {settings.patience}" if settings.patience and waited else ""
-    return rows | {"last": scores(progress.validations[-1]) + patience}
+    return rows | {"last": scores_text(progress.validations[-1]) + patience}
 
 
-def scores(validation: Validation) -> str:
+def scores_text(validation: Validation) -> str:
     """Of the dev split."""
     bleu = f"BLEU {validation.bleu:.2f}, " if validation.bleu is not None else ""
     return f"{bleu}loss {validation.loss:.4f} on dev at update {validation.update:,}"

@@ -61,9 +61,9 @@ def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories:
         "search": asdict(first.config.search),
         **configurations(sweep),
         "signatures": scores[0].signatures,
-        "machine": machine(first, scores[0]),
+        "machine": machine_record(first, scores[0]),
         "versions": versions(),
-        "shown": shown(sweep, test, outputs),
+        "shown": shown_sentences(sweep, test, outputs),
         "variants": variants,
         "runs": runs,
     }
@@ -145,7 +145,7 @@ def configurations(sweep: Sweep) -> Record:
     }
 
 
-def shown(sweep: Sweep, test: TestSet, outputs: dict[str, list[Scores]]) -> Record:
+def shown_sentences(sweep: Sweep, test: TestSet, outputs: dict[str, list[Scores]]) -> Record:
     """The sentences whose attention is drawn, with the matrices of each variant's first seed."""
     sentences = []
     for number, row in enumerate(test.shown):
@@ -155,7 +155,7 @@ def shown(sweep: Sweep, test: TestSet, outputs: dict[str, list[Scores]]) -> Reco
     return {"rule": RULE, "seed": sweep.jobs[0].seed, "sentences": sentences}
 
 
-def machine(job: Job, scores: Scores) -> Record:
+def machine_record(job: Job, scores: Scores) -> Record:
     """Where this command ran, and with what it computes."""
     settings = job.config.train
     device = choose_device(settings.device)

@@ -80,7 +80,7 @@ def check(sweep: Sweep) -> Prepared:
             seen[key] = job
             if scored_data(job, sweep.split) != scored_data(first, sweep.split):
                 raise ConfigError(f"its {sweep.split} data are not those of {first.variant}; compare on one corpus")
-            state(job.run, job.config)
+            run_state(job.run, job.config)
     corpora: dict[str, Prepared] = {}
     for job in sweep.jobs:
         data, tokenizer = job.config.data, job.config.tokenizer
@@ -124,7 +124,7 @@ def scored_data(job: Job, split: SplitName) -> dict[str, Any]:
     return data_apart_from(job.config, others)
 
 
-def state(run: Path, config: RunConfig) -> RunState:
+def run_state(run: Path, config: RunConfig) -> RunState:
     """How far the run is; refuses one that has another configuration."""
     if not (run / "manifest.json").exists():
         return "new"
@@ -172,7 +172,7 @@ def train_job(command: CompareCommand) -> int:
     """Trains one run, from its beginning or from where it was interrupted, unless it is finished."""
     config = command.run
     run = Path(config.runs_dir) / config.name
-    where = state(run, config)
+    where = run_state(run, config)
     if where == "finished":
         print(f"{run}: finished, not trained again", file=sys.stderr)
         return 0

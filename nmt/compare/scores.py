@@ -152,7 +152,7 @@ def measured(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
         bleu=float(bleu.corpus_score(hypotheses, [test.references]).score),
         chrf=float(chrf.corpus_score(hypotheses, [test.references]).score),
         perplexity=perplexity(translator, test),
-        alignment=alignment(translator, test),
+        alignment=reference_alignment(translator, test),
         parameters=sum(parameter.numel() for parameter in translator.model.parameters()),
         sentences_per_s=len(hypotheses) / seconds,
         precision=translator.precision,
@@ -170,7 +170,7 @@ def perplexity(translator: Translator, test: TestSet) -> float:
     return float(np.exp(-sum(log_probs) / sum(len(sentence) + 1 for sentence in pieces)))
 
 
-def alignment(translator: Translator, test: TestSet) -> AlignmentScores | None:
+def reference_alignment(translator: Translator, test: TestSet) -> AlignmentScores | None:
     """Of the attention over the references against the gold links."""
     if test.gold is None:
         return None
@@ -215,7 +215,7 @@ def seconds_until(update: int, train: Sequence[Mapping[str, Any]], speed: float)
     return seconds
 
 
-def chosen(
+def rows_by_rule(
     sources: Sequence[str], references: Sequence[str], lengths: Sequence[int], words: Sequence[int]
 ) -> list[int]:
     """Four sentences by rule: RULE. `lengths` are of the sources, `words` of the references."""

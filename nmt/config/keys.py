@@ -58,12 +58,12 @@ Fraction = Annotated[float, Limits(least=0, most=1)]
 Mass = Annotated[float, Limits(above=0, most=1)]
 
 
-def options(hint: Any) -> tuple[Any, ...]:
+def allowed_types(hint: Any) -> tuple[Any, ...]:
     """The types that an annotation allows, without what is noted beside them."""
     if get_origin(hint) is Annotated:
-        return options(get_args(hint)[0])
+        return allowed_types(get_args(hint)[0])
     if get_origin(hint) in (Union, types.UnionType):
-        return tuple(each for option in get_args(hint) for each in options(option))
+        return tuple(each for option in get_args(hint) for each in allowed_types(option))
     return (hint,)
 
 
@@ -87,7 +87,7 @@ def refuse_outside(value: Any, hint: Any, where: str) -> None:
     if limits is None or isinstance(value, bool) or not isinstance(value, int | float):
         return
     if not limits.hold(value):
-        off = ", or null" if type(None) in options(hint) else ""
+        off = ", or null" if type(None) in allowed_types(hint) else ""
         about = f" ({meaning(hint)})" if meaning(hint) else ""
         raise ConfigError(f"{where} is {value}; it must be {limits.broken_by(value)}{off}{about}")
 

@@ -60,7 +60,7 @@ def _fill(
     """Makes what is not cached: tokenizers, the folder of the tables, report, fingerprint."""
     corpus = read_corpus(data, cache_dir)
     if given is None:
-        tokenizers, report = _train(corpus, tokenizer, cache_dir)
+        tokenizers, report = _trained_pair(corpus, tokenizer, cache_dir)
     else:
         tokenizers, report = given, ["tokenizer: that of the model"]
     key = digest([tokenizers.src.bytes.hex(), tokenizers.tgt.bytes.hex()])
@@ -71,7 +71,7 @@ def _fill(
     return tokenizers, folder, report, fingerprint
 
 
-def _train(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[TokenizerPair, list[str]]:
+def _trained_pair(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[TokenizerPair, list[str]]:
     settings = {name: value for name, value in asdict(cfg).items() if name != "sampling_alpha"}
     key = digest([TABLES_VERSION, corpus.fingerprint, settings, sentencepiece.__version__])
     folder = cached(cache_dir, "tokenizer", key, lambda draft: train_tokenizers(corpus.path("train"), cfg, draft))
@@ -88,7 +88,7 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
             for batch in read_batches(corpus.path(name)):
                 columns, lengths = _encode_batch(batch, tokenizers)
                 if name == "train":
-                    keep = _within(lengths, data, dropped)
+                    keep = _within_limits(lengths, data, dropped)
                     columns = {column: values.filter(pa.array(keep)) for column, values in columns.items()}
                     lengths = lengths[:, keep]
                     known.write(hashes(columns["src"].to_pylist(), columns["tgt"].to_pylist()).tobytes())
@@ -121,7 +121,7 @@ def _encode_batch(
     return columns, np.array(lengths, np.int64)
 
 
-def _within(lengths: npt.NDArray[np.int64], data: DataConfig, dropped: dict[str, int]) -> npt.NDArray[np.bool_]:
+def _within_limits(lengths: npt.NDArray[np.int64], data: DataConfig, dropped: dict[str, int]) -> npt.NDArray[np.bool_]:
     """Which pairs the limits in pieces leave; `dropped` counts the others, each under the first it breaks."""
     longer, shorter = lengths.max(axis=0), np.maximum(lengths.min(axis=0), 1)
     keep = np.ones(len(longer), np.bool_)

@@ -108,7 +108,7 @@ def _read_csv(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
     rows = csv.reader((line.replace("\r", " ") + "\n" for line in read_lines(path)), strict=True)
     try:
         header = next(rows, [])
-        at = [_choose(header, column, str(path)) for column in (src, tgt)]
+        at = [_choose_column(header, column, str(path)) for column in (src, tgt)]
         for row in rows:
             if len(row) not in (0, len(header)):
                 raise DataError(
@@ -121,7 +121,7 @@ def _read_csv(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
         raise DataError(f"{path}, line {rows.line_num}: not valid CSV ({error}); correct the quotes") from error
 
 
-def _choose(header: list[str], column: ColumnKey, name: str) -> int:
+def _choose_column(header: list[str], column: ColumnKey, name: str) -> int:
     if column not in header:
         raise DataError(f"column '{column}' is not in {name}; {nearest(str(column), header)}")
     return header.index(str(column))

@@ -31,7 +31,7 @@ THREADS = 16  # part of the result: SentencePiece's sums depend on it, whatever 
 
 def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, report: list[str]) -> Tokenizer:
     """A model of these sentences, the same bytes for the same ones; adds a line for people to `report`."""
-    shown, skipped = _choose(sentences, cfg.max_sentences, seed)
+    shown, skipped = _choose_sentences(sentences, cfg.max_sentences, seed)
     if not any(sentence.strip() for sentence in shown):
         raise DataError(f"no sentence to train a tokenizer on ({skipped:,} too long); check the training split")
     model = io.BytesIO()
@@ -62,7 +62,7 @@ def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, r
     return tokenizer
 
 
-def _choose(sentences: Iterable[str], count: int, seed: int) -> tuple[list[str], int]:
+def _choose_sentences(sentences: Iterable[str], count: int, seed: int) -> tuple[list[str], int]:
     """At most `count` sentences, chosen at random, escaped; and how many were too long."""
     rng = random.Random(seed)
     chosen: list[str] = []

@@ -45,7 +45,7 @@ def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | No
                 "shortlist=true out"
             )
         return None
-    shortlist, checksum = _checked(path, folder, model)
+    shortlist, checksum = _checked_shortlist(path, folder, model)
     if checksum == model.checksum:
         return shortlist
     stale = f"{path} was learned with other weights than those of {folder / 'model.safetensors'}"
@@ -56,7 +56,7 @@ def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | No
     return None
 
 
-def _checked(path: Path, folder: Path, model: LoadedModel) -> tuple[Shortlist, str]:
+def _checked_shortlist(path: Path, folder: Path, model: LoadedModel) -> tuple[Shortlist, str]:
     """The file's shortlist, every piece of it in the vocabulary, and the checksum of its model."""
     remedy = f"make it anew with nmt shortlist model={folder}, or type shortlist=false"
     try:

@@ -86,11 +86,11 @@ def from_corpus(split: str, data: DataConfig, cache_dir: Path) -> Benchmark:
 
 def from_files(src: str, ref: str | list[str], word_rule: WordRule) -> Benchmark:
     """A test set in text files; every reference has as many lines as the source."""
-    sources = read_file(src, "src")
+    sources = text_lines(src, "src")
     names = [ref] if isinstance(ref, str) else ref
     if not names:
         raise ConfigError("ref is an empty list; name a file with reference translations")
-    references = [read_file(name, "ref") for name in names]
+    references = [text_lines(name, "ref") for name in names]
     for name, lines in zip(names, references, strict=True):
         if len(lines) != len(sources):
             raise DataError(
@@ -102,7 +102,7 @@ def from_files(src: str, ref: str | list[str], word_rule: WordRule) -> Benchmark
     return Benchmark(Path(src).name, sources, references, word_rule)
 
 
-def read_file(name: str, key: str) -> list[str]:
+def text_lines(name: str, key: str) -> list[str]:
     """All lines of a text file; what other programs take for a line break inside of one is a space."""
     path = Path(name).expanduser()
     if not path.exists():

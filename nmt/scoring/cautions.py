@@ -26,7 +26,7 @@ LOOKED_AT = 1000  # sentences
 
 def refuse_unfit(name: str, sources: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     """Refuses references that are empty, and text in pieces; `name` is what errors call the test set."""
-    for which, reference in _named(references):
+    for which, reference in _named_references(references):
         for line, text in enumerate(reference, 1):
             if not text.strip():
                 raise DataError(
@@ -37,7 +37,7 @@ def refuse_unfit(name: str, sources: Sequence[str], references: Sequence[Sequenc
     _refuse_pieces(f"the source of {name}", sources)
 
 
-def _named(references: Sequence[Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
+def _named_references(references: Sequence[Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
     """What lines call each reference."""
     for number, reference in enumerate(references, 1):
         yield f"reference {number}" if len(references) > 1 else "the reference", reference
@@ -84,7 +84,7 @@ def of_test_set(
 ) -> Iterator[str]:
     """Says where a test set may be in pieces, or the model can hardly read or write it."""
     sides = [("the source", tokenizers.src, sources)]
-    sides += [(which, tokenizers.tgt, reference) for which, reference in _named(references)]
+    sides += [(which, tokenizers.tgt, reference) for which, reference in _named_references(references)]
     for what, tokenizer, lines in sides:
         for mark, marked in _marked(lines):
             share = f"{mark} stands in {len(marked):,} of {len(lines):,} lines of {what}"
@@ -112,7 +112,7 @@ def of_language(tokenizer: Tokenizer, what: str, lines: Sequence[str]) -> Iterat
 
 def of_translations(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Iterator[str]:
     """Says where translations are not of the form that BLEU compares."""
-    for which, reference in _named(references):
+    for which, reference in _named_references(references):
         yield from of_case(hypotheses, which, reference)
     yield from of_pieces(hypotheses)
 

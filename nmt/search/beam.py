@@ -27,7 +27,7 @@ from nmt.search.hypotheses import (
     finish,
     length_divisors,
     merge,
-    read,
+    read_hypotheses,
     unsettled,
 )
 from nmt.search.sampling import draw
@@ -108,7 +108,7 @@ def search(
             parent, token = parent[kept], token[kept]
         state = state.select((kept[:, None] * open_before + parent).flatten())
         tokens = token.view(-1, 1)
-    return read(merge(done), steps, width)
+    return read_hypotheses(merge(done), steps, width)
 
 
 def width_of(cfg: SearchConfig) -> int:

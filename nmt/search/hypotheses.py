@@ -169,7 +169,7 @@ def merge(parts: list[Finished]) -> Finished:
     return whole.select(whole.sentence.argsort())
 
 
-def read(finished: Finished, steps: list[SearchStep], width: int) -> list[list[Hypothesis]]:
+def read_hypotheses(finished: Finished, steps: list[SearchStep], width: int) -> list[list[Hypothesis]]:
     """Follow the parents from the end of each hypothesis to its beginning."""
     tokens = finished.length.new_full((len(steps), *finished.length.shape), PAD)
     table = finished.length.new_zeros(2, len(finished.length), width)

@@ -109,7 +109,7 @@ def resume(
         else:
             model = given_model(folder / "weights.safetensors", stored, config, tokenizers)
         prepared = read_data(config, tokenizers)
-        record = None if last is None else read_record(folder, prepared)
+        record = None if last is None else checked_record(folder, prepared)
         progress = Progress() if record is None else Progress.from_json(record, folder)
         if last is not None:
             begun = len(progress.skipped) < progress.update
@@ -182,7 +182,7 @@ def draw_weights(model: Seq2Seq, bound: float) -> None:
             parameter.uniform_(-bound, bound)
 
 
-def read_record(folder: Path, prepared: Prepared) -> dict[str, Any]:
+def checked_record(folder: Path, prepared: Prepared) -> dict[str, Any]:
     """What the checkpoint has on record; refuses a corpus that is not the one it was made on."""
     record = checkpoints.read_record(folder)
     Progress.from_json(record, folder)  # refuses what nmt did not write

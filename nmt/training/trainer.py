@@ -18,7 +18,7 @@ from nmt.machine.device import choose_device, choose_dtype, environment
 from nmt.machine.seeds import dropout_seed
 from nmt.machine.signals import Interrupted, StopRequest
 from nmt.model.seq2seq import Seq2Seq
-from nmt.runs.checkpoints import average, last_good, prune, read_part, save_checkpoint, saved_updates
+from nmt.runs.checkpoints import average, last_good, prune, read_checkpoint_part, save_checkpoint, saved_updates
 from nmt.runs.tensors import Signed, parameters_of, set_parameters, signed, write_signed
 from nmt.scoring.metrics import word_rule_of
 from nmt.training import failures
@@ -246,10 +246,10 @@ class Trainer:
 
     def restore(self, folder: Path, record: Mapping[str, Any]) -> None:
         """Weights and optimiser of a checkpoint and what is on its record (its progress has the constructor)."""
-        parameters = read_part(folder / "weights.safetensors", record.get("weights"))
+        parameters = read_checkpoint_part(folder / "weights.safetensors", record.get("weights"))
         set_parameters(self.model, parameters, folder)
         path = folder / "training.safetensors"
-        set_state(self.optimiser, self.model, read_part(path, record.get("optimiser")), path)
+        set_state(self.optimiser, self.model, read_checkpoint_part(path, record.get("optimiser")), path)
         best = self.progress.ranked(self.settings.metric)[:1]
         if best and best == self.kept()[:1] and not self.progress.finished:
             self.publish(signed(self.average(best)))  # its writing may have been cut short

@@ -52,7 +52,7 @@ class LinkCounts:
     occurrences: Numbers  # of every target piece
 
 
-def chosen(split: Any, most: int | None, seed: int) -> Pairs:
+def drawn_pairs(split: Any, most: int | None, seed: int) -> Pairs:
     """The pairs of an encoded split, at most so many, drawn at random by the seed."""
     src, tgt = open_sides(Path(split.cache_files[0]["filename"]))
     rows = np.arange(len(src))

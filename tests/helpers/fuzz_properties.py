@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from helpers.small_corpora import data_config, make_pairs, tokenizer_config
 from helpers.small_runs import make_run
-from nmt.commands.translate import as_json
+from nmt.commands.translate import translation_json
 from nmt.config.changes import NO_CHANGES
 from nmt.config.check import read
 from nmt.config.overrides import parse, readable
@@ -320,7 +320,7 @@ def every_line_is_one_line(content: bytes) -> None:
     for each in found:
         assert len(each.text.splitlines()) <= 1
         each.text.encode("utf-8")
-        shown = as_json(each, n_best=True, alignments=False)
+        shown = translation_json(each, n_best=True, alignments=False)
         assert len(shown.splitlines()) == 1
         assert json.loads(shown)["source"] == each.source
 

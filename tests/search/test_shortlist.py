@@ -32,7 +32,7 @@ from nmt.runs.tensors import parameters_of, write_tensors
 from nmt.search.beam import search
 from nmt.search.hypotheses import Hypothesis
 from nmt.search.shortlist import SPECIAL, Shortlist, Shortlisted
-from nmt.translation.learn_shortlist import Pairs, chosen, coverage, learn
+from nmt.translation.learn_shortlist import Pairs, coverage, drawn_pairs, learn
 from nmt.translation.translator import Translator
 
 CFG = read(SearchConfig, load_yaml("search", "beam"), "search")
@@ -148,7 +148,7 @@ def linked(translator: Translator, rows: list[dict[str, Any]]) -> Counter[tuple[
 def test_what_is_learned_is_what_slow_counting_finds(trained: Path, data: Path) -> None:
     translator = Translator.load(trained, device="cpu", precision="fp32")
     split = prepared_for(translator, data / "cache").train
-    pairs = chosen(split, None, 1)
+    pairs = drawn_pairs(split, None, 1)
     shortlist = learn(translator, pairs, best=3, frequent=5)
     found = linked(translator, list(split))
     occurrences = Counter(piece for row in split for piece in row["tgt_ids"])
@@ -175,20 +175,21 @@ def test_links_are_merged_and_pairs_are_drawn_the_same_every_time(
 ) -> None:
     translator = Translator.load(trained, device="cpu", precision="fp32")
     split = prepared_for(translator, data / "cache").train
-    once = learn(translator, chosen(split, 40, 1), best=3, frequent=5)
+    once = learn(translator, drawn_pairs(split, 40, 1), best=3, frequent=5)
     monkeypatch.setattr("nmt.translation.learn_shortlist.PENDING", 1)
     monkeypatch.setattr("nmt.translation.learn_shortlist.TOKENS", 64)
-    again = learn(translator, chosen(split, 40, 1), best=3, frequent=5)
+    again = learn(translator, drawn_pairs(split, 40, 1), best=3, frequent=5)
     assert torch.equal(once.best, again.best)
     assert torch.equal(once.frequent, again.frequent)
-    rows = chosen(split, 40, 1).rows.tolist()
+    rows = drawn_pairs(split, 40, 1).rows.tolist()
     assert len(set(rows)) == 40
     assert rows == sorted(rows)
     assert rows != list(range(40))
-    few = Pairs(*(getattr(chosen(split, None, 1), side) for side in ("src", "tgt")), chosen(split, 40, 1).rows, 1)
-    assert coverage(once, few, 60) == coverage(once, chosen(split, 40, 1), 60)
-    assert rows != chosen(split, 40, 2).rows.tolist()
-    assert len(chosen(split, 1000, 1).rows) == len(split)
+    every = drawn_pairs(split, None, 1)
+    few = Pairs(every.src, every.tgt, drawn_pairs(split, 40, 1).rows, 1)
+    assert coverage(once, few, 60) == coverage(once, drawn_pairs(split, 40, 1), 60)
+    assert rows != drawn_pairs(split, 40, 2).rows.tolist()
+    assert len(drawn_pairs(split, 1000, 1).rows) == len(split)
 
 
 def listed_run(folder: Path, frequent: int = 60) -> Path:
