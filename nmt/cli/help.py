@@ -11,14 +11,24 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from nmt.cli.run import parsed
-from nmt.config.compose import CONFIGS, MISTAKES, choices, composed, explain, leaves, loader, untouched, without_hydra
-from nmt.config.keys import hints_of, meaning, options
+from nmt.config.compose import (
+    CONFIGS,
+    MISTAKES,
+    choices,
+    composed,
+    dotted_keys,
+    explain,
+    loader,
+    untouched,
+    without_hydra,
+)
+from nmt.config.keys import allowed_types, hints_of, meaning
 from nmt.config.overrides import readable
 from nmt.config.run import RunConfig
 from nmt.config.verbs import COMMANDS
 
 PART_GROUPS = ("encoder", "decoder", "attention", "optimizer", "schedule")
-LINE = re.compile(r"^(\w+): [^#]*# *(.*)$")  # key: value  # comment
+COMMENTED_LINE = re.compile(r"^(\w+): [^#]*# *(.*)$")  # key: value  # comment
 
 
 def describe(verb: str, words: list[str]) -> str:
@@ -62,7 +72,7 @@ def meanings(cls: type, prefix: str = "") -> dict[str, str]:
     """Dotted key -> its meaning, of a dataclass's fields and of the sections among them."""
     found: dict[str, str] = {}
     for name, hint in hints_of(cls).items():
-        inner = next((option for option in options(hint) if is_dataclass(option)), None)
+        inner = next((option for option in allowed_types(hint) if is_dataclass(option)), None)
         if inner is None:
             found[f"{prefix}{name}"] = meaning(hint)
         else:
@@ -74,7 +84,7 @@ def comments(path: Path, prefix: str) -> dict[str, str]:
     """Dotted key -> the comment beside it in the YAML file of a part, which is where the meaning of its keys is."""
     found: dict[str, str] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
-        if match := LINE.match(line):
+        if match := COMMENTED_LINE.match(line):
             found[f"{prefix}.{match[1]}"] = match[2]
     return found
 
@@ -87,7 +97,7 @@ def _keys(verb: str, config: DictConfig, chosen: dict[str, str | None]) -> list[
         if path.is_file() and group.partition("@")[0] in PART_GROUPS:
             meant |= comments(path, group.partition("@")[2] or group.replace("/", "."))
     rows = []
-    for key in leaves(config):
+    for key in dotted_keys(config):
         value = OmegaConf.select(config, key) if not _missing(config, key) else "???"
         rows.append((f"{key}={_text(value)}", meant.get(key, "")))
     return rows

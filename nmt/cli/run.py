@@ -20,7 +20,7 @@ from nmt.config.compose import (
     settled,
     untouched,
 )
-from nmt.config.hydra_private import options, run_jobs
+from nmt.config.hydra_private import hydra_options, run_jobs
 from nmt.config.overrides import readable
 from nmt.errors import ConfigError, nearest
 from nmt.machine.signals import SAVED
@@ -52,7 +52,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
 
     def job(config: DictConfig) -> None:
         try:
-            codes.append(start(verb, entry, config, known))
+            codes.append(call_verb(verb, entry, config, known))
         except Exception as error:
             if sweep:  # perhaps in another process: the launcher brings it back
                 raise
@@ -76,7 +76,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
 def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
     """Hydra's own options apart from the overrides, and who told them apart."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us instead of being printed
-    parser = options()
+    parser = hydra_options()
     parser.error = _refuse  # type: ignore[method-assign]
     args, unknown = parser.parse_known_intermixed_args(words)
     if unknown:
@@ -93,7 +93,7 @@ def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
     return args, parser
 
 
-def start(verb: str, entry: str, config: DictConfig, known: list[str]) -> int:
+def call_verb(verb: str, entry: str, config: DictConfig, known: list[str]) -> int:
     """Calls the verb's function with what it is asked to do."""
     command = settled(verb, config, HydraConfig.get(), known)
     module, _, function = entry.partition(":")

@@ -4,7 +4,7 @@ import importlib
 from typing import Any
 
 from nmt.cli.run import parsed, run
-from nmt.compare.sweep import composed
+from nmt.compare.sweep import composed_sweep
 from nmt.config.overrides import readable
 from nmt.errors import ConfigError
 from nmt.tune.plan import planned
@@ -17,7 +17,7 @@ def run_comparison(verb: str, entry: str, words: list[str]) -> int:
     args, _ = parsed(words)
     if args.cfg or args.info or args.shell_completion:
         return run(verb, entry, words)
-    sweep = composed(verb, words, [readable(word, sweep=True) for word in args.overrides], args.config_dir)
+    sweep = composed_sweep(verb, words, [readable(word, sweep=True) for word in args.overrides], args.config_dir)
     multirun = ["-m", *(word for word in words if word not in ("-m", "--multirun"))]
     return called(entry, sweep, lambda: run(verb, TRAIN, multirun))
 

@@ -86,7 +86,7 @@ def cost(factory: AttentionFactory | None, d_query: int, d_memory: int) -> dict[
             with Operations() as making[S]:
                 keys, values = layer.keys_values(states)
             with Operations() as attending[S]:
-                layer.attend(query, keys, values, mask, weights=True)
+                layer.attend(query, keys, values, mask, wants_weights=True)
     per_pair = attending[3].total - attending[2].total
     return {
         "parameters": sum(parameter.numel() for parameter in layer.parameters()),

@@ -8,11 +8,11 @@ from typing import Any
 
 from tqdm import tqdm
 
-from nmt.compare.figures import Picture, pictures
+from nmt.compare.figures import Picture, results_pictures
 from nmt.compare.page import comparison_page
 from nmt.compare.results import results_of
-from nmt.compare.runs import Sweep, check, state
-from nmt.compare.scores import TestSet, chosen, history, scores_of
+from nmt.compare.runs import Sweep, check, run_state
+from nmt.compare.scores import TestSet, history, rows_by_rule, scores_of
 from nmt.compare.table import table
 from nmt.data.paths import resolve
 from nmt.data.prepare import Prepared
@@ -23,7 +23,7 @@ from nmt.machine.signals import SAVED
 from nmt.scoring.aer import load_gold
 from nmt.scoring.alignment import source_length
 from nmt.scoring.cautions import refuse_unfit
-from nmt.scoring.metrics import bleu_tokenizer, counted_words
+from nmt.scoring.metrics import bleu_tokenizer, word_rule_of
 from nmt.translation.long_lines import caution
 
 
@@ -31,7 +31,7 @@ def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
     """`multirun` trains every run of the sweep that is not finished; the exit code."""
     test = test_set(sweep, check(sweep))
     refuse_unwritable(sweep.output, "output")
-    states = [state(job.run, job.config) for job in sweep.jobs]
+    states = [run_state(job.run, job.config) for job in sweep.jobs]
     counted = ", ".join(f"{states.count(kind)} {kind}" for kind in ("finished", "begun", "new"))
     print(f"{len(states)} runs in {sweep.jobs[0].config.runs_dir}: {counted}", file=sys.stderr)
     try:
@@ -48,7 +48,7 @@ def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
     results = results_of(sweep, test, scores, histories)
     for line in results["cautions"]:
         caution(line)
-    write(sweep.output, results)
+    write_results(sweep.output, results)
     return 0
 
 
@@ -58,33 +58,33 @@ def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
     sources, references = list(rows["src"]), list(rows["tgt"])
     refuse_unfit(sweep.split, sources, [references])
     lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
-    bleu_tokenizer(counted_words(data))  # a missing package is said before the work
+    bleu_tokenizer(word_rule_of(data))  # a missing package is said before the work
     gold = None
     if data.gold is not None and sweep.split == "test":  # the corpus has them for no other
         path = resolve(data.gold, data.root)
         gold = load_gold(path, False, sources, references, data.gold_units)
-    shown = chosen(sources, references, *lengths)
-    return TestSet(sweep.split, sources, references, counted_words(data), gold, data.gold_units, shown)
+    shown = rows_by_rule(sources, references, *lengths)
+    return TestSet(sweep.split, sources, references, word_rule_of(data), gold, data.gold_units, shown)
 
 
-def write(folder: Path, results: dict[str, Any]) -> None:
+def write_results(folder: Path, results: dict[str, Any]) -> None:
     """The page and everything that stands beside it; the page last."""
     make_folder(folder)
     drawn: list[tuple[Picture, str]] = []
-    for picture in pictures(results):
+    for picture in results_pictures(results):
         text = svg_text(picture.figure)
         write_atomically(folder / f"{picture.name}.svg", text.encode())
         save_figure(picture.figure, folder / f"{picture.name}.png")
         drawn.append((picture, text))
     rows = markdown_table(table(results["variants"])) + "\n"
-    write_atomically(folder / "results.json", as_json(results).encode())
+    write_atomically(folder / "results.json", results_json(results).encode())
     write_atomically(folder / "table.md", rows.encode())
     write_atomically(folder / "index.html", comparison_page(results, drawn).encode())
     print(rows)
     print(f"the page is {folder / 'index.html'}; table.md, results.json and the figures are beside it", file=sys.stderr)
 
 
-def as_json(results: dict[str, Any]) -> str:
+def results_json(results: dict[str, Any]) -> str:
     """A line for each variant and run, and for everything else."""
     lines = []
     for key, value in results.items():

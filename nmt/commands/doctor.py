@@ -21,7 +21,7 @@ from nmt.machine.safe_files import refuse_unwritable
 from nmt.translation.translator import Translator
 
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "datasets", "hydra-core", "tensorboard", "safetensors")
-ROOM = 1e9  # bytes that should be free
+FREE_BYTES = 1e9  # bytes that should be free
 WORDS = "a red dog runs home and then my old cat sleeps here".split()
 TARGETS = "ein roter hund rennt heim und dann meine alte katze schläft hier".split()
 SENTENCES, RIGHT = 20, 18  # translated in the self-test, and how many must be right
@@ -41,7 +41,7 @@ def main(command: DoctorCommand) -> int:
         torch.set_num_threads(command.threads)
     device = choose_device(command.device)
     problems: list[str] = []
-    for label, text in (*installed(), *machine(device), *places(command, problems)):
+    for label, text in (*installed(), *machine_rows(device), *places(command, problems)):
         print(f"{label:<12}{text}", flush=True)
     if command.self_test:
         print(f"{'self-test':<12}{self_test(command.device, command.threads, problems)}")
@@ -56,7 +56,7 @@ def installed() -> Iterator[tuple[str, str]]:
     yield "packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES)
 
 
-def machine(device: torch.device) -> Iterator[tuple[str, str]]:
+def machine_rows(device: torch.device) -> Iterator[tuple[str, str]]:
     """Processor, memory, GPU, and what precision=auto means here."""
     capabilities = torch.cpu.get_capabilities()
     known = [name for name in ("amx_bf16", "avx512_bf16", "avx512_vnni", "avx512_f", "avx2") if capabilities.get(name)]
@@ -77,7 +77,7 @@ def places(command: DoctorCommand, problems: list[str]) -> Iterator[tuple[str, s
         folder = Path(named).expanduser().absolute()
         there = next(path for path in (folder, *folder.parents) if path.exists())
         free = shutil.disk_usage(there).free
-        if free < ROOM:
+        if free < FREE_BYTES:
             problems.append(f"{key}={named} has {free / 1e6:,.0f} MB left; make room, or choose another")
         try:
             refuse_unwritable(folder, key)

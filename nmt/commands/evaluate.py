@@ -36,7 +36,7 @@ def main(command: EvaluateCommand) -> int:
     data = command.changes.of(translator.config.data)
     benchmark = read_benchmark(command, data)
     gold = read_alignments(command, data, benchmark)
-    bleu_tokenizer(benchmark.words)  # a missing package is said before the work
+    bleu_tokenizer(benchmark.word_rule)  # a missing package is said before the work
     for each in (translator, *([] if other is None else [other])):
         refuse_other_languages(each.config.data, data)
     refuse_unfit(benchmark.name, benchmark.sources, benchmark.references)
@@ -67,13 +67,13 @@ def main(command: EvaluateCommand) -> int:
         "cautions": said,
     }
     print(f"{benchmark.name}: {len(hypotheses):,} sentences, {len(hypotheses) / seconds:,.0f} a second\n")
-    result |= scores(benchmark, hypotheses, command.intervals)
+    result |= report_scores(benchmark, hypotheses, command.intervals)
     if others is not None and second is not None:
         names = as_typed(command.model), as_typed(second)
         result["comparison"] = {"with": second, **comparison(benchmark, hypotheses, others, names)}
     if gold is not None:
-        result["alignment"] = alignment(benchmark, gold, translator, other)
-    write(folder, benchmark, hypotheses, others, result)
+        result["alignment"] = report_alignment(benchmark, gold, translator, other)
+    write_evaluation(folder, benchmark, hypotheses, others, result)
     print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
     return 0
 
@@ -98,11 +98,11 @@ def results_folder(command: EvaluateCommand, name: str) -> Path:
     return first / "evaluations" / "+".join([name, *(other.name for other in others)])
 
 
-def scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> dict[str, Any]:
+def report_scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> dict[str, Any]:
     """Prints the scores, over all and by source length; the same as data."""
-    metrics = score_corpus(hypotheses, benchmark.references, benchmark.words, intervals)
+    metrics = score_corpus(hypotheses, benchmark.references, benchmark.word_rule, intervals)
     lengths = [source_length(sentence) for sentence in benchmark.sources]
-    buckets = bleu_by_length(lengths, hypotheses, benchmark.references, benchmark.words)
+    buckets = bleu_by_length(lengths, hypotheses, benchmark.references, benchmark.word_rule)
     tables = [metric.cells() for metric in metrics], [bucket.cells() for bucket in buckets]
     print(*(text_table(grid(rows)) for rows in tables), sep="\n\n")
     return {
@@ -115,13 +115,13 @@ def comparison(
     benchmark: Benchmark, hypotheses: list[str], second: list[str], names: tuple[str, str]
 ) -> dict[str, Any]:
     """Prints how the second model compares with the first; the same as data."""
-    compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.words)
+    compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.word_rule)
     print(f"\nfirst: {names[0]}    second: {names[1]}    (paired bootstrap)\n")
     print(text_table(grid([row.cells() for row in compared])))
     return {"scores": [asdict(row) for row in compared]}
 
 
-def alignment(
+def report_alignment(
     benchmark: Benchmark, gold: GoldAlignments, translator: Translator, other: Translator | None
 ) -> dict[str, Any]:
     """Prints how well attention aligns, beside the diagonal; the same as data (None: a model without attention)."""
@@ -135,7 +135,7 @@ def alignment(
     return {"gold": gold.file, "units": gold.unit, "scores": scores}
 
 
-def write(
+def write_evaluation(
     folder: Path, benchmark: Benchmark, hypotheses: list[str], second: list[str] | None, result: Mapping[str, Any]
 ) -> None:
     """The files of an evaluation in place of those of an earlier one; scores.json last."""

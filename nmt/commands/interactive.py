@@ -19,7 +19,7 @@ from nmt.translation.open import as_typed, note_seed, open_model
 from nmt.translation.translations import Translation
 from nmt.translation.translator import Translator, with_n_best
 
-HELP = """\
+COMMANDS_HELP = """\
 Type a sentence to translate it, or:
   :attention          the last translation's attention, as a shaded grid of words
   :save FILE          the same as a picture (.png, .svg or .pdf)
@@ -65,9 +65,9 @@ class Session:
             "attention": self.attention,
             "save": lambda: self.save(rest, "save"),
             "bipartite": lambda: self.save(rest, "bipartite"),
-            "nbest": lambda: self.n_best(number(rest, ":nbest 3") if rest else self.settings.beam),
-            "beam": lambda: self.beam(number(rest, ":beam 8")),
-            "help": lambda: HELP,
+            "nbest": lambda: self.n_best(typed_number(rest, ":nbest 3") if rest else self.settings.beam),
+            "beam": lambda: self.beam(typed_number(rest, ":beam 8")),
+            "help": lambda: COMMANDS_HELP,
         }
         if word not in commands:
             known = [f":{name}" for name in [*commands, "quit"]]
@@ -126,7 +126,7 @@ def visible(text: str) -> str:
     return "".join("\ufffd" if unicodedata.category(char) == "Cc" else char for char in text)
 
 
-def number(text: str, example: str) -> int:
+def typed_number(text: str, example: str) -> int:
     """A whole number that was typed after a command."""
     try:
         return int(text)

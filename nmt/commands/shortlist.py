@@ -11,8 +11,8 @@ from nmt.errors import ConfigError
 from nmt.machine.safe_files import refuse_unwritable
 from nmt.runs.shortlist_file import write_shortlist
 from nmt.translation.learn_shortlist import (
-    chosen,
     coverage,
+    drawn_pairs,
     learn,
 )
 from nmt.translation.open import open_scorer
@@ -31,8 +31,8 @@ def main(command: ShortlistCommand) -> int:
     data = command.changes.of(translator.config.data)
     prepared = prepare(data, translator.config.tokenizer, Path(command.cache_dir), translator.tokenizers)
     train, dev = (
-        chosen(prepared.train, command.sentences, command.seed),
-        chosen(prepared.dev, None, command.seed),
+        drawn_pairs(prepared.train, command.sentences, command.seed),
+        drawn_pairs(prepared.dev, None, command.seed),
     )
     shortlist = learn(translator, train, command.best, command.frequent).to(translator.device)
     vocab = translator.tokenizers.tgt.vocab_size

@@ -12,19 +12,19 @@ from typing import Any
 
 from nmt.config.sections import TrainConfig
 from nmt.config.verbs import StatusCommand
-from nmt.data.train_hashes import FILE
+from nmt.data.train_hashes import HASHES_FILE
 from nmt.errors import NmtError, printable
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record, saved_updates
 from nmt.runs.folder import read_run, seen_file
 from nmt.runs.lock import is_held
 from nmt.runs.tensors import check_tensors
-from nmt.training.history import Point, damaged_lines, read_points
+from nmt.training.history import LoggedPoint, damaged_lines, read_points
 from nmt.training.progress import Progress, Validation
 from nmt.training.report import METRICS_FILE
 
 TRIES = 3  # to read a checkpoint that may be replaced meanwhile
 FOREVER_S = 10**10
-SHOWN = 5  # updates named in a list of faults, the latest
+UPDATES_SHOWN = 5  # updates named in a list of faults, the latest
 
 
 def main(command: StatusCommand) -> int:
@@ -37,7 +37,7 @@ def main(command: StatusCommand) -> int:
     last, progress = latest(run)
     rows = {
         "run": f"{run}: {printable(stored.name)}, seed {stored.seed}",
-        "state": state(run, progress, settings),
+        "state": state_text(run, progress, settings),
         "saved": saved(run, last),
         **how_far([point for _, point in recorded if point and point["kind"] == "train"], progress, settings),
         **how_good(progress, settings),
@@ -63,7 +63,7 @@ def latest(run: Path) -> tuple[int | None, Progress]:
     return last, Progress()
 
 
-def state(run: Path, progress: Progress, settings: TrainConfig) -> str:
+def state_text(run: Path, progress: Progress, settings: TrainConfig) -> str:
     """Is a process at it, is it finished, or how does it go on?"""
     if is_held(run):
         return "a process is training it"
@@ -110,27 +110,27 @@ def how_good(progress: Progress, settings: TrainConfig) -> dict[str, str]:
     """The best and the last validation."""
     if not progress.validations:
         return {"dev": "not validated yet"}
-    rows = {"best": scores(progress.ranked(settings.metric)[0])}
+    rows = {"best": scores_text(progress.ranked(settings.metric)[0])}
     waited = progress.since_best(settings.metric)
     patience = f"; {waited} since the best, stops at {settings.patience}" if settings.patience and waited else ""
-    return rows | {"last": scores(progress.validations[-1]) + patience}
+    return rows | {"last": scores_text(progress.validations[-1]) + patience}
 
 
-def scores(validation: Validation) -> str:
+def scores_text(validation: Validation) -> str:
     """Of the dev split."""
     bleu = f"BLEU {validation.bleu:.2f}, " if validation.bleu is not None else ""
     return f"{bleu}loss {validation.loss:.4f} on dev at update {validation.update:,}"
 
 
-def faults(progress: Progress, recorded: list[Point]) -> Iterator[str]:
+def faults(progress: Progress, recorded: list[LoggedPoint]) -> Iterator[str]:
     """What training met and survived, and what is damaged of its record."""
     for updates, what in (
         (progress.skipped, "skipped: loss or gradient was no number"),
         (progress.halved, "with a halved batch: memory was too small, no longer the same bit for bit"),
     ):
         if updates:
-            shown = ", ".join(map(str, updates[-SHOWN:]))
-            before = f"{len(updates)} updates, the latest " if len(updates) > SHOWN else "update "
+            shown = ", ".join(map(str, updates[-UPDATES_SHOWN:]))
+            before = f"{len(updates)} updates, the latest " if len(updates) > UPDATES_SHOWN else "update "
             yield f"{before}{shown} {what}"
     yield from (printable(str(point.get("text"))) for _, point in recorded if point and point.get("event") == "damaged")
     if damaged := damaged_lines(recorded):
@@ -149,7 +149,7 @@ def damage(run: Path) -> list[str]:
                 check_tensors(path)
             elif path.name == "training.json":
                 Progress.from_json(read_record(path.parent), path.parent)
-            elif path.name == FILE:
+            elif path.name == HASHES_FILE:
                 seen_file(run)
         except NmtError as error:
             if path.exists():

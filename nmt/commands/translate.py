@@ -34,14 +34,14 @@ def main(command: TranslateCommand) -> int:
         for number, translation in enumerate(noted(translations, caution)):
             text = translation.text
             if command.format == "jsonl":
-                text = as_json(translation, settings.n_best > 1, command.alignments)
+                text = translation_json(translation, settings.n_best > 1, command.alignments)
             print(text, file=file, flush=True)
             if number == 0:  # now that input and output are known to work: a mistake is said alone
                 print(means(translator, settings), file=sys.stderr)
     return 0
 
 
-def as_json(translation: Translation, n_best: bool, alignments: bool) -> str:
+def translation_json(translation: Translation, n_best: bool, alignments: bool) -> str:
     """One JSON object on one line, for every reader's idea of a line."""
     record: dict[str, Any] = {
         "source": translation.source,

@@ -12,7 +12,7 @@ from nmt.tune.plan import Plan
 from nmt.tune.study import (
     done,
     one_trial,
-    opened,
+    opened_study,
     report,
 )
 
@@ -22,7 +22,7 @@ def main(plan: Plan, config: RunConfig) -> int:
     refuse_untrainable(config)  # what no trial could be trained with is said before the first
     plan.folder.mkdir(parents=True, exist_ok=True)
     with hold_run(plan.folder):
-        study = opened(plan, digest([essence(config), [repr(each) for each in plan.space], plan.startup]))
+        study = opened_study(plan, digest([essence(config), [repr(each) for each in plan.space], plan.startup]))
         try:
             while (missing := plan.trials - done(study)) > 0:
                 print(f"\n{missing} of {plan.trials} trials to go, in {plan.folder}", file=sys.stderr)

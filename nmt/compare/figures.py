@@ -24,7 +24,7 @@ class Picture:
     figure: Figure
 
 
-def pictures(results: Results) -> Iterator[Picture]:
+def results_pictures(results: Results) -> Iterator[Picture]:
     """All that the results have the numbers for."""
     seeds = len(results["seeds"])
     band = "" if seeds == 1 else f" Lines are means over {seeds} seeds, bands reach from the lowest to the highest."

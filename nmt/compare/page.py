@@ -2,14 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
-from nmt.compare.figures import Picture
+from nmt.compare.figures import Picture, Results
 from nmt.compare.table import columns, run_table, table
 from nmt.figures.page import page
 from nmt.figures.table import NONE
-
-Results = dict[str, Any]
 
 
 def comparison_page(results: Results, drawn: Sequence[tuple[Picture, str]]) -> str:

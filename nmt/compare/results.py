@@ -19,7 +19,7 @@ from nmt.scoring.alignment import source_length
 from nmt.scoring.metrics import bleu_by_length
 from nmt.scoring.significance import counts, intervals
 
-Found = dict[str, Any]
+Record = dict[str, Any]
 
 BUCKETS = 8  # of source length
 SMALLEST_BUCKET = 50  # sentences on average; fewer sentences make fewer buckets
@@ -31,13 +31,13 @@ DECIDE_ORDER = (
 )  # what the order of the data is made of
 
 
-def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories: Sequence[History]) -> Found:
+def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories: Sequence[History]) -> Record:
     """Scores and histories are in the order of the jobs."""
     runs = [run_of(*found) for found in zip(sweep.jobs, scores, histories, strict=True)]
     outputs = {
         name: [s for job, s in zip(sweep.jobs, scores, strict=True) if job.variant == name] for name in sweep.variants
     }
-    systems = [[counts(s.hypotheses, test.references, test.words) for s in found] for found in outputs.values()]
+    systems = [[counts(s.hypotheses, test.references, test.word_rule) for s in found] for found in outputs.values()]
     luck = dict(zip(outputs, intervals(systems), strict=True))
     first = sweep.jobs[0]
     variants = []
@@ -61,9 +61,9 @@ def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories:
         "search": asdict(first.config.search),
         **configurations(sweep),
         "signatures": scores[0].signatures,
-        "machine": machine(first, scores[0]),
+        "machine": machine_record(first, scores[0]),
         "versions": versions(),
-        "shown": shown(sweep, test, outputs),
+        "shown": shown_sentences(sweep, test, outputs),
         "variants": variants,
         "runs": runs,
     }
@@ -92,7 +92,7 @@ MEANS = (
 )  # fmt: skip
 
 
-def run_of(job: Job, scores: Scores, history: History) -> Found:
+def run_of(job: Job, scores: Scores, history: History) -> Record:
     """The numbers of one run."""
     found = scores.alignment
     return {
@@ -128,10 +128,10 @@ def pooled_by_length(found: Sequence[Scores], test: TestSet) -> Sequence[Any]:
     buckets = max(1, min(BUCKETS, len(test.sources) // SMALLEST_BUCKET))
     lengths = [source_length(sentence) for sentence in test.sources] * len(found)
     hypotheses = [text for scores in found for text in scores.hypotheses]
-    return bleu_by_length(lengths, hypotheses, [test.references * len(found)], test.words, buckets)
+    return bleu_by_length(lengths, hypotheses, [test.references * len(found)], test.word_rule, buckets)
 
 
-def configurations(sweep: Sweep) -> Found:
+def configurations(sweep: Sweep) -> Record:
     """What all configurations share, what each variant has of its own, and what follows for a fair comparison."""
     own = {name: essence(jobs[0].config) for name, jobs in sweep.variants.items()}
     keys = list(dict.fromkeys(key for config in own.values() for key in config if key != "seed"))
@@ -145,7 +145,7 @@ def configurations(sweep: Sweep) -> Found:
     }
 
 
-def shown(sweep: Sweep, test: TestSet, outputs: dict[str, list[Scores]]) -> Found:
+def shown_sentences(sweep: Sweep, test: TestSet, outputs: dict[str, list[Scores]]) -> Record:
     """The sentences whose attention is drawn, with the matrices of each variant's first seed."""
     sentences = []
     for number, row in enumerate(test.shown):
@@ -155,7 +155,7 @@ def shown(sweep: Sweep, test: TestSet, outputs: dict[str, list[Scores]]) -> Foun
     return {"rule": RULE, "seed": sweep.jobs[0].seed, "sentences": sentences}
 
 
-def machine(job: Job, scores: Scores) -> Found:
+def machine_record(job: Job, scores: Scores) -> Record:
     """Where this command ran, and with what it computes."""
     settings = job.config.train
     device = choose_device(settings.device)

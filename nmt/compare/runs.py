@@ -25,8 +25,8 @@ from nmt.training.parts import refuse_untrainable
 from nmt.training.progress import Progress
 from nmt.training.run import resume, start
 
-State = Literal["new", "begun", "finished"]
-Split = Literal["test", "dev"]
+RunState = Literal["new", "begun", "finished"]
+SplitName = Literal["test", "dev"]
 
 FINISHED = "finished.json"
 
@@ -53,7 +53,7 @@ class Sweep:
     name: str  # of the output folder, unless output= names one
     axes: dict[str, list[str]]  # key -> its values
     jobs: list[Job]
-    split: Split  # of the corpus: what the runs are scored on
+    split: SplitName  # of the corpus: what the runs are scored on
     output: Path  # folder of the page
     trust: list[str]
 
@@ -80,7 +80,7 @@ def check(sweep: Sweep) -> Prepared:
             seen[key] = job
             if scored_data(job, sweep.split) != scored_data(first, sweep.split):
                 raise ConfigError(f"its {sweep.split} data are not those of {first.variant}; compare on one corpus")
-            state(job.run, job.config)
+            run_state(job.run, job.config)
     corpora: dict[str, Prepared] = {}
     for job in sweep.jobs:
         data, tokenizer = job.config.data, job.config.tokenizer
@@ -116,7 +116,7 @@ def named(job: Job) -> Iterator[None]:
         raise type(error)(f"{job.variant} seed={job.seed}: {error}") from error
 
 
-def scored_data(job: Job, split: Split) -> dict[str, Any]:
+def scored_data(job: Job, split: SplitName) -> dict[str, Any]:
     """What decides the split and how it is scored: all of the corpus, where the split is cut off its training split."""
     own: SplitConfig = getattr(job.config.data, split)
     given = own.src or own.files
@@ -124,7 +124,7 @@ def scored_data(job: Job, split: Split) -> dict[str, Any]:
     return data_apart_from(job.config, others)
 
 
-def state(run: Path, config: RunConfig) -> State:
+def run_state(run: Path, config: RunConfig) -> RunState:
     """How far the run is; refuses one that has another configuration."""
     if not (run / "manifest.json").exists():
         return "new"
@@ -172,7 +172,7 @@ def train_job(command: CompareCommand) -> int:
     """Trains one run, from its beginning or from where it was interrupted, unless it is finished."""
     config = command.run
     run = Path(config.runs_dir) / config.name
-    where = state(run, config)
+    where = run_state(run, config)
     if where == "finished":
         print(f"{run}: finished, not trained again", file=sys.stderr)
         return 0

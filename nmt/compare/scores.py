@@ -14,26 +14,26 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from nmt.compare.runs import Job, Split
+from nmt.compare.runs import Job, SplitName
+from nmt.config.sections import Unit
 from nmt.machine.device import TranslationPrecision, choose_device, choose_dtype
 from nmt.machine.digests import digest, file_digest
 from nmt.machine.safe_files import write_atomically
 from nmt.runs.folder import seen_file
 from nmt.scoring import cautions
 from nmt.scoring.aer import AlignmentScores, Gold
-from nmt.scoring.alignment import Unit
-from nmt.scoring.metrics import bleu_tokenizer
+from nmt.scoring.metrics import WordRule, bleu_tokenizer
 from nmt.training.history import read_points
 from nmt.training.report import METRICS_FILE
 from nmt.translation.align import gold_scores
 from nmt.translation.translator import Translator, translate_all
 
-VERSION = 3  # of what is kept; raise it whenever its content changes
+SCORES_VERSION = 3  # of what is kept; raise it whenever its content changes
 
 SHARES = (0.2, 0.4, 0.6, 0.8)
-LONGEST = 20  # words
+LONGEST_SHOWN = 20  # words
 RULE = (
-    f"Of the sentences of at most {LONGEST} words (source and reference), those whose source length is at the "
+    f"Of the sentences of at most {LONGEST_SHOWN} words (source and reference), those whose source length is at the "
     "20, 40, 60 and 80 % quantile: the first such in the file that is not taken yet."
 )
 
@@ -42,10 +42,10 @@ RULE = (
 class TestSet:
     """What every variant is measured on."""
 
-    split: Split
+    split: SplitName
     sources: list[str]
     references: list[str]
-    words: str | None  # what BLEU counts: see nmt.scoring.metrics
+    word_rule: WordRule
     gold: list[Gold] | None
     gold_units: Unit
     shown: list[int]  # sentences whose attention is drawn
@@ -105,7 +105,7 @@ def scores_of(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
     return from_json(json.loads(text)["scores"])
 
 
-def kept_scores(run: Path, split: Split) -> Path:
+def kept_scores(run: Path, split: SplitName) -> Path:
     """The file that keeps them."""
     return run / "evaluations" / f"compare.{split}.json"
 
@@ -124,8 +124,8 @@ def key_of(job: Job, test: TestSet) -> str:
     gold = [[sorted(links.sure), sorted(links.possible)] for links in test.gold or []]
     return digest(
         [
-            VERSION, file_digest(job.run / "model.safetensors"), file_digest(job.run / "manifest.json"),
-            asdict(job.config.search), test.sources, test.references, test.words, gold, test.gold_units, test.shown,
+            SCORES_VERSION, file_digest(job.run / "model.safetensors"), file_digest(job.run / "manifest.json"),
+            asdict(job.config.search), test.sources, test.references, test.word_rule, gold, test.gold_units, test.shown,
             str(device), str(choose_dtype(settings.precision, device)), settings.threads,
             torch.__version__, sacrebleu.__version__,
         ]
@@ -146,13 +146,13 @@ def measured(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
     hypotheses = translate_all(translator, test.sources, said.append)
     seconds = perf_counter() - start
     said += cautions.of_translations(hypotheses, [test.references])
-    bleu = BLEU(tokenize=bleu_tokenizer(test.words), force=True)
+    bleu = BLEU(tokenize=bleu_tokenizer(test.word_rule), force=True)
     chrf = CHRF()
     return Scores(
         bleu=float(bleu.corpus_score(hypotheses, [test.references]).score),
         chrf=float(chrf.corpus_score(hypotheses, [test.references]).score),
         perplexity=perplexity(translator, test),
-        alignment=alignment(translator, test),
+        alignment=reference_alignment(translator, test),
         parameters=sum(parameter.numel() for parameter in translator.model.parameters()),
         sentences_per_s=len(hypotheses) / seconds,
         precision=translator.precision,
@@ -170,7 +170,7 @@ def perplexity(translator: Translator, test: TestSet) -> float:
     return float(np.exp(-sum(log_probs) / sum(len(sentence) + 1 for sentence in pieces)))
 
 
-def alignment(translator: Translator, test: TestSet) -> AlignmentScores | None:
+def reference_alignment(translator: Translator, test: TestSet) -> AlignmentScores | None:
     """Of the attention over the references against the gold links."""
     if test.gold is None:
         return None
@@ -215,11 +215,11 @@ def seconds_until(update: int, train: Sequence[Mapping[str, Any]], speed: float)
     return seconds
 
 
-def chosen(
+def rows_by_rule(
     sources: Sequence[str], references: Sequence[str], lengths: Sequence[int], words: Sequence[int]
 ) -> list[int]:
     """Four sentences by rule: RULE. `lengths` are of the sources, `words` of the references."""
-    fit = [row for row in range(len(sources)) if 0 < lengths[row] <= LONGEST and 0 < words[row] <= LONGEST]
+    fit = [row for row in range(len(sources)) if 0 < lengths[row] <= LONGEST_SHOWN and 0 < words[row] <= LONGEST_SHOWN]
     if not fit:
         return []
     ordered = sorted(lengths[row] for row in fit)

@@ -32,7 +32,7 @@ from nmt.errors import ConfigError
 NOT_HERE = ("name", "resume", "resume_with", "init_from")  # of nmt train: for one run
 
 
-def composed(verb: str, words: list[str], typed: list[str], config_dir: str | None) -> Sweep:
+def composed_sweep(verb: str, words: list[str], typed: list[str], config_dir: str | None) -> Sweep:
     """The jobs, in the order in which Hydra's multirun trains them."""
     with loader(config_dir) as available:
         before = untouched(verb)

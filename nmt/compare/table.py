@@ -51,7 +51,7 @@ def p(row: Row) -> str:
     return number(row["p"], 3)
 
 
-COLUMNS = (
+TABLE_COLUMNS = (
     Column("variant", "what differs, as typed", lambda row: str(row["variant"])),
     Column(
         "BLEU",
@@ -129,7 +129,7 @@ def table(variants: Sequence[Row]) -> list[list[str]]:
 
 def columns(variants: Sequence[Row]) -> list[Column]:
     """Those in which some variant has a value."""
-    return [column for column in COLUMNS if any(column.cell(row) != NONE for row in variants)]
+    return [column for column in TABLE_COLUMNS if any(column.cell(row) != NONE for row in variants)]
 
 
 def run_table(runs: Sequence[Row]) -> list[list[str]]:

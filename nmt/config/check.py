@@ -6,7 +6,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from nmt.config.keys import hints_of, options, refuse_outside
+from nmt.config.keys import allowed_types, hints_of, refuse_outside
 from nmt.errors import ConfigError, nearest
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ def refuse_keys(values: Mapping[str, Any], known: Sequence[str], required: Seque
 
 def convert(value: Any, hint: Any, where: str) -> Any:
     """`value` as the annotation wants it: whole numbers pass for numbers, nothing else is converted."""
-    allowed = options(hint)
+    allowed = allowed_types(hint)
     if any(fits(value, option) for option in allowed):
         refuse_outside(value, hint, where)
         return float(value) if float in allowed and int not in allowed and type(value) is int else value

@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from nmt.config.changes import Changes
-from nmt.config.hydra_private import opened
+from nmt.config.hydra_private import opened_loader
 from nmt.config.overrides import parse, run_name, text_of
 from nmt.config.plain import plain
 from nmt.config.verbs import read_command
@@ -70,7 +70,7 @@ def loader(config_dir: str | None = None) -> Iterator[ConfigLoader]:
     """Hydra's config loader over our configs (and the user's own folder), outside of a run."""
     if config_dir is not None and not Path(config_dir).is_dir():
         raise ConfigError(f"--config-dir {config_dir} is not a folder; name one with your configs")
-    with opened(CONFIGS, None if config_dir is None else Path(config_dir)) as available:
+    with opened_loader(CONFIGS, None if config_dir is None else Path(config_dir)) as available:
         yield available
 
 
@@ -170,7 +170,7 @@ def unknown_key(key: str, config: DictConfig) -> str | None:
         if not isinstance(node, DictConfig):
             return f"unknown key '{key}'; '{'.'.join(words[:depth])}' is a single value"
         if word not in node.keys():  # noqa: SIM118 - `in` alone is false for a missing value
-            same_end = [leaf for leaf in leaves(config) if leaf.split(".")[-1] == words[-1]]
+            same_end = [leaf for leaf in dotted_keys(config) if leaf.split(".")[-1] == words[-1]]
             siblings = [".".join([*words[:depth], str(known)]) for known in node]
             remedy = nearest(key, same_end or siblings)
             return f"unknown key '{key}'; {remedy}"
@@ -178,13 +178,13 @@ def unknown_key(key: str, config: DictConfig) -> str | None:
     return None
 
 
-def leaves(config: DictConfig, prefix: str = "") -> list[str]:
+def dotted_keys(config: DictConfig, prefix: str = "") -> list[str]:
     """Every dotted key that holds a value."""
     found: list[str] = []
     for key in config:
         node = None if OmegaConf.is_missing(config, key) else config[key]
         name = f"{prefix}{key!s}"
-        found += leaves(node, f"{name}.") if isinstance(node, DictConfig) else [name]
+        found += dotted_keys(node, f"{name}.") if isinstance(node, DictConfig) else [name]
     return found
 
 

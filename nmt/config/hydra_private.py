@@ -21,7 +21,7 @@ from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig
 
 
-def options() -> ArgumentParser:
+def hydra_options() -> ArgumentParser:
     """Hydra's own options, such as --multirun and --cfg."""
     parser: ArgumentParser = get_args_parser()
     return parser
@@ -35,7 +35,7 @@ def run_jobs(
 
 
 @contextmanager
-def opened(configs: Path, own: Path | None) -> Iterator[ConfigLoader]:
+def opened_loader(configs: Path, own: Path | None) -> Iterator[ConfigLoader]:
     """The loader of these configurations, those of the user's `own` folder before them, outside of a run."""
     path = create_config_search_path(str(configs))
     if own is not None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_ty
 from nmt.errors import ConfigError
 
 _HINTS: dict[type, Mapping[str, Any]] = {}  # by dataclass, once read
-LARGEST = 10**12  # that any number of a configuration may be
+LARGEST_NUMBER = 10**12  # that any number of a configuration may be
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Limits:
 
     least: int | float | None = None
     above: int | float | None = None
-    most: int | float = LARGEST
+    most: int | float = LARGEST_NUMBER
     below: int | float | None = None
 
     def hold(self, value: int | float) -> bool:
@@ -42,7 +42,7 @@ class Limits:
             return f"at most {self.most:,}"
         low = f"at least {self.least:,}" if self.least is not None else f"above {self.above:,}"
         high = f"below {self.below:,}" if self.below is not None else f"at most {self.most:,}"
-        return low if self.most in (LARGEST, inf) and self.below is None else f"{low} and {high}"
+        return low if self.most in (LARGEST_NUMBER, inf) and self.below is None else f"{low} and {high}"
 
 
 Whole = Annotated[int, Limits(least=0)]
@@ -58,12 +58,12 @@ Fraction = Annotated[float, Limits(least=0, most=1)]
 Mass = Annotated[float, Limits(above=0, most=1)]
 
 
-def options(hint: Any) -> tuple[Any, ...]:
+def allowed_types(hint: Any) -> tuple[Any, ...]:
     """The types that an annotation allows, without what is noted beside them."""
     if get_origin(hint) is Annotated:
-        return options(get_args(hint)[0])
+        return allowed_types(get_args(hint)[0])
     if get_origin(hint) in (Union, types.UnionType):
-        return tuple(each for option in get_args(hint) for each in options(option))
+        return tuple(each for option in get_args(hint) for each in allowed_types(option))
     return (hint,)
 
 
@@ -87,7 +87,7 @@ def refuse_outside(value: Any, hint: Any, where: str) -> None:
     if limits is None or isinstance(value, bool) or not isinstance(value, int | float):
         return
     if not limits.hold(value):
-        off = ", or null" if type(None) in options(hint) else ""
+        off = ", or null" if type(None) in allowed_types(hint) else ""
         about = f" ({meaning(hint)})" if meaning(hint) else ""
         raise ConfigError(f"{where} is {value}; it must be {limits.broken_by(value)}{off}{about}")
 

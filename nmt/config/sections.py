@@ -7,6 +7,7 @@ from nmt.config.keys import Count, Limits, Mass, NotNegative, Positive, Section,
 from nmt.errors import ConfigError
 
 Paths = str | list[str] | None  # a file, a glob, or a list of them; None = not given
+Unit = Literal["words", "tokens"]  # what word alignments count
 MOST_HYPOTHESES = 10_000  # of a sentence
 
 Device = Annotated[Literal["auto", "cpu", "cuda"], "where tensors live; auto = the GPU where there is one"]
@@ -67,9 +68,7 @@ class DataConfig(Section):
     gold: Annotated[
         str | None, "file of word alignments of the test split: i-j, or ipj for a possible link; null = none"
     ]
-    gold_units: Annotated[
-        Literal["words", "tokens"], "what these count: words between spaces; tokens: a word's punctuation by itself"
-    ]
+    gold_units: Annotated[Unit, "what these count: words between spaces; tokens: a word's punctuation by itself"]
     nfc: Annotated[bool, "Unicode NFC on both sides: é is one character, however it was typed"]
     filters: FilterConfig
 

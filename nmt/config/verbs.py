@@ -8,7 +8,7 @@ from nmt.config.changes import Changes
 from nmt.config.check import convert
 from nmt.config.keys import Count, Mass, Section, Seed, Size, Whole, hints_of
 from nmt.config.run import RunConfig, read_run_config
-from nmt.config.sections import Device, ThreadCount
+from nmt.config.sections import Device, ThreadCount, Unit
 from nmt.errors import ConfigError
 
 Trust = Annotated[list[str], "your own packages that parts may come from"]
@@ -16,7 +16,6 @@ Model = Annotated[str, "run folder, for example runs/first"]
 Models = Annotated[str | list[str], "run folder, for example runs/first; several choose each token together"]
 Input = Annotated[str | list[str] | None, "file or list of files; null = standard input"]
 CacheDir = Annotated[str, "where prepared corpora are kept"]
-Unit = Literal["words", "tokens"]
 
 
 @dataclass(frozen=True)

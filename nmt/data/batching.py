@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from nmt.data.encoded import Numbers
 
 POOL = 1 << 18  # pairs that are sorted by length together
-BLOCK = 64  # neighbouring pairs that come into the same pool
-ROOM = 100  # source pieces for each sentence of a batch to search: of longer ones fewer are searched together
+BLOCK_PAIRS = 64  # neighbouring pairs that come into the same pool
+SEARCHED_PIECES = 100  # of the source for each sentence of a batch: of longer ones fewer are searched together
 SHARED = 4  # several batches are a multiple of this, so that 2 or 4 cores have as many each
 FORCED_TOKENS = 2048  # of the longer side of pairs forced at once: their attention is held in memory
 
@@ -59,9 +59,9 @@ class BatchOrder:
         if count <= pool:
             yield np.arange(count)
             return
-        blocks = random.permutation(-(-count // BLOCK))
+        blocks = random.permutation(-(-count // BLOCK_PAIRS))
         for chosen in np.array_split(blocks, -(-count // pool)):
-            rows = (chosen[:, None] * BLOCK + np.arange(BLOCK)).ravel()
+            rows = (chosen[:, None] * BLOCK_PAIRS + np.arange(BLOCK_PAIRS)).ravel()
             yield rows[rows < count]
 
     def cut(self, order: Numbers) -> list[Numbers]:
@@ -88,7 +88,7 @@ def even_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
         count = min(len(rows), -(-count // SHARED) * SHARED)
     bounds = [number * len(rows) // count for number in range(count + 1)] if count else [0]
     batches = [rows[start:end] for start, end in pairwise(bounds)]
-    return [part for batch in batches for part in _divided(batch, most * ROOM // max(1, lengths[batch[0]]))]
+    return [part for batch in batches for part in _divided(batch, most * SEARCHED_PIECES // max(1, lengths[batch[0]]))]
 
 
 def _divided(rows: list[int], most: int) -> list[list[int]]:

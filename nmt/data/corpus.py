@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SPLITS", "Corpus", "clean", "load_table", "read_batches", "read_corpus", "read_lines", "resolve"]
 
-VERSION = 1  # of the cached tables; raise it whenever what they hold changes
+CORPUS_VERSION = 1  # of the cached tables; raise it whenever what they hold changes
 SPLITS = ("train", "dev", "test")
-SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string()), ("index", pa.int64())])
+CORPUS_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string()), ("index", pa.int64())])
 BATCH_CHARACTERS = 1 << 25
 FILTERS = (
     "empty",
@@ -73,7 +73,7 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
         files = "data.train.src and data.train.tgt" if data.format == "text" else "data.train.files"
         raise ConfigError(f"the training split is not given, data.format={data.format}; set {files}")
     settings = {
-        "version": VERSION,
+        "version": CORPUS_VERSION,
         "splits": {name: split and split.content for name, split in splits.items()},
         "filters": {name: getattr(data.filters, name) for name in FILTERS},
         **{k: v for k, v in asdict(data).items() if k in ("format", "src_column", "tgt_column", "nfc")},
@@ -121,7 +121,7 @@ def _store(split: Split, nfc: bool, path: Path) -> _Marks:
     src_hash, pair_hash = array("Q"), array("Q")
     empty, identical = array("b"), array("b")
     first = 0
-    with TableWriter(path, SCHEMA) as table:
+    with TableWriter(path, CORPUS_SCHEMA) as table:
         for sides in _batches((clean(src, nfc), clean(tgt, nfc)) for src, tgt in split.pairs()):
             for src, tgt in zip(*sides, strict=True):
                 src_hash.append(_hash(src))
@@ -220,12 +220,12 @@ def _route(folder: Path, home: npt.NDArray[np.int8], missing: list[str]) -> None
     read = folder / "read.arrow"
     (folder / "train.arrow").rename(read)
     for name in ["train", *missing]:
-        with TableWriter(folder / f"{name}.arrow", SCHEMA) as writer:
+        with TableWriter(folder / f"{name}.arrow", CORPUS_SCHEMA) as writer:
             first = 0
             for batch in read_batches(read):
                 rows = pa.array(home[first : first + batch.num_rows] == SPLITS.index(name))
                 chosen = batch.filter(rows)
                 if chosen.num_rows:
-                    writer.write({column: chosen[column] for column in SCHEMA.names})
+                    writer.write({column: chosen[column] for column in CORPUS_SCHEMA.names})
                 first += batch.num_rows
     read.unlink()

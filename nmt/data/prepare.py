@@ -17,7 +17,7 @@ from nmt.data.cache import cached
 from nmt.data.corpus import SPLITS, Corpus, read_corpus
 from nmt.data.tables import TableWriter, load_table, read_batches
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
-from nmt.data.train_hashes import FILE, hashes
+from nmt.data.train_hashes import HASHES_FILE, hashes
 from nmt.data.train_tokenizers import sides, train_tokenizers
 from nmt.errors import DataError
 from nmt.machine.digests import digest
@@ -25,9 +25,9 @@ from nmt.machine.digests import digest
 if TYPE_CHECKING:
     from datasets import Dataset
 
-VERSION = 2  # of the cached tables; raise it whenever what they hold changes
+TABLES_VERSION = 2  # of the cached tables; raise it whenever what they hold changes
 IDS = pa.list_(pa.int32())
-SCHEMA = pa.schema(
+TABLES_SCHEMA = pa.schema(
     [("src", pa.string()), ("tgt", pa.string()), ("src_ids", IDS), ("tgt_ids", IDS), ("index", pa.int64())]
 )
 
@@ -51,7 +51,7 @@ def prepare(
     """Corpus and tokenizers, ready to train on; `given`: those of a model that is trained further."""
     tokenizers, folder, report, fingerprint = _fill(data, tokenizer, cache_dir, given)
     tables = {name: load_table(folder / f"{name}.arrow") for name in SPLITS}
-    return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint, seen=folder / FILE)
+    return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint, seen=folder / HASHES_FILE)
 
 
 def _fill(
@@ -60,20 +60,20 @@ def _fill(
     """Makes what is not cached: tokenizers, the folder of the tables, report, fingerprint."""
     corpus = read_corpus(data, cache_dir)
     if given is None:
-        tokenizers, report = _train(corpus, tokenizer, cache_dir)
+        tokenizers, report = _trained_pair(corpus, tokenizer, cache_dir)
     else:
         tokenizers, report = given, ["tokenizer: that of the model"]
     key = digest([tokenizers.src.bytes.hex(), tokenizers.tgt.bytes.hex()])
     limits = [data.filters.max_tokens, data.filters.max_ratio]
-    fingerprint = digest([VERSION, corpus.fingerprint, key, limits])
+    fingerprint = digest([TABLES_VERSION, corpus.fingerprint, key, limits])
     folder = cached(cache_dir, "encoded", fingerprint, lambda draft: _encode(corpus, tokenizers, data, draft))
     report = corpus.report + report + json.loads((folder / "report.json").read_text("utf-8"))
     return tokenizers, folder, report, fingerprint
 
 
-def _train(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[TokenizerPair, list[str]]:
+def _trained_pair(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tuple[TokenizerPair, list[str]]:
     settings = {name: value for name, value in asdict(cfg).items() if name != "sampling_alpha"}
-    key = digest([VERSION, corpus.fingerprint, settings, sentencepiece.__version__])
+    key = digest([TABLES_VERSION, corpus.fingerprint, settings, sentencepiece.__version__])
     folder = cached(cache_dir, "tokenizer", key, lambda draft: train_tokenizers(corpus.path("train"), cfg, draft))
     models = [Tokenizer.load(folder / f"{name}.model") for name in sides(cfg)]
     return TokenizerPair(models[0], models[-1]), json.loads((folder / "report.json").read_text("utf-8"))
@@ -84,11 +84,11 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
     for name in SPLITS:
         dropped = {"max_tokens": 0, "max_ratio": 0}
         kept, pieces = 0, np.zeros(2, np.int64)
-        with TableWriter(folder / f"{name}.arrow", SCHEMA) as writer, open(folder / FILE, "ab") as known:
+        with TableWriter(folder / f"{name}.arrow", TABLES_SCHEMA) as writer, open(folder / HASHES_FILE, "ab") as known:
             for batch in read_batches(corpus.path(name)):
                 columns, lengths = _encode_batch(batch, tokenizers)
                 if name == "train":
-                    keep = _within(lengths, data, dropped)
+                    keep = _within_limits(lengths, data, dropped)
                     columns = {column: values.filter(pa.array(keep)) for column, values in columns.items()}
                     lengths = lengths[:, keep]
                     known.write(hashes(columns["src"].to_pylist(), columns["tgt"].to_pylist()).tobytes())
@@ -111,7 +111,7 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
 def _encode_batch(
     batch: pa.RecordBatch, tokenizers: TokenizerPair
 ) -> tuple[dict[str, pa.Array], npt.NDArray[np.int64]]:
-    """The columns of SCHEMA for a batch of the corpus, and the lengths of both sides, [2, rows]."""
+    """The columns of TABLES_SCHEMA for a batch of the corpus, and the lengths of both sides, [2, rows]."""
     columns = {name: batch[name] for name in ("src", "tgt", "index")}
     lengths = []
     for side, tokenizer in (("src", tokenizers.src), ("tgt", tokenizers.tgt)):
@@ -121,7 +121,7 @@ def _encode_batch(
     return columns, np.array(lengths, np.int64)
 
 
-def _within(lengths: npt.NDArray[np.int64], data: DataConfig, dropped: dict[str, int]) -> npt.NDArray[np.bool_]:
+def _within_limits(lengths: npt.NDArray[np.int64], data: DataConfig, dropped: dict[str, int]) -> npt.NDArray[np.bool_]:
     """Which pairs the limits in pieces leave; `dropped` counts the others, each under the first it breaks."""
     longer, shorter = lengths.max(axis=0), np.maximum(lengths.min(axis=0), 1)
     keep = np.ones(len(longer), np.bool_)

@@ -16,7 +16,7 @@ from nmt.errors import ConfigError, DataError, nearest
 from nmt.machine.digests import file_digest
 
 Pair = tuple[str, str]
-Column = str | int
+ColumnKey = str | int
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _read_text(src: Path, tgt: Path) -> Iterator[Pair]:
         )
 
 
-def _read_tsv(path: Path, src: Column, tgt: Column) -> Iterator[Pair]:
+def _read_tsv(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
     if not (isinstance(src, int) and isinstance(tgt, int) and src >= 0 and tgt >= 0):
         raise ConfigError(f"data.src_column={src}, data.tgt_column={tgt}: columns of TSV are numbers from 0; set both")
     width = None
@@ -102,13 +102,13 @@ def _read_tsv(path: Path, src: Column, tgt: Column) -> Iterator[Pair]:
         yield cells[src], cells[tgt]
 
 
-def _read_csv(path: Path, src: Column, tgt: Column) -> Iterator[Pair]:
+def _read_csv(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
     """The first row names the columns; a quoted field may hold line breaks; blank rows are no pairs."""
     csv.field_size_limit(sys.maxsize)
     rows = csv.reader((line.replace("\r", " ") + "\n" for line in read_lines(path)), strict=True)
     try:
         header = next(rows, [])
-        at = [_choose(header, column, str(path)) for column in (src, tgt)]
+        at = [_choose_column(header, column, str(path)) for column in (src, tgt)]
         for row in rows:
             if len(row) not in (0, len(header)):
                 raise DataError(
@@ -121,7 +121,7 @@ def _read_csv(path: Path, src: Column, tgt: Column) -> Iterator[Pair]:
         raise DataError(f"{path}, line {rows.line_num}: not valid CSV ({error}); correct the quotes") from error
 
 
-def _choose(header: list[str], column: Column, name: str) -> int:
+def _choose_column(header: list[str], column: ColumnKey, name: str) -> int:
     if column not in header:
         raise DataError(f"column '{column}' is not in {name}; {nearest(str(column), header)}")
     return header.index(str(column))
@@ -131,7 +131,7 @@ def _columns(count: int) -> str:
     return f"{count} column{'' if count == 1 else 's'}"
 
 
-def _read_jsonl(path: Path, src: Column, tgt: Column) -> Iterator[Pair]:
+def _read_jsonl(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
     """One object a line; blank lines are no pairs; null is an empty sentence."""
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
@@ -156,7 +156,7 @@ def _dig(row: object, column: str, where: str) -> str:
     return found or ""
 
 
-def _read_parquet(path: Path, src: Column, tgt: Column) -> Iterator[Pair]:
+def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
     import pyarrow.parquet as pq
 
     try:
@@ -171,7 +171,7 @@ def _read_parquet(path: Path, src: Column, tgt: Column) -> Iterator[Pair]:
         raise DataError(f"{path} is not a Parquet file that can be read: {_first_line(error)}; check it") from error
 
 
-def _pairs_of(table: pa.Table, src: Column, tgt: Column, name: str) -> Iterator[Pair]:
+def _pairs_of(table: pa.Table, src: ColumnKey, tgt: ColumnKey, name: str) -> Iterator[Pair]:
     sides = [_extract(table, str(column), name) for column in (src, tgt)]
     return ((left or "", right or "") for left, right in zip(*sides, strict=True))
 
@@ -196,7 +196,7 @@ def _extract(table: pa.Table, column: str, name: str) -> list[str | None]:
         raise DataError(f"column '{column}' of {name} is not valid UTF-8; write the file again") from error
 
 
-def _find_hub(data: DataConfig, files: Paths, src: Column, tgt: Column, cache_dir: Path) -> Split:
+def _find_hub(data: DataConfig, files: Paths, src: ColumnKey, tgt: ColumnKey, cache_dir: Path) -> Split:
     if data.hub is None:
         raise ConfigError("data.hub is null; set it to the id of a dataset on the Hugging Face hub")
     split = files if isinstance(files, str) else "+".join(files or [])
@@ -228,14 +228,14 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:200]}"
 
 
-def _column(data: DataConfig, key: str) -> Column:
-    column: Column | None = getattr(data, key)
+def _column(data: DataConfig, key: str) -> ColumnKey:
+    column: ColumnKey | None = getattr(data, key)
     if column is None:
         raise ConfigError(f"data.{key} is null; format {data.format} needs the column of that side")
     return column
 
 
-TABLES: dict[str, Callable[[Path, Column, Column], Iterator[Pair]]] = {
+TABLES: dict[str, Callable[[Path, ColumnKey, ColumnKey], Iterator[Pair]]] = {
     "tsv": _read_tsv,
     "csv": _read_csv,
     "jsonl": _read_jsonl,

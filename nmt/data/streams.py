@@ -53,7 +53,7 @@ def file_lines(path: Path) -> Iterator[str]:
 def output_file(name: str | None) -> Iterator[IO[str]]:
     """The file of that name, written whole or not at all; None is standard output."""
     try:
-        with standard_output() if name is None else _named(Path(name).expanduser().resolve()) as file:
+        with standard_output() if name is None else _named_file(Path(name).expanduser().resolve()) as file:
             yield file
     except BrokenPipeError:
         raise
@@ -63,7 +63,7 @@ def output_file(name: str | None) -> Iterator[IO[str]]:
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[IO[str]]:
+def _named_file(path: Path) -> Iterator[IO[str]]:
     if path.exists() and not path.is_file():  # a pipe or a device
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             yield file

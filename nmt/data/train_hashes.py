@@ -15,8 +15,8 @@ import numpy.typing as npt
 from nmt.data.text import normalize
 from nmt.errors import CheckpointError
 
-FILE = "seen.bin"
-CHUNK = 1 << 20  # pairs compared at a time
+HASHES_FILE = "seen.bin"
+CHUNK_PAIRS = 1 << 20  # pairs compared at a time
 Hashes = npt.NDArray[np.uint64]
 
 
@@ -47,8 +47,8 @@ def seen(path: Path, sources: Sequence[str], references: Sequence[Sequence[str]]
         raise CheckpointError(f"{path} is damaged; restore it from a copy") from None
     wanted = np.stack([hashes(sources, reference) for reference in references])  # [references, pairs, 2]
     there = np.zeros(wanted.shape, np.bool_)
-    for start in range(0, len(known), CHUNK):
-        part = known[start : start + CHUNK]
+    for start in range(0, len(known), CHUNK_PAIRS):
+        part = known[start : start + CHUNK_PAIRS]
         for column in (0, 1):
             there[..., column] |= np.isin(wanted[..., column], part[:, column])
     exact, normalised = there.any(0).sum(0)

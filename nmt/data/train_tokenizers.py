@@ -31,7 +31,7 @@ THREADS = 16  # part of the result: SentencePiece's sums depend on it, whatever 
 
 def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, report: list[str]) -> Tokenizer:
     """A model of these sentences, the same bytes for the same ones; adds a line for people to `report`."""
-    shown, skipped = _choose(sentences, cfg.max_sentences, seed)
+    shown, skipped = _choose_sentences(sentences, cfg.max_sentences, seed)
     if not any(sentence.strip() for sentence in shown):
         raise DataError(f"no sentence to train a tokenizer on ({skipped:,} too long); check the training split")
     model = io.BytesIO()
@@ -62,7 +62,7 @@ def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, r
     return tokenizer
 
 
-def _choose(sentences: Iterable[str], count: int, seed: int) -> tuple[list[str], int]:
+def _choose_sentences(sentences: Iterable[str], count: int, seed: int) -> tuple[list[str], int]:
     """At most `count` sentences, chosen at random, escaped; and how many were too long."""
     rng = random.Random(seed)
     chosen: list[str] = []
@@ -91,9 +91,9 @@ def _explain(message: str, cfg: TokenizerConfig) -> ConfigError:
     return ConfigError(f"SentencePiece cannot train this tokenizer: {message.strip()[:300]}; check tokenizer.*")
 
 
-SEED = 1  # of the choice of sentences: apart from the training's, so that seeds share the cache
+SENTENCES_SEED = 1  # of the choice of sentences: apart from the training's, so that seeds share the cache
 MANY_PAIRS = 50_000  # from here on a second Python's start (0.4 s) is little beside the training
-BAD_INPUT = 3  # exit code of the process: its output is the error's line
+TRAINING_REFUSED = 3  # exit code of the process: its output is the error's line
 
 
 def sides(cfg: TokenizerConfig) -> dict[str, tuple[str, ...]]:
@@ -113,7 +113,7 @@ def _train(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
     report = []
     for name, columns in sides(cfg).items():
         lines: list[str] = []
-        model = train_tokenizer(_sentences(table, columns), cfg, SEED, lines)
+        model = train_tokenizer(_sentences(table, columns), cfg, SENTENCES_SEED, lines)
         (folder / f"{name}.model").write_bytes(model.bytes)
         report += [f"tokenizer ({name}): {line}" for line in lines]
     (folder / "report.json").write_text(json.dumps(report), "utf-8")
@@ -140,7 +140,7 @@ def _train_apart(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     job.unlink()
-    if done.returncode == BAD_INPUT:
+    if done.returncode == TRAINING_REFUSED:
         raise DataError(done.stdout.strip())
     if done.returncode == -signal.SIGKILL:
         raise DataError(
@@ -158,7 +158,7 @@ def main(folder: Path) -> int:
         _train(Path(job["table"]), read(TokenizerConfig, job["tokenizer"], "tokenizer"), folder)
     except NmtError as error:
         print(error)
-        return BAD_INPUT
+        return TRAINING_REFUSED
     return 0
 
 

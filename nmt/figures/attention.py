@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Panel = tuple[str, NDArray[np.floating], Sequence[str], Sequence[str]]  # title, weights [T, S], src, tgt tokens
 
-COLORS = "Blues"  # light to dark without a turn: in grey the order stays
-LARGEST = 60.0  # inches, of a side of a grid: cells of longer sentences shrink
+COLOR_MAP = "Blues"  # light to dark without a turn: in grey the order stays
+LARGEST_GRID = 60.0  # inches, of a side of a grid: cells of longer sentences shrink
 LARGEST_TOGETHER = 160.0  # inches, of the grids of a picture one below another
 PAGE = 10.0  # inches, of grids side by side
 MARGIN, GAP = 0.08, 0.25  # inches
@@ -33,7 +33,7 @@ VECTORS = 4_000  # cells of a picture; more are pixels in .svg and .pdf too, whe
 DRAWN = 0.05  # the smallest weight that gets a line
 SHORTEST_ROW, ROW = 2.0, 8.0  # of words beside one another
 WORD_GAP, WIDEST_WORD_GAP = 0.14, 0.5  # between words in a row
-LINE, WIDEST_LINE_GAP = 0.25, 0.15  # the height of a line of text; between words one below another
+LINE_HEIGHT, WIDEST_LINE_GAP = 0.25, 0.15  # the height of a line of text; between words one below another
 ASIDE = 0.05  # between a word and its lines
 
 
@@ -69,7 +69,7 @@ def bipartite_figure(weights: NDArray[np.floating], src_tokens: Sequence[str], t
         between, widest_gap = min(max(1.2, room / 3), 2.2), WIDEST_WORD_GAP
         aligned = (("center", "bottom"), ("center", "top"))
     else:
-        line = min(LINE, LARGEST / max(weights.shape))
+        line = min(LINE_HEIGHT, LARGEST_GRID / max(weights.shape))
         sizes = [[line] * len(side) for side in words]
         room = line * max(weights.shape)
         between, widest_gap = min(max(2.5, room / 2), 4.0), WIDEST_LINE_GAP
@@ -110,7 +110,7 @@ def line_color(weight: float) -> str:
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    return to_hex(colormaps[COLORS](0.25 + 0.75 * weight))
+    return to_hex(colormaps[COLOR_MAP](0.25 + 0.75 * weight))
 
 
 def label_of(token: str) -> str:
@@ -145,7 +145,7 @@ def _heat_maps(panels: Sequence[Panel], cells: tuple[float, float], font_size: f
         return figure
     T, S = (max([1, *(panel[1].shape[axis] for panel in panels)]) for axis in (0, 1))
     cell = min(max(cells[0], 6 * cells[1] / max(T, S)), cells[1])
-    cell = min(cell, LARGEST / max(T, S), LARGEST_TOGETHER / max(T, S) / len(panels))
+    cell = min(cell, LARGEST_GRID / max(T, S), LARGEST_TOGETHER / max(T, S) / len(panels))
     width, height = S * cell, T * cell
     rasterized = sum(panel[1].size for panel in panels) > VECTORS
     grids = []
@@ -170,7 +170,7 @@ def _draw_grid(axes: Axes, panel: Panel, font_size: float, rasterized: bool) -> 
     title, weights, src_tokens, tgt_tokens = panel
     T, S = weights.shape
     assert (len(tgt_tokens), len(src_tokens)) == (T, S)
-    mesh = axes.pcolormesh(weights, cmap=COLORS, vmin=0, vmax=1, edgecolors="0.8", linewidth=0.3, clip_on=False)
+    mesh = axes.pcolormesh(weights, cmap=COLOR_MAP, vmin=0, vmax=1, edgecolors="0.8", linewidth=0.3, clip_on=False)
     mesh.set_rasterized(rasterized)
     src, tgt = ([label_of(token) for token in tokens] for tokens in (src_tokens, tgt_tokens))
     axes.xaxis.tick_top()

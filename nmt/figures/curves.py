@@ -21,12 +21,12 @@ Point = tuple[int | float, int | float]
 
 # Colours of Okabe and Ito (without their yellow, too light on paper), told apart by the colour-blind; no two of
 # the lines have the same marker, so that they are told apart in grey too.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+LINE_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*", ">", "p", "h", "d", "H")
 DASHES = ("-", (0, (6, 2)), (0, (6, 2, 1, 2)), (0, (2, 1.5)), (0, (9, 2, 2, 2, 2, 2)))
-LINES = tuple((COLORS[n % len(COLORS)], marker, DASHES[n % len(DASHES)]) for n, marker in enumerate(MARKERS))
+LINES = tuple((LINE_COLORS[n % len(LINE_COLORS)], marker, DASHES[n % len(DASHES)]) for n, marker in enumerate(MARKERS))
 PLOT = (5.0, 3.6)  # inches; the legend stands beside it
-MARKS = 8  # markers on a line of many points
+MOST_MARKERS = 8  # markers on a line of many points
 
 
 def bleu_by_length_figure(series: Mapping[str, Sequence[LengthBucket]]) -> Figure:
@@ -90,7 +90,7 @@ def _draw_line(axes: Axes, name: str, runs: Sequence[Sequence[Point]], number: i
     x, mean, low, high = summary(runs)
     if len(runs) > 1:
         axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
-    step = max(1, math.ceil(len(x) / MARKS))
+    step = max(1, math.ceil(len(x) / MOST_MARKERS))
     (line,) = axes.plot(
         x,
         mean,
@@ -99,7 +99,7 @@ def _draw_line(axes: Axes, name: str, runs: Sequence[Sequence[Point]], number: i
         linewidth=1.5,
         marker=marker,
         markersize=6,
-        markerfacecolor=color if number < len(COLORS) else "white",
+        markerfacecolor=color if number < len(LINE_COLORS) else "white",
         markevery=(number * step // max(len(LINES), 1), step),  # not all at the same x
     )
     line.set_label(f"\u200b{name}" if name.startswith("_") else name)  # matplotlib hides what begins with _

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DPI = 120  # on screens
 PRINT_DPI = 180  # in files
 # a kind of file and what must be left out of it, so that the same picture is the same file
-KINDS: dict[str, dict[str, None]] = {
+FILE_KINDS: dict[str, dict[str, None]] = {
     ".png": {},
     ".svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     ".pdf": {"CreationDate": None},
@@ -52,7 +52,7 @@ def dress(text: Text) -> None:
 def save_figure(figure: Figure, path: Path) -> None:
     """The picture as .png, .svg or .pdf, by the name's ending: all of it, or what was there before."""
     kind = path.suffix.lower()
-    if kind not in KINDS:
+    if kind not in FILE_KINDS:
         raise ConfigError(f"unknown kind of picture '{path.suffix}', {path}; end the name in .png, .svg or .pdf")
     drawn = _drawn(figure, kind)
     try:
@@ -86,5 +86,5 @@ def _drawn(figure: Figure, kind: str) -> bytes:
 
     drawn = io.BytesIO()
     with rc_context({"svg.hashsalt": "nmt", "svg.fonttype": "path"}):  # the salt makes its ids the same each time
-        figure.savefig(drawn, format=kind[1:], metadata=KINDS[kind], dpi=PRINT_DPI if kind == ".png" else "figure")
+        figure.savefig(drawn, format=kind[1:], metadata=FILE_KINDS[kind], dpi=PRINT_DPI if kind == ".png" else "figure")
     return drawn.getvalue()

@@ -8,16 +8,16 @@ from nmt.figures.terminal import display_width, pad
 NONE = "—"  # in place of a value that does not exist
 NUMBER = re.compile(rf"[-+]?\d|{NONE}$")
 
-Rows = Sequence[Sequence[str]]
+TableRows = Sequence[Sequence[str]]
 
 
-def grid(rows: Sequence[Mapping[str, str]]) -> Rows:
+def grid(rows: Sequence[Mapping[str, str]]) -> TableRows:
     """A header of all keys, in the order of their first use, and the values of each row."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
     return [keys, *([row.get(key, NONE) for key in keys] for row in rows)]
 
 
-def text_table(rows: Rows) -> str:
+def text_table(rows: TableRows) -> str:
     """Columns as wide on a terminal as their widest cell; columns of numbers are aligned at the right."""
     columns = []
     for column in zip(*rows, strict=True):
@@ -26,7 +26,7 @@ def text_table(rows: Rows) -> str:
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
 
-def markdown_table(rows: Rows) -> str:
+def markdown_table(rows: TableRows) -> str:
     """A line per row, and one for the alignment after the header."""
     head, *body = ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
     rules = ["---:" if is_numeric(column) else "---" for column in zip(*rows, strict=True)]

@@ -30,10 +30,10 @@ class AttentionLayer(nn.Module):
         self.d_context = score.d_value
 
     def forward(
-        self, X: Float[Tensor, "B S Dx"], Y: Float[Tensor, "B T Dy"], mask: Bool[Tensor, "#B #T S"], weights: bool
+        self, X: Float[Tensor, "B S Dx"], Y: Float[Tensor, "B T Dy"], mask: Bool[Tensor, "#B #T S"], wants_weights: bool
     ) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B Hw T S"]]:
         keys, values = self.keys_values(X)
-        return self.attend(Y, keys, values, mask, weights)
+        return self.attend(Y, keys, values, mask, wants_weights)
 
     def keys_values(
         self, states: Float[Tensor, "B S D"]
@@ -47,11 +47,11 @@ class AttentionLayer(nn.Module):
         keys: Float[Tensor, "B H S Dk"],
         values: Float[Tensor, "B H S Dv"],
         mask: Bool[Tensor, "#B #T S"],
-        weights: bool,
+        wants_weights: bool,
     ) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B Hw T S"]]:
         """Contexts, and the weights of every head (their H axis, Hw, is empty when they are not wanted)."""
-        context, found = self.score.attend(query, keys[:, 0], values[:, 0], mask, self.normaliser, 0.0, weights)
-        return context, found[:, None] if weights else found[:, None][:, :0]
+        context, found = self.score.attend(query, keys[:, 0], values[:, 0], mask, self.normaliser, 0.0, wants_weights)
+        return context, found[:, None] if wants_weights else found[:, None][:, :0]
 
 
 @LAYERS.register
@@ -108,21 +108,23 @@ class MultiHead(AttentionLayer):
         keys: Float[Tensor, "B H S Dk"],
         values: Float[Tensor, "B H S Dv"],
         mask: Bool[Tensor, "#B #T S"],
-        weights: bool,
+        wants_weights: bool,
     ) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B Hw T S"]]:
         queries = self.split(self.query_projection(query))
         dropout = self.dropout if self.training else 0.0
         if self.others:
             parts = [
-                score.attend(queries[:, h], keys[:, h], values[:, h], mask, self.normaliser, dropout, weights)
+                score.attend(queries[:, h], keys[:, h], values[:, h], mask, self.normaliser, dropout, wants_weights)
                 for h, score in enumerate([self.score, *self.others])
             ]
             contexts = torch.stack([context for context, _ in parts], 1)
             found = torch.stack([alpha for _, alpha in parts], 1)
         else:
-            contexts, found = self.score.attend(queries, keys, values, mask[:, None], self.normaliser, dropout, weights)
+            contexts, found = self.score.attend(
+                queries, keys, values, mask[:, None], self.normaliser, dropout, wants_weights
+            )
         context: Tensor = self.output_projection(contexts.transpose(1, 2).flatten(2))
-        return context, found if weights else found[:, :0]
+        return context, found if wants_weights else found[:, :0]
 
     def split(self, states: Float[Tensor, "B N D"]) -> Float[Tensor, "B H N Dh"]:
         """The heads' shares of the features."""
@@ -143,7 +145,7 @@ def cross_attend(
     sentences, positions = source.mask.shape
     folded = query.reshape(sentences, -1, d_query)  # [B, K*T, D]
     keys, values = source.keys[:, depth], source.values[:, depth]
-    context, weights = layer.attend(folded, keys, values, source.mask[:, None], source.weights)
+    context, weights = layer.attend(folded, keys, values, source.mask[:, None], source.wants_weights)
     heads = weights.shape[1]
     beams = weights.view(sentences, heads, rows // sentences, length, positions).transpose(1, 2)  # [B, K, H, T, S]
     return context.view(rows, length, -1), beams.reshape(rows, heads, length, positions)

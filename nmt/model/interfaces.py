@@ -29,7 +29,7 @@ class Source(Rows):
     keys: Float[Tensor, "B L H S Dk"]
     values: Float[Tensor, "B L H S Dv"]
     mask: Bool[Tensor, "B S"]
-    weights: bool  # are the attention weights wanted?
+    wants_weights: bool  # are the attention weights wanted?
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Decoder(Protocol):
     d_output: int  # size of the features
     max_length: int | None  # most tokens of a translation, eos not counted; None: any number
 
-    def start(self, memory: Memory, weights: bool) -> tuple[Source, State]: ...
+    def start(self, memory: Memory, wants_weights: bool) -> tuple[Source, State]: ...
 
     def __call__(
         self, tokens: Int[Tensor, "R T"], source: Source, state: State

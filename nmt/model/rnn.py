@@ -162,7 +162,7 @@ class RnnDecoder(nn.Module):
         self.combine = nn.Linear(d_context + d_hidden, self.d_output, bias=False)
         self.tanh = nn.Tanh()
 
-    def start(self, memory: Memory, weights: bool) -> tuple[Source, RnnState]:
+    def start(self, memory: Memory, wants_weights: bool) -> tuple[Source, RnnState]:
         """Keys and values of the sentences, and the initial state tanh(W final + b) of every layer."""
         rows, length, _ = memory.states.shape
         if self.attention is None:
@@ -170,7 +170,7 @@ class RnnDecoder(nn.Module):
         else:
             keys, values = (each[:, None] for each in self.attention.keys_values(memory.states))
         layers = torch.tanh(self.bridge(memory.final)).view(rows, len(self.layers), self.vectors, self.d_hidden)
-        return Source(keys, values, memory.mask, weights), RnnState(layers, layers.new_zeros(rows, self.d_feed))
+        return Source(keys, values, memory.mask, wants_weights), RnnState(layers, layers.new_zeros(rows, self.d_feed))
 
     def forward(
         self, tokens: Int[Tensor, "R T"], source: Source, state: RnnState
@@ -212,7 +212,7 @@ class RnnDecoder(nn.Module):
         if self.attention is None:
             return query.new_zeros(rows, length, 0), nothing
         context, weights = cross_attend(self.attention, query, source, 0)
-        return context, weights[:, None] if source.weights else nothing
+        return context, weights[:, None] if source.wants_weights else nothing
 
 
 def flat_select(states: Float[Tensor, "B S D"], rows: Int[Tensor, " N"]) -> Float[Tensor, "N D"]:

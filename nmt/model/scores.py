@@ -57,9 +57,9 @@ class AttentionScore(nn.Module):
         mask: Bool[Tensor, "*#B #T S"],
         normaliser: Normaliser,
         dropout: float,
-        wanted: bool,
+        wants_weights: bool,
     ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
-        """Contexts and weights as `attend` makes them of the scores; weights that are not `wanted` may not be right."""
+        """Contexts and weights as `attend` makes them of the scores; weights may be wrong without `wants_weights`."""
         return attend(self(query, keys), values, mask, normaliser, dropout)
 
 
@@ -81,10 +81,10 @@ class InnerProduct(AttentionScore):
         mask: Bool[Tensor, "*#B #T S"],
         normaliser: Normaliser,
         dropout: float,
-        wanted: bool,
+        wants_weights: bool,
     ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
-        if wanted or normaliser != "softmax" or not fused_pays(query.device):
-            return super().attend(query, keys, values, mask, normaliser, dropout, wanted)
+        if wants_weights or normaliser != "softmax" or not fused_pays(query.device):
+            return super().attend(query, keys, values, mask, normaliser, dropout, wants_weights)
         queries = self.queries(query)
         context = functional.scaled_dot_product_attention(
             queries, keys.to(queries.dtype), values.to(queries.dtype), mask, dropout, scale=1.0

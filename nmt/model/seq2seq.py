@@ -49,7 +49,7 @@ class Seq2Seq(nn.Module):
 
     def forward(self, batch: Batch) -> Float[Tensor, "N D"]:
         """Features of the N real target positions, sentence by sentence (teacher forcing)."""
-        source, state = self.start(batch.src, batch.src_mask, weights=False)
+        source, state = self.start(batch.src, batch.src_mask, wants_weights=False)
         features, _, _ = self.decoder(batch.tgt_in, source, state)
         return features.flatten(0, 1).index_select(0, batch.real())
 
@@ -57,9 +57,11 @@ class Seq2Seq(nn.Module):
         """The source sentences' memory."""
         return self.encoder(self.embedding(src), src_mask)
 
-    def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Source, State]:
-        """What decoding these sentences starts from; `weights`: will attention weights be wanted?"""
-        return self.decoder.start(self.encode(src, src_mask), weights)
+    def start(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], wants_weights: bool
+    ) -> tuple[Source, State]:
+        """What decoding these sentences starts from; `wants_weights`: are its attention weights wanted?"""
+        return self.decoder.start(self.encode(src, src_mask), wants_weights)
 
     def step(
         self, tokens: Int[Tensor, "R T"], source: Source, state: State
@@ -70,7 +72,7 @@ class Seq2Seq(nn.Module):
 
     def forced(self, batch: Batch) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B L H T S"]]:
         """Log-probabilities of the given targets (nats, 0 on padding) and the attention that made them."""
-        source, state = self.start(batch.src, batch.src_mask, weights=True)
+        source, state = self.start(batch.src, batch.src_mask, wants_weights=True)
         features, weights, _ = self.decoder(batch.tgt_in, source, state)
         real = batch.real()
         logits = self.output(features.flatten(0, 1)[real]).float()

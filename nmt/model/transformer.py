@@ -17,16 +17,16 @@ from nmt.model.attention import AttentionFactory
 from nmt.model.interfaces import Memory, Source, State
 from nmt.model.positions import PositionedTokens, Positions
 from nmt.model.rnn import Cell, RnnEncoder
-from nmt.model.transformer_layers import Activation, DecoderLayer, EncoderLayer, KeysValues, Norm, Sizes
+from nmt.model.transformer_layers import Activation, DecoderLayer, EncoderLayer, KeysValues, LayerBuilder, Norm
 
 
 class EncoderStack(nn.Module):
     """Self-attention layers over the states of a sentence; `final` is the mean over real positions."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, builder: LayerBuilder) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(sizes) for _ in range(sizes.layers))
-        self.norm = sizes.final_norm()
+        self.layers = nn.ModuleList(EncoderLayer(builder) for _ in range(builder.layers))
+        self.norm = builder.final_norm()
 
     def forward(self, states: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Memory:
         for layer in self.layers:
@@ -55,10 +55,12 @@ class TransformerEncoder(nn.Module):
         attention_dropout: Share,
     ) -> None:
         super().__init__()
-        sizes = Sizes("encoder", layers, heads, d_model, d_feed_forward, norm, activation, dropout, attention_dropout)
+        builder = LayerBuilder(
+            "encoder", layers, heads, d_model, d_feed_forward, norm, activation, dropout, attention_dropout
+        )
         self.d_memory = d_model
         self.tokens = PositionedTokens("encoder", d_embed, d_model, positions, max_positions, dropout)
-        self.stack = EncoderStack(sizes)
+        self.stack = EncoderStack(builder)
 
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:
         memory: Memory = self.stack(self.tokens(embedded, start=0), mask)
@@ -87,10 +89,10 @@ class RnnSelfAttentionEncoder(nn.Module):
         super().__init__()
         self.rnn = RnnEncoder(d_embed, cell, rnn_layers, d_hidden, bidirectional, dropout, with_embeddings=False)
         self.d_memory = self.rnn.d_memory
-        sizes = Sizes(
+        builder = LayerBuilder(
             "encoder", layers, heads, self.d_memory, d_feed_forward, norm, activation, dropout, attention_dropout
         )
-        self.stack = EncoderStack(sizes)
+        self.stack = EncoderStack(builder)
 
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:
         memory: Memory = self.stack(self.rnn(embedded, mask).states, mask)
@@ -138,24 +140,26 @@ class TransformerDecoder(nn.Module):
                 "attention is none, but decoder=transformer sees the source through attention alone; "
                 "set attention=multi_head, or another one, or decoder=rnn"
             )
-        sizes = Sizes("decoder", layers, heads, d_model, d_feed_forward, norm, activation, dropout, attention_dropout)
+        builder = LayerBuilder(
+            "decoder", layers, heads, d_model, d_feed_forward, norm, activation, dropout, attention_dropout
+        )
         self.embedding = embedding
         self.heads = heads
         self.d_head = d_model // heads
         self.tokens = PositionedTokens("decoder", d_embed, d_model, positions, max_positions, dropout)
-        self.layers = nn.ModuleList(DecoderLayer(sizes, attention(d_model, d_memory)) for _ in range(layers))
-        self.norm = sizes.final_norm()
+        self.layers = nn.ModuleList(DecoderLayer(builder, attention(d_model, d_memory)) for _ in range(layers))
+        self.norm = builder.final_norm()
         self.d_output = d_model if d_output is None else d_output
         longest = self.tokens.positions.longest
         self.max_length = None if longest is None else longest - 1  # bos has a position, too
         self.output = nn.Identity() if self.d_output == d_model else nn.Linear(d_model, self.d_output, bias=False)
 
-    def start(self, memory: Memory, weights: bool) -> tuple[Source, TransformerState]:
+    def start(self, memory: Memory, wants_weights: bool) -> tuple[Source, TransformerState]:
         """Every layer's keys and values of the sentences, and a state of no tokens."""
         pairs = [layer.cross.keys_values(memory.states) for layer in self.layers]  # type: ignore[union-attr,operator]
         keys, values = (torch.stack(each, 1) for each in zip(*pairs, strict=True))
         empty = memory.states.new_zeros(len(memory.states), self.heads, 0, self.d_head)
-        return Source(keys, values, memory.mask, weights), TransformerState(((empty, empty),) * len(self.layers))
+        return Source(keys, values, memory.mask, wants_weights), TransformerState(((empty, empty),) * len(self.layers))
 
     def forward(
         self, tokens: Int[Tensor, "R T"], source: Source, state: TransformerState
@@ -170,5 +174,5 @@ class TransformerDecoder(nn.Module):
             attended.append(weights)
             after.append(now)
         nothing = x.new_zeros(rows, 0, 1, length, source.mask.shape[1])
-        found = torch.stack(attended, 1) if source.weights else nothing
+        found = torch.stack(attended, 1) if source.wants_weights else nothing
         return self.output(self.norm(x)), found, TransformerState(tuple(after))

@@ -1,4 +1,4 @@
-"""The layers of Transformers: sizes, residuals with pre- or post-norm, feed-forward, encoder and decoder layer."""
+"""Layers of Transformers: their builder, residuals with pre- or post-norm, feed-forward, encoder and decoder layer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"relu": functional.
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """What all layers of a stack have in common; `where` is the section that it comes from."""
+class LayerBuilder:
+    """Makes the parts that all layers of a stack have in common; `where` is the section that the sizes come from."""
 
     where: str
     layers: int
@@ -112,12 +112,12 @@ RESIDUALS: dict[Norm, type[Residual]] = {"pre": PreNorm, "post": PostNorm}
 class FeedForward(nn.Module):
     """W_2 f(W_1 x + b_1) + b_2 at every position by itself, inside its residual."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, builder: LayerBuilder) -> None:
         super().__init__()
-        self.inner = linear(sizes.d_model, sizes.d_feed_forward)
-        self.outer = linear(sizes.d_feed_forward, sizes.d_model)
-        self.activation = ACTIVATIONS[sizes.activation]
-        self.residual = sizes.residual()
+        self.inner = linear(builder.d_model, builder.d_feed_forward)
+        self.outer = linear(builder.d_feed_forward, builder.d_model)
+        self.activation = ACTIVATIONS[builder.activation]
+        self.residual = builder.residual()
 
     def forward(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
         change = self.outer(self.activation(self.inner(self.residual.enter(x))))
@@ -127,15 +127,15 @@ class FeedForward(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, builder: LayerBuilder) -> None:
         super().__init__()
-        self.attention = sizes.self_attention()
-        self.residual = sizes.residual()
-        self.feed_forward = FeedForward(sizes)
+        self.attention = builder.self_attention()
+        self.residual = builder.residual()
+        self.feed_forward = FeedForward(builder)
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B 1 S"]) -> Float[Tensor, "B S D"]:
         seen = self.residual.enter(x)
-        context, _ = self.attention(seen, seen, mask, weights=False)
+        context, _ = self.attention(seen, seen, mask, wants_weights=False)
         passed: Tensor = self.feed_forward(self.residual.leave(x, context))
         return passed
 
@@ -143,14 +143,14 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention over the target so far, attention over the source, feed-forward."""
 
-    def __init__(self, sizes: Sizes, cross: AttentionLayer) -> None:
+    def __init__(self, builder: LayerBuilder, cross: AttentionLayer) -> None:
         super().__init__()
-        self.attention = sizes.self_attention()
-        self.residual = sizes.residual()
+        self.attention = builder.self_attention()
+        self.residual = builder.residual()
         self.cross = cross
-        self.context = nn.Identity() if cross.d_context == sizes.d_model else linear(cross.d_context, sizes.d_model)
-        self.cross_residual = sizes.residual()
-        self.feed_forward = FeedForward(sizes)
+        self.context = nn.Identity() if cross.d_context == builder.d_model else linear(cross.d_context, builder.d_model)
+        self.cross_residual = builder.residual()
+        self.feed_forward = FeedForward(builder)
 
     def forward(
         self,
@@ -164,7 +164,7 @@ class DecoderLayer(nn.Module):
         seen = self.residual.enter(x)
         new = self.attention.keys_values(seen)
         keys, values = (torch.cat([p.to(n.dtype), n], 2) for p, n in zip(past, new, strict=True))
-        context, _ = self.attention.attend(seen, keys, values, mask, weights=False)
+        context, _ = self.attention.attend(seen, keys, values, mask, wants_weights=False)
         x = self.residual.leave(x, context)
         context, weights = cross_attend(self.cross, self.cross_residual.enter(x), source, depth)
         x = self.cross_residual.leave(x, self.context(context))

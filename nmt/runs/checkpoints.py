@@ -85,7 +85,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     return dict(record)
 
 
-def read_part(path: Path, known: str | None) -> dict[str, Tensor]:
+def read_checkpoint_part(path: Path, known: str | None) -> dict[str, Tensor]:
     """Tensors of a checkpoint, which must have the checksum that is on record (None: an older version kept none)."""
     tensors, found = read_signed(path)
     if known not in (None, found):
@@ -154,7 +154,7 @@ def average(run: Path, known: Mapping[int, str | None]) -> dict[str, Tensor]:
     """Mean of the weights of these checkpoints; `known` has their updates and checksums."""
     mean: dict[str, Tensor] = {}
     for update, own in known.items():
-        for name, tensor in read_part(checkpoint_folder(run, update) / "weights.safetensors", own).items():
+        for name, tensor in read_checkpoint_part(checkpoint_folder(run, update) / "weights.safetensors", own).items():
             part = tensor / len(known)
             mean[name] = mean[name] + part if name in mean else part
     return mean

@@ -19,14 +19,14 @@ import torch
 
 from nmt.config.run import RunConfig
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
-from nmt.data.train_hashes import FILE
+from nmt.data.train_hashes import HASHES_FILE
 from nmt.errors import CheckpointError
 from nmt.machine.digests import file_digest
 from nmt.machine.safe_files import join_files, read_file, refuse_foreign_files, write_atomically
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.stored_config import CONFIG_BYTES, config_bytes, read_config
-from nmt.runs.tensors import read_forms, read_signed, refuse_other_forms, set_weights
+from nmt.runs.tensors import read_forms, read_signed, refuse_other_forms, set_parameters
 
 FORMAT = 5  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
 TOKENIZER_BYTES = 2**28  # of a file, at most
@@ -53,17 +53,17 @@ def create_run(folder: Path, config: RunConfig, tokenizers: TokenizerPair, known
     for name, content in files.items():
         write_atomically(folder / name, content)
     checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    join_files(folder / FILE, known)
-    checksums[FILE] = file_digest(folder / FILE)
+    join_files(folder / HASHES_FILE, known)
+    checksums[HASHES_FILE] = file_digest(folder / HASHES_FILE)
     _write_manifest(folder, checksums)
 
 
 def seen_file(folder: Path) -> Path:
     """The file with hashes of what a run's model was trained on."""
-    path = folder / FILE
+    path = folder / HASHES_FILE
     if not path.exists():
         raise CheckpointError(f"{path} is missing; restore it from a copy")
-    if file_digest(path) != _manifest(folder)["sha256"].get(FILE):
+    if file_digest(path) != _manifest(folder)["sha256"].get(HASHES_FILE):
         raise CheckpointError(f"{path} is damaged: its checksum differs; restore it from a copy")
     return path
 
@@ -150,7 +150,7 @@ def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:
             f"continue the run with nmt train resume={folder}"
         )
     refuse_unfitting(config, tokenizers, path)
-    weights, signature = read_signed(path)
+    parameters, signature = read_signed(path)
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
-    set_weights(model, weights, path)
+    set_parameters(model, parameters, path)
     return LoadedModel(config, model.eval(), tokenizers, signature)

@@ -12,21 +12,21 @@ from nmt.runs.folder import LoadedModel
 from nmt.runs.tensors import Form, read_forms, read_tensors, write_tensors
 from nmt.search.shortlist import Shortlist
 
-FILE = "shortlist.safetensors"  # in a run folder
+SHORTLIST_FILE = "shortlist.safetensors"  # in a run folder
 
 Use = bool | Literal["auto"]  # True: must be there; auto: where there is one that fits the model
 
 
-def write_shortlist(folder: Path, shortlist: Shortlist, weights: str) -> Path:
-    """The file in the run folder; `weights` is the checksum of the model that it was learned with."""
+def write_shortlist(folder: Path, shortlist: Shortlist, checksum: str) -> Path:
+    """The file in the run folder; `checksum` is that of the model that it was learned with."""
     tensors = {
         "best": shortlist.best.int(),
         "frequent": shortlist.frequent.int(),
         "candidates": torch.tensor([shortlist.candidates]),
-        "weights": torch.tensor(list(bytes.fromhex(weights)), dtype=torch.uint8),
+        "weights": torch.tensor(list(bytes.fromhex(checksum)), dtype=torch.uint8),
     }
-    write_tensors(folder / FILE, tensors)
-    return folder / FILE
+    write_tensors(folder / SHORTLIST_FILE, tensors)
+    return folder / SHORTLIST_FILE
 
 
 def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | None:
@@ -35,7 +35,7 @@ def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | No
     One that was learned with other weights, those of the run before it was trained further, is refused where it must
     be there, else left unused, which a line on standard error says: nothing is known of its quality.
     """
-    path = folder / FILE
+    path = folder / SHORTLIST_FILE
     if use is False:
         return None
     if not path.exists():
@@ -45,8 +45,8 @@ def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | No
                 "shortlist=true out"
             )
         return None
-    shortlist, weights = _checked(path, folder, model)
-    if weights == model.checksum:
+    shortlist, checksum = _checked_shortlist(path, folder, model)
+    if checksum == model.checksum:
         return shortlist
     stale = f"{path} was learned with other weights than those of {folder / 'model.safetensors'}"
     remedy = f"make it anew with nmt shortlist model={folder}"
@@ -56,7 +56,7 @@ def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | No
     return None
 
 
-def _checked(path: Path, folder: Path, model: LoadedModel) -> tuple[Shortlist, str]:
+def _checked_shortlist(path: Path, folder: Path, model: LoadedModel) -> tuple[Shortlist, str]:
     """The file's shortlist, every piece of it in the vocabulary, and the checksum of its model."""
     remedy = f"make it anew with nmt shortlist model={folder}, or type shortlist=false"
     try:

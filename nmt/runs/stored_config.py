@@ -10,7 +10,7 @@ from nmt.errors import CheckpointError, ConfigError
 
 CONFIG_BYTES = 2**20  # of a configuration, at most
 DEPTH = 50  # of sections and lists within each other
-LARGEST = 1e300  # a number's absolute value
+LARGEST_FLOAT = 1e300  # a number's absolute value
 
 
 def config_bytes(config: RunConfig) -> bytes:
@@ -65,6 +65,6 @@ def _foreign(config: Any) -> str | None:
             waiting += [(value, depth + 1) for value in node]
         elif isinstance(node, str) and "${" in node:
             return f"holds {node!r:.60}, a reference"
-        elif isinstance(node, int | float) and not abs(node) <= LARGEST:
+        elif isinstance(node, int | float) and not abs(node) <= LARGEST_FLOAT:
             return f"holds the number {node!r:.60}"
     return None

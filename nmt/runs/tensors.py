@@ -1,4 +1,4 @@
-"""Weights, and the files that keep tensors (safetensors, with a checksum). Nothing read here is ever executed."""
+"""Parameters, and the files that keep tensors (safetensors, with a checksum). Nothing read here is ever executed."""
 
 import hashlib
 import json
@@ -19,10 +19,10 @@ from nmt.machine.safe_files import write_atomically
 Form = tuple[torch.dtype | None, tuple[int, ...]]  # of a stored tensor: type (None: none that nmt writes) and shape
 TYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "U8": torch.uint8}
 TYPES |= {"I64": torch.int64, "I32": torch.int32, "BOOL": torch.bool}  # by safetensors' names
-CHUNK = 2**20  # bytes
+CHUNK_BYTES = 2**20
 
 
-def weights_of(model: torch.nn.Module) -> dict[str, Tensor]:
+def parameters_of(model: torch.nn.Module) -> dict[str, Tensor]:
     """Every parameter once, also where tables are tied."""
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
@@ -55,8 +55,8 @@ def form_of(tensor: Tensor) -> Form:
     return tensor.dtype, tuple(tensor.shape)
 
 
-def set_weights(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
-    """Copies weights into a model of the same names, shapes and types."""
+def set_parameters(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
+    """Copies parameters into a model of the same names, shapes and types."""
     parameters = refuse_other_forms(model, {name: form_of(tensor) for name, tensor in tensors.items()}, where)
     with torch.no_grad():
         for name, parameter in parameters.items():
@@ -123,8 +123,8 @@ def check_tensors(path: Path) -> None:
             digest.update(f"{name} {shape} {dtype}\n".encode())
             begin, end = header[name]["data_offsets"]
             file.seek(8 + length + begin)
-            for start in range(begin, end, CHUNK):
-                digest.update(file.read(min(CHUNK, end - start)))
+            for start in range(begin, end, CHUNK_BYTES):
+                digest.update(file.read(min(CHUNK_BYTES, end - start)))
     if header.get("__metadata__", {}).get("sha256") != digest.hexdigest():
         raise CheckpointError(f"{path} is damaged: its checksum differs; restore it from a copy")
 

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nmt.config.sections import Unit
 from nmt.data.paths import read_lines
 from nmt.errors import DataError
-from nmt.scoring.alignment import Unit, units
+from nmt.scoring.alignment import units
 
 Links = frozenset[tuple[int, int]]
 
-FEW = 10  # sentence pairs of which some link their first units
+FEW_PAIRS = 10  # sentence pairs of which some link their first units
 _FIELD = re.compile(r"([0-9]+)([-p])([0-9]+)")
 _NEIGHBOURS = ((0, -1), (-1, 0), (0, 1), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1))  # straight ones first
 
@@ -64,7 +65,7 @@ def check_gold(gold: Sequence[Gold], lengths: Sequence[tuple[int, int]], path: P
                     "counts as a unit, and whether the file counts from 0"
                 )
     linked = [links.possible for links in gold if links.possible]
-    if len(linked) >= FEW and all(i > 0 and j > 0 for links in linked for i, j in links):
+    if len(linked) >= FEW_PAIRS and all(i > 0 and j > 0 for links in linked for i, j in links):
         raise DataError(
             f"{path} links no first unit in any of {len(linked):,} lines, as if it counted from 1; "
             "subtract 1 from every number"

@@ -12,14 +12,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt.config.sections import Unit
 from nmt.data.tokenizer import ESCAPE
 
-Unit = Literal["words", "tokens"]
 Cover = NDArray[np.bool_]  # [pieces, units]: does the piece stand for (a part of) the unit?
 
 SPACE = "▁"  # SentencePiece's sign for the space before a word
@@ -108,7 +107,7 @@ def cover(pieces: Sequence[str], own: Sequence[str]) -> Cover:
         for k in range(length):
             begin, beyond = k * size // length, -(-(k + 1) * size // length)
             result[owners[start + k], places[first + begin : first + beyond]] = True
-    return _complete(result, pieces)
+    return _complete_cover(result, pieces)
 
 
 def fold(weights: NDArray[np.floating], src: Cover, tgt: Cover) -> NDArray[np.floating]:
@@ -200,7 +199,7 @@ def _alike(a: str, b: str) -> int:
     return next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def _complete(result: Cover, pieces: Sequence[str]) -> Cover:
+def _complete_cover(result: Cover, pieces: Sequence[str]) -> Cover:
     """Gives the pieces that show nothing their units."""
     for number in range(1, len(pieces)):  # the bytes of a character after its first
         if not result[number].any() and _byte(pieces[number]) is not None and _byte(pieces[number - 1]) is not None:

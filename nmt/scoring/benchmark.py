@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt.config.sections import DataConfig
+from nmt.config.sections import DataConfig, Unit
 from nmt.config.verbs import EvaluateCommand
 from nmt.data.corpus import read_corpus
 from nmt.data.paths import read_lines, resolve
 from nmt.data.text import clean
 from nmt.errors import ConfigError, DataError
 from nmt.scoring.aer import Gold, load_gold
-from nmt.scoring.alignment import Unit, spaceless
-from nmt.scoring.metrics import counted_words
+from nmt.scoring.alignment import spaceless
+from nmt.scoring.metrics import WordRule, word_rule_of
 from nmt.scoring.test_sets import named_test_set
 
 
@@ -22,7 +22,7 @@ class Benchmark:
     name: str
     sources: list[str]
     references: list[list[str]]
-    words: str | None  # what BLEU counts: see nmt.scoring.metrics
+    word_rule: WordRule
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class GoldAlignments:
 def read_benchmark(config: EvaluateCommand, data: DataConfig) -> Benchmark:
     """What is evaluated on: files, a set that sacreBLEU knows by name, or a split of the model's own corpus."""
     if config.src is not None and config.ref is not None:
-        benchmark = from_files(config.src, config.ref, counted_words(data))
+        benchmark = from_files(config.src, config.ref, word_rule_of(data))
     elif config.test_set is not None:
         if data.src_lang is None or data.tgt_lang is None:
             raise ConfigError(
@@ -45,11 +45,11 @@ def read_benchmark(config: EvaluateCommand, data: DataConfig) -> Benchmark:
                 "type them, for example data.src_lang=en data.tgt_lang=de"
             )
         sources, references = named_test_set(config.test_set, data.src_lang, data.tgt_lang)
-        benchmark = Benchmark(config.test_set, sources, references, counted_words(data))
+        benchmark = Benchmark(config.test_set, sources, references, word_rule_of(data))
     else:
         benchmark = from_corpus(config.split, data, Path(config.cache_dir).expanduser())
     text = "".join("".join(reference) for reference in benchmark.references)
-    if benchmark.words is None and 2 * sum(map(spaceless, text)) > len(text):
+    if benchmark.word_rule is None and 2 * sum(map(spaceless, text)) > len(text):
         raise ConfigError(
             "the references are in a script without spaces, and data.tgt_lang=null does not say how BLEU "
             "counts its words; type data.tgt_lang=zh, for example"
@@ -81,16 +81,16 @@ def from_corpus(split: str, data: DataConfig, cache_dir: Path) -> Benchmark:
     table = getattr(read_corpus(data, cache_dir), split)
     if not len(table):
         raise DataError(f"the corpus has no pairs in its {split} split, split={split}; give src=FILE ref=FILE")
-    return Benchmark(split, list(table["src"]), [list(table["tgt"])], counted_words(data))
+    return Benchmark(split, list(table["src"]), [list(table["tgt"])], word_rule_of(data))
 
 
-def from_files(src: str, ref: str | list[str], words: str | None) -> Benchmark:
+def from_files(src: str, ref: str | list[str], word_rule: WordRule) -> Benchmark:
     """A test set in text files; every reference has as many lines as the source."""
-    sources = read_file(src, "src")
+    sources = text_lines(src, "src")
     names = [ref] if isinstance(ref, str) else ref
     if not names:
         raise ConfigError("ref is an empty list; name a file with reference translations")
-    references = [read_file(name, "ref") for name in names]
+    references = [text_lines(name, "ref") for name in names]
     for name, lines in zip(names, references, strict=True):
         if len(lines) != len(sources):
             raise DataError(
@@ -99,10 +99,10 @@ def from_files(src: str, ref: str | list[str], words: str | None) -> Benchmark:
             )
     if not sources:
         raise DataError(f"{src} is empty, src={src}; give a file with sentences")
-    return Benchmark(Path(src).name, sources, references, words)
+    return Benchmark(Path(src).name, sources, references, word_rule)
 
 
-def read_file(name: str, key: str) -> list[str]:
+def text_lines(name: str, key: str) -> list[str]:
     """All lines of a text file; what other programs take for a line break inside of one is a space."""
     path = Path(name).expanduser()
     if not path.exists():

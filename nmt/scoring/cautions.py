@@ -11,7 +11,7 @@ from nmt.data import train_hashes
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.errors import ConfigError, DataError
 
-MARKS = {  # of text in pieces, and where they stand in it
+PIECE_MARKS = {  # of text in pieces, and where they stand in it
     "\u2581": re.compile("\u2581"),  # SentencePiece's for a space
     "@@": re.compile(r"@@(?= |$)"),  # subword-nmt's for a word that goes on
     "##": re.compile(r"\S ##[^\s#]"),  # WordPiece's for the same
@@ -26,7 +26,7 @@ LOOKED_AT = 1000  # sentences
 
 def refuse_unfit(name: str, sources: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     """Refuses references that are empty, and text in pieces; `name` is what errors call the test set."""
-    for which, reference in _named(references):
+    for which, reference in _named_references(references):
         for line, text in enumerate(reference, 1):
             if not text.strip():
                 raise DataError(
@@ -37,7 +37,7 @@ def refuse_unfit(name: str, sources: Sequence[str], references: Sequence[Sequenc
     _refuse_pieces(f"the source of {name}", sources)
 
 
-def _named(references: Sequence[Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
+def _named_references(references: Sequence[Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
     """What lines call each reference."""
     for number, reference in enumerate(references, 1):
         yield f"reference {number}" if len(references) > 1 else "the reference", reference
@@ -54,7 +54,7 @@ def _refuse_pieces(what: str, lines: Sequence[str]) -> None:
 
 def _marked(lines: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
     """Each mark of pieces that there is, with the numbers of its lines, from 1."""
-    for mark, pattern in MARKS.items():
+    for mark, pattern in PIECE_MARKS.items():
         marked = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
         if marked:
             yield mark, marked
@@ -84,7 +84,7 @@ def of_test_set(
 ) -> Iterator[str]:
     """Says where a test set may be in pieces, or the model can hardly read or write it."""
     sides = [("the source", tokenizers.src, sources)]
-    sides += [(which, tokenizers.tgt, reference) for which, reference in _named(references)]
+    sides += [(which, tokenizers.tgt, reference) for which, reference in _named_references(references)]
     for what, tokenizer, lines in sides:
         for mark, marked in _marked(lines):
             share = f"{mark} stands in {len(marked):,} of {len(lines):,} lines of {what}"
@@ -112,7 +112,7 @@ def of_language(tokenizer: Tokenizer, what: str, lines: Sequence[str]) -> Iterat
 
 def of_translations(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Iterator[str]:
     """Says where translations are not of the form that BLEU compares."""
-    for which, reference in _named(references):
+    for which, reference in _named_references(references):
         yield from of_case(hypotheses, which, reference)
     yield from of_pieces(hypotheses)
 

@@ -27,6 +27,7 @@ _LANGUAGES = {
     "ko": "ko",
     "kor": "ko",
 }
+WordRule = str | None  # what BLEU counts as a word: by target language (ISO 639), or TOKENIZED
 TOKENIZED = "tokenized"  # stands in for a language: words are what stands between spaces already
 _TOKENIZERS = {TOKENIZED: "none", "zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 
@@ -89,24 +90,24 @@ class Comparison:
         }
 
 
-def counted_words(data: DataConfig) -> str | None:
+def word_rule_of(data: DataConfig) -> WordRule:
     """What counts as a word in the target of a corpus, as the functions below want it: its language, or TOKENIZED."""
     return TOKENIZED if data.tokenized else data.tgt_lang
 
 
-def bleu_tokenizer(words: str | None) -> str:
+def bleu_tokenizer(word_rule: WordRule) -> str:
     """sacreBLEU's tokeniser for a target language (ISO 639 code), or for text that is TOKENIZED.
 
     Raises ConfigError when that needs a package that is missing, so that a run can find out before it starts.
     """
-    name = _TOKENIZERS.get(_language(words), "13a")
+    name = _TOKENIZERS.get(_language(word_rule), "13a")
     try:
         BLEU(tokenize=name)
     except (RuntimeError, ImportError) as error:
-        extra = f"sacrebleu[{_language(words)}]"
+        extra = f"sacrebleu[{_language(word_rule)}]"
         raise ConfigError(
-            f"BLEU for target language '{words}' needs sacreBLEU's '{name}' tokeniser, "
-            f"data.tgt_lang={words}; install it with: pip install '{extra}'"
+            f"BLEU for target language '{word_rule}' needs sacreBLEU's '{name}' tokeniser, "
+            f"data.tgt_lang={word_rule}; install it with: pip install '{extra}'"
         ) from error
     return name
 
@@ -114,26 +115,26 @@ def bleu_tokenizer(words: str | None) -> str:
 def score_corpus(
     hyps: Sequence[str],
     refs: Sequence[Sequence[str]],
-    words: str | None,
+    word_rule: WordRule,
     intervals: bool,
     samples: int = BOOTSTRAP_SAMPLES,
 ) -> list[Metric]:
     """BLEU, chrF and TER of a corpus; `refs` has one list per reference file."""
     _check(hyps, refs)
-    return [_score(scorer, hyps, refs, samples if intervals else 1) for scorer in _scorers(words).values()]
+    return [_score(scorer, hyps, refs, samples if intervals else 1) for scorer in _scorers(word_rule).values()]
 
 
-def bleu(hyps: Sequence[str], refs: Sequence[Sequence[str]], words: str | None) -> float:
+def bleu(hyps: Sequence[str], refs: Sequence[Sequence[str]], word_rule: WordRule) -> float:
     """Corpus BLEU in percent."""
     _check(hyps, refs)
-    return float(BLEU(tokenize=bleu_tokenizer(words), force=True).corpus_score(hyps, refs).score)
+    return float(BLEU(tokenize=bleu_tokenizer(word_rule), force=True).corpus_score(hyps, refs).score)
 
 
 def bleu_by_length(
     src_lengths: Sequence[int],
     hyps: Sequence[str],
     refs: Sequence[Sequence[str]],
-    words: str | None,
+    word_rule: WordRule,
     buckets: int = 4,
 ) -> list[LengthBucket]:
     """Corpus BLEU in quantiles of the source length, shortest first.
@@ -146,7 +147,7 @@ def bleu_by_length(
             f"{len(src_lengths):,} source sentences but {len(hyps):,} translations, BLEU by length; "
             "give the source that was translated"
         )
-    scorer = BLEU(tokenize=bleu_tokenizer(words), force=True)
+    scorer = BLEU(tokenize=bleu_tokenizer(word_rule), force=True)
     result = []
     for rows in _quantiles(src_lengths, buckets):
         score = scorer.corpus_score([hyps[row] for row in rows], [[ref[row] for row in rows] for ref in refs]).score
@@ -159,13 +160,13 @@ def paired_bootstrap(
     hyps_a: Sequence[str],
     hyps_b: Sequence[str],
     refs: Sequence[Sequence[str]],
-    words: str | None,
+    word_rule: WordRule,
     samples: int = BOOTSTRAP_SAMPLES,
 ) -> list[Comparison]:
     """System b against system a in every metric, by paired bootstrap resampling (Koehn 2004)."""
     _check(hyps_a, refs)
     _check(hyps_b, refs)
-    test = PairedTest([("a", hyps_a), ("b", hyps_b)], _scorers(words), refs, test_type="bs", n_samples=samples)
+    test = PairedTest([("a", hyps_a), ("b", hyps_b)], _scorers(word_rule), refs, test_type="bs", n_samples=samples)
     signatures, results = test()
     comparisons = []
     for name, signature in signatures.items():
@@ -180,17 +181,17 @@ def paired_bootstrap(
     return comparisons
 
 
-def _language(code: str | None) -> str:
+def _language(word_rule: WordRule) -> str:
     """zh-CN, zh_Hans and cmn are all zh."""
-    primary = (code or "").replace("_", "-").split("-")[0].lower()
+    primary = (word_rule or "").replace("_", "-").split("-")[0].lower()
     return _LANGUAGES.get(primary, primary)
 
 
-def _scorers(words: str | None) -> dict[str, Scorer]:
+def _scorers(word_rule: WordRule) -> dict[str, Scorer]:
     # TER's Asian support has an effect only together with its normalisation
-    asian = _language(words) in ("zh", "ja")
+    asian = _language(word_rule) in ("zh", "ja")
     return {
-        "BLEU": BLEU(tokenize=bleu_tokenizer(words), force=True),  # no advice on its own options
+        "BLEU": BLEU(tokenize=bleu_tokenizer(word_rule), force=True),  # no advice on its own options
         "CHRF": CHRF(),
         "TER": TER(normalized=asian, asian_support=asian),
     }

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 
-from nmt.scoring.metrics import BOOTSTRAP_SAMPLES, bleu_tokenizer
+from nmt.scoring.metrics import BOOTSTRAP_SAMPLES, WordRule, bleu_tokenizer
 
-SEED = 12345  # of the resamples, sacreBLEU's own
+RESAMPLING_SEED = 12345  # of the resamples, sacreBLEU's own
 ORDERS = 4
 
-Counts = NDArray[np.int64]  # [sentences, 10]: matching and all n-grams of each order, lengths of output and reference
+BleuCounts = NDArray[np.int64]  # [sentences, 10]: matching and all n-grams of each order, output and reference length
 
 
 @dataclass(frozen=True)
-class Interval:
+class BleuInterval:
     """BLEU, mean over seeds, with 95 % of its resamples; p that a gap as large to the first system is luck."""
 
     low: float
@@ -27,9 +27,9 @@ class Interval:
     p: float | None  # None: it is the first
 
 
-def counts(hyps: Sequence[str], refs: Sequence[str], words: str | None) -> Counts:
+def counts(hyps: Sequence[str], refs: Sequence[str], word_rule: WordRule) -> BleuCounts:
     """What BLEU adds up over the sentences of a corpus."""
-    scorer = BLEU(tokenize=bleu_tokenizer(words), force=True, effective_order=True)
+    scorer = BLEU(tokenize=bleu_tokenizer(word_rule), force=True, effective_order=True)
     scores = [scorer.sentence_score(hyp, [ref]) for hyp, ref in zip(hyps, refs, strict=True)]
     return np.array([[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in scores], np.int64)
 
@@ -41,10 +41,10 @@ def bleu_of(total: NDArray[np.int64]) -> float:
     return float(BLEU.compute_bleu(correct, every, sys_len, ref_len, smooth_method="exp").score)
 
 
-def intervals(systems: Sequence[Sequence[Counts]], samples: int = BOOTSTRAP_SAMPLES) -> list[Interval]:
+def intervals(systems: Sequence[Sequence[BleuCounts]], samples: int = BOOTSTRAP_SAMPLES) -> list[BleuInterval]:
     """Of every system, given as the counts of each of its seeds; p is against the first system."""
     sentences = len(systems[0][0])
-    rows = np.random.default_rng(SEED).choice(sentences, size=(samples, sentences), replace=True)
+    rows = np.random.default_rng(RESAMPLING_SEED).choice(sentences, size=(samples, sentences), replace=True)
     drawn = np.stack([np.bincount(row, minlength=sentences) for row in rows])  # [samples, sentences]
     resampled = [np.mean([[bleu_of(total) for total in drawn @ seed] for seed in seeds], axis=0) for seeds in systems]
     means = [float(np.mean([bleu_of(seed.sum(0)) for seed in seeds])) for seeds in systems]
@@ -52,7 +52,7 @@ def intervals(systems: Sequence[Sequence[Counts]], samples: int = BOOTSTRAP_SAMP
     for number, (scores, mean) in enumerate(zip(resampled, means, strict=True)):
         low, high = np.percentile(scores, [2.5, 97.5])
         p = None if number == 0 else p_value(scores - resampled[0], mean - means[0])
-        found.append(Interval(float(low), float(high), p))
+        found.append(BleuInterval(float(low), float(high), p))
     return found
 
 

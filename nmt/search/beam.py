@@ -21,27 +21,27 @@ from nmt.search.hypotheses import (
     Candidates,
     Finished,
     Hypothesis,
-    Step,
+    SearchStep,
     begin,
     extend,
     finish,
     length_divisors,
     merge,
-    read,
+    read_hypotheses,
     unsettled,
 )
 from nmt.search.sampling import draw
 
 BEAM = 5  # the width that batch_sentences is meant for
 GROUPS = 512  # of vocabulary entries, so that most of them are only read to find the likeliest groups
-FEW = 2**16  # log-probabilities of a step for which groups do not pay
+FEW_LOG_PROBS = 2**16  # log-probabilities of a step for which groups do not pay
 
-Source = TypeVar("Source", bound=Rows)
-State = TypeVar("State", bound=Rows)
+AnySource = TypeVar("AnySource", bound=Rows)
+AnyState = TypeVar("AnyState", bound=Rows)
 
 
 @runtime_checkable
-class StepModel(Protocol[Source, State]):
+class StepModel(Protocol[AnySource, AnyState]):
     """A translation model as the search sees it."""
 
     @property
@@ -49,11 +49,13 @@ class StepModel(Protocol[Source, State]):
         """Most tokens of a translation, eos not counted; None: any number."""
         ...
 
-    def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Source, State]: ...
+    def start(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], wants_weights: bool
+    ) -> tuple[AnySource, AnyState]: ...
 
     def step(
-        self, tokens: Int[Tensor, "R 1"], source: Source, state: State
-    ) -> tuple[Float[Tensor, "R V"], Float[Tensor, "R L H 1 S"], State]:
+        self, tokens: Int[Tensor, "R 1"], source: AnySource, state: AnyState
+    ) -> tuple[Float[Tensor, "R V"], Float[Tensor, "R L H 1 S"], AnyState]:
         """Log-probabilities of the next token (the search may overwrite them), attention weights, new state.
 
         R is a multiple of the rows of `source`: the hypotheses of a sentence lie side by side.
@@ -63,7 +65,7 @@ class StepModel(Protocol[Source, State]):
 
 @torch.inference_mode()
 def search(
-    model: StepModel[Source, State],
+    model: StepModel[AnySource, AnyState],
     src: Int[Tensor, "B S"],
     src_mask: Bool[Tensor, "B S"],
     cfg: SearchConfig,
@@ -83,7 +85,7 @@ def search(
     divisors = length_divisors(longest + 1, cfg, src.device)
     source, state = model.start(src, src_mask, cfg.coverage_penalty > 0)
     tokens = src.new_full((len(src), 1), BOS)
-    steps: list[Step] = []
+    steps: list[SearchStep] = []
     done: list[Finished] = []
     for length, divisor in enumerate(divisors):
         log_probs, attention, state = model.step(tokens, source, state)
@@ -106,7 +108,7 @@ def search(
             parent, token = parent[kept], token[kept]
         state = state.select((kept[:, None] * open_before + parent).flatten())
         tokens = token.view(-1, 1)
-    return read(merge(done), steps, width)
+    return read_hypotheses(merge(done), steps, width)
 
 
 def width_of(cfg: SearchConfig) -> int:
@@ -172,7 +174,7 @@ def likeliest(log_probs: Float[Tensor, "N K V"], log_prob: Float[Tensor, "N K"],
     """The `size` likeliest continuations of each sentence, likeliest first."""
     vocab = log_probs.shape[-1]
     there = min(size, log_probs[0].numel())
-    if log_probs.numel() <= FEW:
+    if log_probs.numel() <= FEW_LOG_PROBS:
         values, index = (log_probs + log_prob[..., None]).flatten(1).topk(there)
     else:
         values, index = _likeliest_by_groups(log_probs, log_prob, there)

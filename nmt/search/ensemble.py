@@ -41,9 +41,11 @@ class Ensemble(nn.Module):
         limits = [model.max_length for model in self.members() if model.max_length is not None]
         return min(limits, default=None)
 
-    def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Members, Members]:
-        """What decoding these sentences starts from; `weights`: will attention weights be wanted?"""
-        sources, states = zip(*(model.start(src, src_mask, weights) for model in self.members()), strict=True)
+    def start(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], wants_weights: bool
+    ) -> tuple[Members, Members]:
+        """What decoding these sentences starts from; `wants_weights`: are its attention weights wanted?"""
+        sources, states = zip(*(model.start(src, src_mask, wants_weights) for model in self.members()), strict=True)
         return Members(sources), Members(states)
 
     def step(
@@ -55,12 +57,12 @@ class Ensemble(nn.Module):
             for model, *own in zip(self.members(), source.each, state.each, strict=True)
         ]
         log_probs, weights, states = zip(*steps, strict=True)
-        return mean_probability(log_probs), side_by_side(weights), Members(states)
+        return mean_probability(log_probs), member_layers(weights), Members(states)
 
     def forced(self, batch: Batch) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B L 1 T S"]]:
         """Log-probabilities of the given targets (nats, 0 on padding) and the attention that made them."""
         log_probs, weights = zip(*(model.forced(batch) for model in self.members()), strict=True)
-        return mean_probability(log_probs), side_by_side(weights)
+        return mean_probability(log_probs), member_layers(weights)
 
     def members(self) -> list[Seq2Seq]:
         """The models."""
@@ -72,7 +74,7 @@ def mean_probability(log_probs: Sequence[Float[Tensor, "*X"]]) -> Float[Tensor, 
     return torch.stack(list(log_probs)).logsumexp(0) - math.log(len(log_probs))
 
 
-def side_by_side(weights: Sequence[Float[Tensor, "R _ _ T S"]]) -> Float[Tensor, "R L 1 T S"]:
+def member_layers(weights: Sequence[Float[Tensor, "R _ _ T S"]]) -> Float[Tensor, "R L 1 T S"]:
     """Attention of several models, one layer for each; for none where the axis of layers is empty."""
     means = [own.float().mean((1, 2)) for own in weights if own.shape[1]]
     return torch.stack(means, 1)[:, :, None] if means else weights[0][:, :, :1]

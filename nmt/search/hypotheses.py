@@ -60,7 +60,7 @@ class Finished(Rows):
 
 
 @dataclass(frozen=True)
-class Step:
+class SearchStep:
     """What the open hypotheses were continued with: enough to read the tokens back."""
 
     sentence: Int[Tensor, " N"]
@@ -135,7 +135,7 @@ def finish(
     )
 
 
-def extend(beam: Beam, candidates: Candidates, width: int) -> tuple[Beam, Step]:
+def extend(beam: Beam, candidates: Candidates, width: int) -> tuple[Beam, SearchStep]:
     """The best `width` candidates that do not end in eos become the open hypotheses."""
     log_prob, chosen = candidates.log_prob.masked_fill(candidates.token == EOS, -inf).topk(width)
     parent = candidates.parent.gather(1, chosen)
@@ -146,7 +146,7 @@ def extend(beam: Beam, candidates: Candidates, width: int) -> tuple[Beam, Step]:
     if coverage is not None:
         coverage = _pick(coverage, parent)
     extended = replace(beam, log_prob=log_prob, prefix=prefix, coverage=coverage)
-    return extended, Step(beam.sentence, parent, token)
+    return extended, SearchStep(beam.sentence, parent, token)
 
 
 def unsettled(beam: Beam, finished: Finished, width: int, divisors: Float[Tensor, " T"]) -> Bool[Tensor, " N"]:
@@ -169,7 +169,7 @@ def merge(parts: list[Finished]) -> Finished:
     return whole.select(whole.sentence.argsort())
 
 
-def read(finished: Finished, steps: list[Step], width: int) -> list[list[Hypothesis]]:
+def read_hypotheses(finished: Finished, steps: list[SearchStep], width: int) -> list[list[Hypothesis]]:
     """Follow the parents from the end of each hypothesis to its beginning."""
     tokens = finished.length.new_full((len(steps), *finished.length.shape), PAD)
     table = finished.length.new_zeros(2, len(finished.length), width)

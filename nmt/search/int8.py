@@ -16,7 +16,7 @@ from nmt.model.interfaces import Decoder, Memory, Source, State
 from nmt.model.output_layer import Logits
 from nmt.model.seq2seq import Seq2Seq
 
-LARGEST = 127
+LARGEST_INT8 = 127
 
 
 def with_int8_decoder(model: Seq2Seq) -> Seq2Seq:
@@ -47,8 +47,8 @@ class Int8Decoder(nn.Module):
                 elif type(child) is nn.Linear and module is self.decoder:
                     setattr(module, name, Int8Linear(child.weight, child.bias))
 
-    def start(self, memory: Memory, weights: bool) -> tuple[Source, State]:
-        return self.decoder.start(Memory(memory.states.float(), memory.final.float(), memory.mask), weights)
+    def start(self, memory: Memory, wants_weights: bool) -> tuple[Source, State]:
+        return self.decoder.start(Memory(memory.states.float(), memory.final.float(), memory.mask), wants_weights)
 
     def forward(
         self, tokens: Int[Tensor, "R T"], source: Source, state: State
@@ -81,11 +81,11 @@ class Int8Lstm(nn.Module):
 
     def __init__(self, lstm: nn.LSTM) -> None:
         super().__init__()
-        weights = {name: weight.detach().float().clone() for name, weight in lstm.named_parameters()}
-        for weight in weights.values():
+        parameters = {name: weight.detach().float().clone() for name, weight in lstm.named_parameters()}
+        for weight in parameters.values():
             weight.chunk(4)[2].mul_(2)  # tanh(x) = 2 σ(2x) - 1: one σ serves all gates
-        self.inputs = Int8Linear(weights["weight_ih_l0"], weights["bias_ih_l0"])
-        self.recurrent = Int8Linear(weights["weight_hh_l0"], weights["bias_hh_l0"])
+        self.inputs = Int8Linear(parameters["weight_ih_l0"], parameters["bias_ih_l0"])
+        self.recurrent = Int8Linear(parameters["weight_hh_l0"], parameters["bias_hh_l0"])
 
     def forward(
         self, inputs: Float[Tensor, "R T E"], state: tuple[Float[Tensor, "1 R D"], Float[Tensor, "1 R D"]]
@@ -124,5 +124,5 @@ def int8_linear(
 
 def rounded(rows: Float[Tensor, "R D"]) -> tuple[Int8[Tensor, "R D"], Float[Tensor, "R 1"]]:
     """Whole numbers from -127 to 127, and what each row of them is to be multiplied by."""
-    scale = rows.abs().amax(1, keepdim=True).clamp_(min=torch.finfo(torch.float32).tiny).div_(LARGEST)
+    scale = rows.abs().amax(1, keepdim=True).clamp_(min=torch.finfo(torch.float32).tiny).div_(LARGEST_INT8)
     return (rows / scale).round_().to(torch.int8), scale

@@ -70,9 +70,11 @@ class Shortlisted:
         """The model's own."""
         return self.model.max_length
 
-    def start(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], weights: bool) -> tuple[Source, State]:
+    def start(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], wants_weights: bool
+    ) -> tuple[Source, State]:
         """What decoding these sentences, those of the constructor, starts from."""
-        source, state = self.model.start(src, src_mask, weights)
+        source, state = self.model.start(src, src_mask, wants_weights)
         whole = {field.name: getattr(source, field.name) for field in fields(source)}
         return ListedSource(**whole, barrier=self.barrier), state
 

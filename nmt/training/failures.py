@@ -13,7 +13,7 @@ from nmt.runs.checkpoints import checkpoint_folder, last_resumable
 from nmt.training.batches import TrainingData
 from nmt.training.step import NoRoom
 
-HOPELESS = 20  # updates in a row that may be skipped; more: the weights are spoiled, or the rate is far too high
+HOPELESS_UPDATES = 20  # in a row that may be skipped; more: the weights are spoiled, or the rate is far too high
 
 
 def diverged(what: str, run: Path, sentences: Sequence[int], skipping_helps: bool) -> NmtError:
@@ -55,7 +55,7 @@ def is_sound(model: nn.Module, optimiser: torch.optim.Optimizer) -> bool:
 
 def hopeless(skipped: Sequence[int]) -> bool:
     """Do the updates skipped so far end with too many in a row?"""
-    return len(skipped) >= HOPELESS and skipped[-1] - skipped[-HOPELESS] == HOPELESS - 1
+    return len(skipped) >= HOPELESS_UPDATES and skipped[-1] - skipped[-HOPELESS_UPDATES] == HOPELESS_UPDATES - 1
 
 
 def halved(update: int, times: int) -> str:

@@ -14,12 +14,12 @@ from nmt.training.progress import MOST_COUNTED, Progress
 
 # Kind ("train", "dev" or "event") and update: does the point belong to what is resumed?
 Known = Callable[[str, int], bool]
-Point = tuple[str, dict[str, Any] | None]  # a line of metrics.jsonl and what it holds; None: damaged
+LoggedPoint = tuple[str, dict[str, Any] | None]  # a line of metrics.jsonl and what it holds; None: damaged
 MERGED = "events.out.tfevents.0000000000.before"  # tensorboard reads files in order of their names: this one first
 METRICS_BYTES = 2**30  # of metrics.jsonl, at most
-RECORD_BYTES = 2**28  # of a point of tensorboard, at most
-KINDS = ("train", "dev", "event")
-SHOWN = 5  # damaged lines that are named
+POINT_BYTES = 2**28  # of a point of tensorboard, at most
+POINT_KINDS = ("train", "dev", "event")
+LINES_SHOWN = 5  # damaged lines that are named
 
 
 def known_points(progress: Progress) -> Known:
@@ -42,14 +42,14 @@ def keep_known_lines(metrics: Path, known: Known) -> list[str]:
     return said
 
 
-def damaged_lines(points: list[Point]) -> str:
+def damaged_lines(points: list[LoggedPoint]) -> str:
     """What there is to say of them, if there are any."""
     found = [f"{number:,}" for number, (_, point) in enumerate(points, 1) if point is None]
-    more = f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
-    return f"line {', '.join(found[:SHOWN])}{more} {'is' if len(found) == 1 else 'are'} damaged" if found else ""
+    more = f" and {len(found) - LINES_SHOWN:,} more" if len(found) > LINES_SHOWN else ""
+    return f"line {', '.join(found[:LINES_SHOWN])}{more} {'is' if len(found) == 1 else 'are'} damaged" if found else ""
 
 
-def read_points(metrics: Path) -> list[Point]:
+def read_points(metrics: Path) -> list[LoggedPoint]:
     """The lines of metrics.jsonl, each with the point it holds, None where it is damaged; without what a crash, or a
     process that is writing, left unfinished at its end."""
     if not metrics.exists():
@@ -65,7 +65,7 @@ def _point(line: str) -> dict[str, Any] | None:
     try:
         point = json.loads(line)
         counts = [point["update"], point.get("tokens", 0), point.get("tokens_per_s") or 0]
-        sound = point["kind"] in KINDS and all(0 <= count <= MOST_COUNTED for count in counts)
+        sound = point["kind"] in POINT_KINDS and all(0 <= count <= MOST_COUNTED for count in counts)
         return point if sound and isinstance(point["update"], int) else None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
@@ -120,7 +120,7 @@ def count_records(file: Path) -> int:
     with open(file, "rb") as events:
         while len(header := events.read(12)) == 12:
             size = int.from_bytes(header[:8], "little")
-            if size > RECORD_BYTES:
+            if size > POINT_BYTES:
                 raise CheckpointError(f"{file} holds a record of {size:,} bytes, which nmt did not write; delete it")
             if not size:  # nor has tensorboard any use for what follows
                 break

@@ -13,7 +13,7 @@ from nmt.training.progress import SUMS
 
 
 @dataclass
-class Interval:
+class LogInterval:
     """Sums over the updates since the last log point; tensors stay where they are until `read`."""
 
     updates: int = 0
@@ -51,13 +51,13 @@ class Interval:
         return values
 
 
-def _interval(sums: Mapping[str, float]) -> Interval:
+def _interval(sums: Mapping[str, float]) -> LogInterval:
     """The interval whose sums these are (none: a new one); float32 again, as they were added up."""
     if not sums:
-        return Interval()
+        return LogInterval()
     loss, nll, grad_norm = (torch.tensor(sums[name]) for name in ("loss", "nll", "grad_norm"))
     updates, fine, tokens = (int(sums[name]) for name in ("updates", "fine", "tokens"))
-    return Interval(updates, fine, tokens, loss, nll, grad_norm, sums["learning_rate"])
+    return LogInterval(updates, fine, tokens, loss, nll, grad_norm, sums["learning_rate"])
 
 
 def _if_fine(value: float | Tensor, fine: bool | Tensor) -> float | Tensor:

@@ -10,8 +10,8 @@ from torch.autograd.function import once_differentiable
 from nmt.data.batch import Batch
 from nmt.model.seq2seq import Seq2Seq
 
-CHUNK = 2048  # rows whose logits are alive at a time: products of so many are quick
-BLOCK = 128  # rows whose logits a processor has in float32 at a time, so that the passes over them find them in cache
+CHUNK_ROWS = 2048  # whose logits are alive at a time: products of so many are quick
+BLOCK_ROWS = 128  # whose logits a processor has in float32 at a time, so that the passes over them find them in cache
 
 
 def output_loss(
@@ -58,8 +58,8 @@ class _OutputLoss(torch.autograd.Function):
         d_weight = torch.zeros_like(weight, dtype=torch.float32) if wanted else weight
         d_bias = torch.zeros_like(bias, dtype=torch.float32) if wanted else bias
         sums = torch.zeros(2, dtype=torch.float32, device=features.device)
-        step = CHUNK // passes
-        several = (BLOCK if features.device.type == "cpu" else CHUNK) // passes
+        step = CHUNK_ROWS // passes
+        several = (BLOCK_ROWS if features.device.type == "cpu" else CHUNK_ROWS) // passes
         # Buffers for every chunk: fresh memory for each would cost more than what is computed in it.
         logits = features.new_empty(passes * min(step, count), size)
         block = torch.empty(passes, min(several, count), size, dtype=torch.float32, device=features.device)

@@ -23,7 +23,7 @@ class Validation:
     loss: float  # label-smoothed, nats per token
     nll: float  # nats per token
     bleu: float | None
-    weights: str | None = None  # checksum of the model's
+    checksum: str | None = None  # of the model
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Progress:
         """
         path = folder / "training.json"
         try:
-            progress = cls(**_checked(cls, record))
+            progress = cls(**_checked_fields(cls, record))
         except ConfigError as error:
             what = str(error).partition("; ")[0]
             raise CheckpointError(f"{path} is not what nmt writes: {what}; restore it from a copy") from None
@@ -106,7 +106,7 @@ class Progress:
                 yield f"loss, nll and bleu of update {v.update} are {v.loss}, {v.nll} and {v.bleu}"
 
 
-def _checked(cls: type[Progress], record: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_fields(cls: type[Progress], record: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the fields of `cls` on record, each of the right type."""
     read_known(_Record, record)
     if not all(isinstance(value, str | int) for value in record["made_by"].values()):

@@ -17,7 +17,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from nmt.training.history import keep_known_events, keep_known_lines, known_points
-from nmt.training.interval import Interval, _if_fine, _interval
+from nmt.training.interval import LogInterval, _if_fine, _interval
 from nmt.training.progress import Progress
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Reporter:
     def _log(self) -> None:
         """A point for the interval, which must be settled; starts the next one."""
         update, epoch = self._last_point
-        interval, self._interval = self._interval, Interval()
+        interval, self._interval = self._interval, LogInterval()
         values = interval.means() | {"learning_rate": interval.learning_rate}
         self._record({"kind": "train", "update": update, "epoch": epoch, "tokens": int(interval.tokens), **values})
         for name, value in values.items():

@@ -25,7 +25,7 @@ from nmt.runs import checkpoints
 from nmt.runs.checkpoints import checkpoint_folder, refuse_other_tensors, to_resume
 from nmt.runs.folder import change_config, create_run, read_run, refuse_unfitting, refuse_used, seen_file
 from nmt.runs.lock import PLACE, hold_run
-from nmt.runs.tensors import read_tensors, set_weights
+from nmt.runs.tensors import read_tensors, set_parameters
 from nmt.training.parts import optimiser_forms, refuse_untrainable
 from nmt.training.progress import Progress
 from nmt.training.trainer import Trainer, Watch
@@ -109,7 +109,7 @@ def resume(
         else:
             model = given_model(folder / "weights.safetensors", stored, config, tokenizers)
         prepared = read_data(config, tokenizers)
-        record = None if last is None else read_record(folder, prepared)
+        record = None if last is None else checked_record(folder, prepared)
         progress = Progress() if record is None else Progress.from_json(record, folder)
         if last is not None:
             begun = len(progress.skipped) < progress.update
@@ -139,7 +139,7 @@ def given_model(path: Path, stored: RunConfig, config: RunConfig, tokenizers: To
         ) from None
     tensors = read_tensors(path)
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
-    set_weights(model, tensors, path)
+    set_parameters(model, tensors, path)
     say_size(model)
     return model
 
@@ -182,7 +182,7 @@ def draw_weights(model: Seq2Seq, bound: float) -> None:
             parameter.uniform_(-bound, bound)
 
 
-def read_record(folder: Path, prepared: Prepared) -> dict[str, Any]:
+def checked_record(folder: Path, prepared: Prepared) -> dict[str, Any]:
     """What the checkpoint has on record; refuses a corpus that is not the one it was made on."""
     record = checkpoints.read_record(folder)
     Progress.from_json(record, folder)  # refuses what nmt did not write

@@ -15,13 +15,13 @@ from nmt.model.seq2seq import Seq2Seq
 from nmt.training.batches import RowNumbers
 from nmt.training.loss import batch_loss
 
-Part = tuple[RowNumbers, Batch]  # a batch, and which rows of the training split it holds
+BatchPart = tuple[RowNumbers, Batch]  # a batch, and which rows of the training split it holds
 
 
 class NoRoom(Exception):  # noqa: N818 (the trainer makes an error of it)
     """Memory does not hold the step of one sentence pair alone."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: BatchPart) -> None:
         self.rows, self.batch = part
 
 
@@ -50,7 +50,7 @@ class Stepper:
         self.device = device
         self.dtype = dtype
 
-    def __call__(self, parts: Sequence[Part], rate: float, seed: int) -> Step:
+    def __call__(self, parts: Sequence[BatchPart], rate: float, seed: int) -> Step:
         """A step at this learning rate over these batches, as if they were one large batch.
 
         Where memory does not hold a batch, everything is done again from `seed` with its two halves; `NoRoom` where
@@ -70,7 +70,7 @@ class Stepper:
         self._update(fine, rate)
         return Step(tokens, loss, nll, norm, fine, halved)
 
-    def _gradient(self, parts: Sequence[Part], tokens: int, seed: int) -> Tensor | int:
+    def _gradient(self, parts: Sequence[BatchPart], tokens: int, seed: int) -> Tensor | int:
         """Adds up the gradient; loss and nll per token, or the number of the batch that memory does not hold."""
         torch.manual_seed(seed)
         self.optimiser.zero_grad()
@@ -100,7 +100,7 @@ class Stepper:
             self.optimiser.step()
 
 
-def _halves(part: Part) -> list[Part]:
+def _halves(part: BatchPart) -> list[BatchPart]:
     """Two parts of half the pairs each."""
     rows, batch = part
     if len(rows) == 1:

@@ -18,12 +18,12 @@ from nmt.machine.device import choose_device, choose_dtype, environment
 from nmt.machine.seeds import dropout_seed
 from nmt.machine.signals import Interrupted, StopRequest
 from nmt.model.seq2seq import Seq2Seq
-from nmt.runs.checkpoints import average, last_good, prune, read_part, save_checkpoint, saved_updates
-from nmt.runs.tensors import Signed, set_weights, signed, weights_of, write_signed
-from nmt.scoring.metrics import counted_words
+from nmt.runs.checkpoints import average, last_good, prune, read_checkpoint_part, save_checkpoint, saved_updates
+from nmt.runs.tensors import Signed, parameters_of, set_parameters, signed, write_signed
+from nmt.scoring.metrics import word_rule_of
 from nmt.training import failures
 from nmt.training.batches import RowNumbers, TrainingData
-from nmt.training.failures import HOPELESS, halved, hopeless, is_sound, no_room, quiet_writers
+from nmt.training.failures import HOPELESS_UPDATES, halved, hopeless, is_sound, no_room, quiet_writers
 from nmt.training.optim import Schedule, set_state, state_of
 from nmt.training.parts import refuse_without_dev
 from nmt.training.progress import Progress, Validation
@@ -67,7 +67,7 @@ class Trainer:
         if len(prepared.dev):
             self.validator = Validator(
                 prepared.dev, prepared.tokenizers, config.search, settings.bleu_sentences, settings.label_smoothing,
-                settings.batch_tokens, counted_words(config.data), self.stop.check,
+                settings.batch_tokens, word_rule_of(config.data), self.stop.check,
             )  # fmt: skip
         else:
             refuse_without_dev(config, self.schedule)
@@ -167,7 +167,7 @@ class Trainer:
             self.progress.skipped.append(update)
             self.reporter.event(update, "skipped", f"{what}: skipped, {len(self.progress.skipped)} so far")
             if hopeless(self.progress.skipped):
-                raise self.diverged(f"{HOPELESS} updates in a row skipped; {what}", rows, False)
+                raise self.diverged(f"{HOPELESS_UPDATES} updates in a row skipped; {what}", rows, False)
 
     def refuse_spoiled(self, update: int, rows: list[RowNumbers]) -> None:
         """Ends a run whose weights are no numbers, or are changed no more because what Adam keeps is none."""
@@ -183,10 +183,10 @@ class Trainer:
         self.look_back()
         p, s = self.progress, self.settings
         if self.validator is None:
-            weights = signed(weights_of(self.model))
-            self.save(weights)
+            parameters = signed(parameters_of(self.model))
+            self.save(parameters)
             prune(self.run, [])
-            self.publish(weights)
+            self.publish(parameters)
             return
         scores, translations = self.validator.scores(self.model, self.device, self.dtype)
         if not math.isfinite(scores.loss):
@@ -194,23 +194,23 @@ class Trainer:
                 f"dev loss is {scores.loss:.4g} after update {p.update}; "
                 + last_good(self.run, "lower optimizer.lr or set train.precision=fp32")
             )
-        weights = signed(weights_of(self.model))
-        p.validations.append(replace(self.validation(scores), weights=weights.checksum))
+        parameters = signed(parameters_of(self.model))
+        p.validations.append(replace(self.validation(scores), checksum=parameters.checksum))
         best = (ranked := p.ranked(s.metric))[0].update == p.update
         self.reporter.validation(p.update, p.epoch, scores.values(), best)
         self.show_examples(translations)
-        self.save(weights)
+        self.save(parameters)
         prune(self.run, [v.update for v in ranked[: s.keep_best]])
         if best:
-            self.publish(weights)
+            self.publish(parameters)
 
     def validation(self, scores: DevScores) -> Validation:
         """These scores at this point of the run."""
         return Validation(self.progress.update, self.progress.epoch, scores.loss, scores.nll, scores.bleu)
 
-    def publish(self, weights: Signed) -> None:
+    def publish(self, parameters: Signed) -> None:
         """Makes these weights the run's model."""
-        write_signed(self.run / "model.safetensors", weights)
+        write_signed(self.run / "model.safetensors", parameters)
 
     def show_examples(self, translations: list[str]) -> None:
         """Fixed dev sentences: their translations, and the attention over their reference translations."""
@@ -229,10 +229,10 @@ class Trainer:
                 figure = attention_figure(weights.numpy(), src_pieces, tgt_pieces)
                 self.reporter.attention(self.progress.update, i, figure)
 
-    def save(self, weights: Signed | None = None) -> None:
+    def save(self, parameters: Signed | None = None) -> None:
         """A checkpoint of this update, from which the run can be resumed; what was recorded is on disk before it.
 
-        `weights`: the model's, where they are signed already.
+        `parameters`: the model's, where they are signed already.
         """
         self.look_back()
         self.refuse_spoiled(self.progress.update, self.rows)
@@ -240,16 +240,16 @@ class Trainer:
         self.progress.sums = self.reporter.sums()
         made_by = environment(self.device, self.dtype)
         record = self.progress.to_json() | {"data": self.prepared.fingerprint, "made_by": made_by}
-        weights = weights or signed(weights_of(self.model))
+        parameters = parameters or signed(parameters_of(self.model))
         optimiser = signed(state_of(self.optimiser, self.model))
-        save_checkpoint(self.run, self.progress.update, weights, optimiser, record)
+        save_checkpoint(self.run, self.progress.update, parameters, optimiser, record)
 
     def restore(self, folder: Path, record: Mapping[str, Any]) -> None:
         """Weights and optimiser of a checkpoint and what is on its record (its progress has the constructor)."""
-        weights = read_part(folder / "weights.safetensors", record.get("weights"))
-        set_weights(self.model, weights, folder)
+        parameters = read_checkpoint_part(folder / "weights.safetensors", record.get("weights"))
+        set_parameters(self.model, parameters, folder)
         path = folder / "training.safetensors"
-        set_state(self.optimiser, self.model, read_part(path, record.get("optimiser")), path)
+        set_state(self.optimiser, self.model, read_checkpoint_part(path, record.get("optimiser")), path)
         best = self.progress.ranked(self.settings.metric)[:1]
         if best and best == self.kept()[:1] and not self.progress.finished:
             self.publish(signed(self.average(best)))  # its writing may have been cut short
@@ -261,7 +261,7 @@ class Trainer:
 
     def average(self, validations: Sequence[Validation]) -> dict[str, Tensor]:
         """Mean of the weights that these validations were of."""
-        return average(self.run, {v.update: v.weights for v in validations})
+        return average(self.run, {v.update: v.checksum for v in validations})
 
     def finish(self) -> None:
         """The run's model is that of the best validation, or the average of the kept ones if it is better on dev."""
@@ -271,7 +271,7 @@ class Trainer:
         if len(kept) < wanted:
             self.reporter.note(f"{wanted - len(kept)} of the {wanted} best checkpoints are gone")
         if self.validator is None:
-            self.publish(signed(weights_of(self.model)))
+            self.publish(signed(parameters_of(self.model)))
         elif s.average_best and len(kept) > 1 and self.is_better(average := self.average(kept), self.validator, kept):
             self.publish(signed(average))
         elif kept:
@@ -279,12 +279,12 @@ class Trainer:
 
     def is_better(self, average: Mapping[str, Tensor], validator: Validator, kept: Sequence[Validation]) -> bool:
         """Is the average of the kept checkpoints better on dev than the best of them?"""
-        own = {name: tensor.clone() for name, tensor in weights_of(self.model).items()}
-        set_weights(self.model, average, self.run)
+        own = {name: tensor.clone() for name, tensor in parameters_of(self.model).items()}
+        set_parameters(self.model, average, self.run)
         try:
             scores, _ = validator.scores(self.model, self.device, self.dtype)
         finally:
-            set_weights(self.model, own, self.run)
+            set_parameters(self.model, own, self.run)
         goodness = partial(self.progress.goodness, self.settings.metric)
         better = goodness(self.validation(scores)) > goodness(kept[0])
         shown = f"BLEU {scores.bleu:.2f}, " if scores.bleu is not None else ""

@@ -21,13 +21,13 @@ from nmt.errors import DataError
 from nmt.machine.allocator import lacks_memory
 from nmt.machine.device import autocast
 from nmt.model.seq2seq import Seq2Seq, evaluation_mode
-from nmt.scoring.metrics import bleu
+from nmt.scoring.metrics import WordRule, bleu
 from nmt.search.beam import search
 from nmt.training.loss import batch_loss
 
 Found = TypeVar("Found")
 
-LONGEST = 5000  # pieces of a dev sentence: its attention is held in memory
+LONGEST_DEV = 5000  # pieces of a dev sentence: its attention is held in memory
 ENTROPY_SENTENCES = 250  # dev sentences over whose reference translations the attention's entropy is taken
 
 
@@ -58,7 +58,7 @@ class Validator:
         sentences: int | None,
         smoothing: float,
         budget: int,
-        words: str | None,
+        word_rule: WordRule,
         check_stop: Callable[[], None],
     ) -> None:
         """`check_stop` raises where the user wants an end; it is called between batches."""
@@ -67,7 +67,7 @@ class Validator:
         self.greedy = replace(settings, beam=1, n_best=1, sample=False)
         self.sentences = len(dev) if sentences is None else min(sentences, len(dev))
         self.smoothing = smoothing
-        self.words = words
+        self.word_rule = word_rule
         self.check_stop = check_stop
         self.halved = False  # has memory ever lacked?
         self.src_lengths = np.array([len(ids) + 1 for ids in dev["src_ids"]], dtype=np.int32)
@@ -80,11 +80,11 @@ class Validator:
         """Dev pairs are never filtered: one that no memory holds is named before any work."""
         pieces = np.maximum(self.src_lengths, self.tgt_lengths) - 1
         row = int(pieces.argmax())
-        if pieces[row] > LONGEST:
+        if pieces[row] > LONGEST_DEV:
             raise DataError(
                 f"pair {self.dev[row]['index'] + 1:,} (as read) of the dev split has {pieces[row]:,} pieces; at most "
-                f"{LONGEST:,} can be validated on: shorten it, or take it out of data.dev (data.train, if dev is cut "
-                "off it)"
+                f"{LONGEST_DEV:,} can be validated on: shorten it, or take it out of data.dev (data.train, if dev is "
+                "cut off it)"
             )
 
     @torch.no_grad()
@@ -100,7 +100,7 @@ class Validator:
                 return DevScores(loss, nll, None, None), []
             entropy = self.entropy(model, device)
             translations = self.translate(model, device)
-        score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.words) if translations else None
+        score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.word_rule) if translations else None
         return DevScores(loss, nll, score, entropy), translations
 
     def in_parts(self, rows: list[int], work: Callable[[list[int]], Found]) -> Iterator[Found]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import count, islice, zip_longest
 from pathlib import Path
 
+from nmt.config.sections import Unit
 from nmt.data.streams import file_lines
 from nmt.errors import ConfigError, DataError
 from nmt.scoring.aer import (
@@ -15,13 +16,13 @@ from nmt.scoring.aer import (
     alignment_scores,
     transposed,
 )
-from nmt.scoring.alignment import Unit, argmax_links, cover, fold, threshold_links, units
+from nmt.scoring.alignment import argmax_links, cover, fold, threshold_links, units
 from nmt.translation.translations import Translation
 from nmt.translation.translator import Translator
 
-CHUNK = 1024  # sentence pairs read ahead, so that those of similar length are forced together
+PAIRS_AHEAD = 1024  # sentence pairs read ahead, so that those of similar length are forced together
 
-Pair = tuple[str, str]
+LinePair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def count_pairs(src: str, tgt: str) -> int | None:
     return sum(1 for _ in read_pairs(src, tgt))
 
 
-def read_pairs(src: str, tgt: str) -> Iterator[Pair]:
+def read_pairs(src: str, tgt: str) -> Iterator[LinePair]:
     """Lines that belong together; files of different length are refused where the shorter one ends."""
     sides = (file_lines(Path(name).expanduser()) for name in (src, tgt))
     for number, (source, target) in enumerate(zip_longest(*sides), 1):
@@ -82,12 +83,12 @@ def read_pairs(src: str, tgt: str) -> Iterator[Pair]:
 
 
 def aligned(
-    translator: Translator, other: Translator | None, pairs: Iterable[Pair], how: Extraction, symmetrise: str | None
+    translator: Translator, other: Translator | None, pairs: Iterable[LinePair], how: Extraction, symmetrise: str | None
 ) -> Iterator[Links]:
     """The links of every pair in order; with a second model, those of both directions made one."""
     pending = iter(pairs)
-    for first in count(1, CHUNK):
-        if not (chunk := list(islice(pending, CHUNK))):
+    for first in count(1, PAIRS_AHEAD):
+        if not (chunk := list(islice(pending, PAIRS_AHEAD))):
             return
         sources, targets = ([pair[side] for pair in chunk] for side in (0, 1))
         forward = [how.links(pair) for pair in translator.force(sources, targets, first)]

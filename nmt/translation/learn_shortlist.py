@@ -44,7 +44,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Counts:
+class LinkCounts:
     """How often attention links a source piece with a target piece, and how often each target piece occurs."""
 
     link: Numbers  # source piece * target pieces + target piece; each once, ascending
@@ -52,7 +52,7 @@ class Counts:
     occurrences: Numbers  # of every target piece
 
 
-def chosen(split: Any, most: int | None, seed: int) -> Pairs:
+def drawn_pairs(split: Any, most: int | None, seed: int) -> Pairs:
     """The pairs of an encoded split, at most so many, drawn at random by the seed."""
     src, tgt = open_sides(Path(split.cache_files[0]["filename"]))
     rows = np.arange(len(src))
@@ -75,11 +75,11 @@ def learn(translator: Translator, pairs: Pairs, best: int, frequent: int) -> Sho
     return Shortlist(torch.from_numpy(table), torch.tensor(often, dtype=torch.long), candidates=0.0)
 
 
-def count(translator: Translator, pairs: Pairs) -> Counts:
+def count(translator: Translator, pairs: Pairs) -> LinkCounts:
     """Links and occurrences of the pairs' pieces."""
     vocab = translator.tokenizers.tgt.vocab_size
     assert isinstance(translator.model, Seq2Seq)
-    counts = Counts(*(np.zeros(size, np.int64) for size in (0, 0, vocab)))
+    counts = LinkCounts(*(np.zeros(size, np.int64) for size in (0, 0, vocab)))
     pending: list[Numbers] = []
     bar = tqdm(total=len(pairs.rows), unit=" pairs", leave=False, disable=None, dynamic_ncols=True)
     with bar:
@@ -100,7 +100,7 @@ def links(model: Seq2Seq, batch: Batch) -> tuple[Int[Tensor, " N"], Int[Tensor, 
 
     Ends of sentences link with nothing. The output layer, most of the work in training, is not computed.
     """
-    source, state = model.start(batch.src, batch.src_mask, weights=True)
+    source, state = model.start(batch.src, batch.src_mask, wants_weights=True)
     _, weights, _ = model.decoder(batch.tgt_in, source, state)
     real = batch.src_mask & (batch.src != EOS)
     place = weights.float().mean((1, 2)).masked_fill(~real[:, None], -1).argmax(-1)  # [B, T]
@@ -108,15 +108,15 @@ def links(model: Seq2Seq, batch: Batch) -> tuple[Int[Tensor, " N"], Int[Tensor, 
     return batch.src.gather(1, place)[linked], batch.tgt_out[linked]
 
 
-def merged(counts: Counts, pending: Sequence[Numbers]) -> Counts:
+def merged(counts: LinkCounts, pending: Sequence[Numbers]) -> LinkCounts:
     """`counts` with these links added."""
     link, place = np.unique(np.concatenate([counts.link, *pending]), return_inverse=True)
     added = np.ones(sum(map(len, pending)), np.int64)
     times = np.bincount(place, np.concatenate([counts.count, added]), len(link)).astype(np.int64)
-    return Counts(link, times, counts.occurrences)
+    return LinkCounts(link, times, counts.occurrences)
 
 
-def most_linked(counts: Counts, src_pieces: int, best: int) -> Numbers:
+def most_linked(counts: LinkCounts, src_pieces: int, best: int) -> Numbers:
     """Target pieces of each source piece [V, best], the most frequent link first; PAD fills the rest."""
     src, tgt = np.divmod(counts.link, len(counts.occurrences))
     order = np.lexsort((tgt, -counts.count, src))

@@ -13,9 +13,9 @@ from nmt.translation.translations import Translation
 
 LongLines = Literal["split", "truncate"]
 
-LONGEST = 1000  # source pieces searched at once
-CHUNK = 10_000  # characters encoded at once: SentencePiece takes a hundred bytes and more for each
-SHOWN = 5  # long lines named; the others are counted
+LONGEST_PART = 1000  # source pieces searched at once
+CHUNK_CHARACTERS = 10_000  # encoded at once: SentencePiece takes a hundred bytes and more for each
+LONG_LINES_SHOWN = 5  # long lines named; the others are counted
 
 _CLOSING = "\"'”’»›)\\]）」』】》"
 _SENTENCE = re.compile(rf"[.!?…؟۔।][{_CLOSING}]*(?={SPACE})|[。！？．｡][{_CLOSING}]*")
@@ -32,14 +32,14 @@ class Line:
 
 
 def read_lines_in_parts(texts: Sequence[str], tokenizer: Tokenizer, long_lines: LongLines) -> list[Line]:
-    """The pieces of clean texts, in parts of at most LONGEST."""
+    """The pieces of clean texts, in parts of at most LONGEST_PART."""
     chunks = [list(_chunks(text)) for text in texts]
     encoded = iter(tokenizer.encode_batch([chunk for own in chunks for chunk in own]))
     lines = []
     for own in chunks:
         ids = [piece for _ in own for piece in next(encoded)]
         if long_lines == "truncate":
-            kept = ids if len(ids) <= LONGEST else ids[: _last_whole(tokenizer.pieces(ids[: LONGEST + 1]))]
+            kept = ids if len(ids) <= LONGEST_PART else ids[: _last_whole(tokenizer.pieces(ids[: LONGEST_PART + 1]))]
             lines.append(Line([kept] if kept else [], len(ids) - len(kept)))
         else:
             lines.append(Line(list(_split(ids, tokenizer)), 0))
@@ -47,11 +47,11 @@ def read_lines_in_parts(texts: Sequence[str], tokenizer: Tokenizer, long_lines: 
 
 
 def _chunks(text: str) -> Iterator[str]:
-    """The text in pieces of at most CHUNK characters, cut before a space if there is one: words are encoded alone."""
+    """The text in pieces of at most CHUNK_CHARACTERS, cut before a space if there is one: words are encoded alone."""
     start = 0
-    while len(text) - start > CHUNK:
-        space = text.rfind(" ", start + 1, start + CHUNK + 1)
-        end = space if space > 0 else start + CHUNK
+    while len(text) - start > CHUNK_CHARACTERS:
+        space = text.rfind(" ", start + 1, start + CHUNK_CHARACTERS + 1)
+        end = space if space > 0 else start + CHUNK_CHARACTERS
         yield text[start:end]
         start = end
     yield text[start:]
@@ -59,8 +59,8 @@ def _chunks(text: str) -> Iterator[str]:
 
 def _split(ids: list[int], tokenizer: Tokenizer) -> Iterator[list[int]]:
     start = 0
-    while len(ids) - start > LONGEST:
-        end = start + _end_of_part(tokenizer.pieces(ids[start : start + LONGEST + 1]))
+    while len(ids) - start > LONGEST_PART:
+        end = start + _end_of_part(tokenizer.pieces(ids[start : start + LONGEST_PART + 1]))
         yield ids[start:end]
         start = end
     if ids:
@@ -68,7 +68,7 @@ def _split(ids: list[int], tokenizer: Tokenizer) -> Iterator[list[int]]:
 
 
 def _end_of_part(pieces: list[str]) -> int:
-    """How many of LONGEST + 1 pieces make a part: to the end of a sentence, else of a clause, else of a word."""
+    """How many of LONGEST_PART + 1 pieces make a part: to the end of a sentence, else of a clause, else of a word."""
     texts = characters(pieces)
     count = {end: number for number, end in enumerate(accumulate(map(len, texts)), start=1)}
     for boundary in (_SENTENCE, _CLAUSE, _WORD):
@@ -80,7 +80,7 @@ def _end_of_part(pieces: list[str]) -> int:
 
 
 def _last_whole(pieces: list[str]) -> int:
-    """How many of LONGEST + 1 pieces are whole characters: one may be spelled in several, byte by byte."""
+    """How many of LONGEST_PART + 1 pieces are whole characters: one may be spelled in several, byte by byte."""
     texts = characters(pieces)
     return next(number for number in range(len(pieces) - 1, -1, -1) if texts[number]) or len(pieces) - 1
 
@@ -103,10 +103,10 @@ def noted(translations: Iterable[Translation], say: Callable[[str], None]) -> It
         yield translation  # it may be refused: what is wrong is then said alone
         said = note(translation)
         found += said is not None
-        if said is not None and found <= SHOWN:
+        if said is not None and found <= LONG_LINES_SHOWN:
             say(f"line {number:,} has {said}")
-    if found > SHOWN:
-        say(f"lines with more than {LONGEST:,} pieces besides these: {found - SHOWN:,}")
+    if found > LONG_LINES_SHOWN:
+        say(f"lines with more than {LONGEST_PART:,} pieces besides these: {found - LONG_LINES_SHOWN:,}")
 
 
 def caution(line: str) -> None:

@@ -40,7 +40,7 @@ class Choice:
         return [(layer, head, attention[layer, head]) for layer in layers for head in heads]
 
 
-class Line(NamedTuple):
+class DrawnLine(NamedTuple):
     """A line of the input and its pictures, each with its kind; without pictures the reason."""
 
     number: int  # from 1
@@ -76,18 +76,18 @@ def write_page(done: Sequence[Translation], choice: Choice, folder: Path, model:
     return [PAGE_FILE]
 
 
-def drawn(done: Sequence[Translation], choice: Choice) -> Iterator[Line]:
+def drawn(done: Sequence[Translation], choice: Choice) -> Iterator[DrawnLine]:
     """Every line; one that has nothing to draw is noted on standard error."""
     for number, translation in enumerate(done, start=1):
         if translation.attention is not None and translation.attention.size:
-            yield Line(number, translation, None, pictures(translation, choice))
+            yield DrawnLine(number, translation, None, translation_pictures(translation, choice))
         else:
             missing = f"it was translated in {translation.parts:,} parts" if translation.parts > 1 else EMPTY
             print(f"line {number}: nothing to draw, {missing}", file=sys.stderr)
-            yield Line(number, translation, missing, ())
+            yield DrawnLine(number, translation, missing, ())
 
 
-def pictures(translation: Translation, choice: Choice) -> Iterator[tuple[str, "Figure"]]:
+def translation_pictures(translation: Translation, choice: Choice) -> Iterator[tuple[str, "Figure"]]:
     """What the picture shows, and the picture: heat map, bipartite drawing, and panels where there are several."""
     assert translation.attention is not None
     pieces = translation.src_pieces, translation.tgt_pieces

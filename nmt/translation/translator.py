@@ -28,7 +28,7 @@ from nmt.search.shortlist import Shortlist, Shortlisted
 from nmt.translation.long_lines import LongLines, noted, read_lines_in_parts
 from nmt.translation.translations import Candidate, Translation, joined
 
-CHUNK = 1024  # sentences translated between two looks of the progress bar
+CHUNK_SENTENCES = 1024  # sentences translated between two looks of the progress bar
 
 
 Attention = bool | Literal["words"]  # "words": word links alone, which take little memory
@@ -294,7 +294,7 @@ def translate_all(translator: Translator, sources: Sequence[str], say: Callable[
     bar = tqdm(total=len(sources), unit=" sentences", leave=False, disable=None, dynamic_ncols=True)
     texts = []
     with bar:
-        for translation in noted(translator.stream(sources, CHUNK), say):
+        for translation in noted(translator.stream(sources, CHUNK_SENTENCES), say):
             texts.append(translation.text)
             bar.update()
     return texts

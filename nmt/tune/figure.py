@@ -12,14 +12,14 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 from optuna.trial import FrozenTrial, TrialState
 
-from nmt.figures.curves import COLORS
+from nmt.figures.curves import LINE_COLORS
 from nmt.figures.figure import dress, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLUMNS = 3
+FIGURE_COLUMNS = 3
 PANEL = (3.2, 2.5)  # inches
 ENOUGH = 4  # complete trials for importances to mean anything
 
@@ -38,10 +38,10 @@ def importances(study: optuna.Study) -> dict[str, float]:
 def study_figure(study: optuna.Study, metric: str) -> Figure:
     """Bars of importance, then a panel for each setting with a point for each trial; the best one is a star."""
     shares = importances(study)
-    rows = -(-(len(shares) + 1) // COLUMNS)
-    figure = new_figure(PANEL[0] * COLUMNS, PANEL[1] * rows)
+    rows = -(-(len(shares) + 1) // FIGURE_COLUMNS)
+    figure = new_figure(PANEL[0] * FIGURE_COLUMNS, PANEL[1] * rows)
     figure.set_layout_engine("constrained")
-    grid = figure.subplots(rows, COLUMNS, squeeze=False).flatten()
+    grid = figure.subplots(rows, FIGURE_COLUMNS, squeeze=False).flatten()
     draw_bars(grid[0], shares)
     for axes, key in zip(grid[1:], shares, strict=False):
         draw_trials(axes, study, key, "dev BLEU" if metric == "bleu" else "dev loss")
@@ -53,7 +53,7 @@ def study_figure(study: optuna.Study, metric: str) -> Figure:
 def draw_bars(axes: Axes, shares: dict[str, float]) -> None:
     """Importances, the largest on top; what the points of the other panels mean stands above."""
     names = list(shares)[::-1]
-    axes.barh(range(len(names)), [shares[name] for name in names], color=COLORS[0])
+    axes.barh(range(len(names)), [shares[name] for name in names], color=LINE_COLORS[0])
     axes.set_yticks(range(len(names)), names)
     axes.set_xlim(0, max(shares.values()) * 1.05 or 1.0)
     axes.tick_params(labelsize=7)
@@ -89,5 +89,5 @@ def style(trial: FrozenTrial, study: optuna.Study) -> dict[str, Any]:
     if trial.state == TrialState.PRUNED:
         return {"marker": "o", "markersize": 4, "markerfacecolor": "none", "color": "0.6"}
     if trial.number == study.best_trial.number:
-        return {"marker": "*", "markersize": 12, "color": COLORS[1], "zorder": 3}
-    return {"marker": "o", "markersize": 4, "color": COLORS[0]}
+        return {"marker": "*", "markersize": 12, "color": LINE_COLORS[1], "zorder": 3}
+    return {"marker": "o", "markersize": 4, "color": LINE_COLORS[0]}

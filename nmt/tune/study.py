@@ -26,11 +26,11 @@ from nmt.tune.plan import Plan
 from nmt.tune.space import Value, word
 
 WARM_UP = 3  # validations before a trial may be pruned
-SHOWN = 5  # best trials
-HOPELESS = 3  # trials at the beginning that may fail; if they all do, nothing but their error is to be learned
+TRIALS_SHOWN = 5  # best trials
+HOPELESS_TRIALS = 3  # trials at the beginning that may fail; if they all do, nothing but their error is to be learned
 
 
-def opened(plan: Plan, made_of: str) -> optuna.Study:
+def opened_study(plan: Plan, made_of: str) -> optuna.Study:
     """The study of the folder, new or as it was left; refuses one that was begun with other words."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     path = plan.folder / "study.db"
@@ -69,15 +69,15 @@ def one_trial(plan: Plan, study: optuna.Study) -> None:
     study.sampler = optuna.samplers.TPESampler(n_startup_trials=plan.startup, seed=seed)
     trial = optuna.Trial(study, running[0]._trial_id) if running else study.ask()
     chosen = {each.key: each.suggest(trial) for each in plan.space}
-    name = run_name(number)
-    print(f"{name}: {shown(chosen)}", file=sys.stderr)
+    name = trial_name(number)
+    print(f"{name}: {settings_text(chosen)}", file=sys.stderr)
     try:
         trained(plan.folder / name, plan.config(chosen, name), plan.trust, partial(watch, plan, trial))
     except optuna.TrialPruned:
         study.tell(trial, state=TrialState.PRUNED)
     except NmtError as error:  # it diverged, or the corpus is too small for its vocabulary: others may go well
         study.tell(trial, state=TrialState.FAIL)
-        if number + 1 >= HOPELESS and all(t.state == TrialState.FAIL for t in study.get_trials(deepcopy=False)):
+        if number + 1 >= HOPELESS_TRIALS and all(t.state == TrialState.FAIL for t in study.get_trials(deepcopy=False)):
             raise
         print(f"{name}: {error}", file=sys.stderr)
     else:
@@ -111,7 +111,7 @@ def drop_weights(plan: Plan, study: optuna.Study) -> None:
     """Of the trials that have ended only the best keeps its weights; the others keep their record."""
     complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
     for trial in study.get_trials(deepcopy=False):
-        folder = plan.folder / run_name(trial.number)
+        folder = plan.folder / trial_name(trial.number)
         if trial.state.is_finished() and not (complete and trial.number == study.best_trial.number):
             shutil.rmtree(folder / "checkpoints", ignore_errors=True)
             (folder / "model.safetensors").unlink(missing_ok=True)
@@ -124,24 +124,24 @@ def report(plan: Plan, study: optuna.Study) -> None:
         raise ConfigError(f"no trial of {plan.folder} has come to its end; type more trials=")
     sign = -1 if plan.metric == "bleu" else 1
     ranked = sorted(complete, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
-    for trial in ranked[:SHOWN]:
-        print(f"{run_name(trial.number)}  {ending(plan, trial)}  {shown(trial.params)}")
+    for trial in ranked[:TRIALS_SHOWN]:
+        print(f"{trial_name(trial.number)}  {ending(plan, trial)}  {settings_text(trial.params)}")
     best = ranked[0]
     for ending_of in (".png", ".svg"):
         save_figure(study_figure(study, plan.metric), plan.folder / f"study{ending_of}")
     own = [] if plan.config_dir is None else ["--config-dir", plan.config_dir]
     words = shlex.join([*own, *plan.words, *(word(key, value) for key, value in best.params.items())])
     print(f"\nnmt train {words}")
-    print(f"nmt evaluate model={plan.folder / run_name(best.number)}")
+    print(f"nmt evaluate model={plan.folder / trial_name(best.number)}")
     print(f"what mattered: {plan.folder / 'study.png'}; every trial: {plan.folder / 'study.db'}", file=sys.stderr)
 
 
-def run_name(number: int) -> str:
+def trial_name(number: int) -> str:
     """Of a trial's run."""
     return f"trial-{number:04d}"
 
 
-def shown(chosen: Mapping[str, Value]) -> str:
+def settings_text(chosen: Mapping[str, Value]) -> str:
     """Settings as they are typed."""
     return " ".join(word(key, value) for key, value in chosen.items())
 

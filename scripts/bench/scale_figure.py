@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bench.scale_point import Point
-from nmt.figures.curves import COLORS
+from nmt.figures.curves import LINE_COLORS
 from nmt.figures.figure import dress, new_figure
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ def scale_figure(points: Sequence[Point], middle: int, label: str) -> "Figure":
     figure.set_layout_engine("constrained")
     speed, memory = figure.subplots(1, 2)
     sizes = [point.size for point in points]
-    speed.plot(sizes, [point.tokens_per_s for point in points], color=COLORS[0], marker="o", label="measured")
+    speed.plot(sizes, [point.tokens_per_s for point in points], color=LINE_COLORS[0], marker="o", label="measured")
     base = next((point for point in points if point.size == middle), points[0])
     product = base.tokens_per_s * base.operations_per_token
     expected = [product / point.operations_per_token for point in points]
     speed.plot(sizes, expected, color="0.5", linestyle="--", label="as the operations say")
-    memory.plot(sizes, [point.memory_mb for point in points], color=COLORS[0], marker="o", label="in training")
+    memory.plot(sizes, [point.memory_mb for point in points], color=LINE_COLORS[0], marker="o", label="in training")
     if any(point.prepared_mb for point in points):
         prepared, highest = ([getattr(p, name) for p in points] for name in ("prepared_mb", "highest_mb"))
-        memory.plot(sizes, prepared, color=COLORS[1], marker="s", label="after preparing")
+        memory.plot(sizes, prepared, color=LINE_COLORS[1], marker="s", label="after preparing")
         memory.plot(sizes, highest, color="0.5", marker="^", linestyle="--", label="while preparing, highest")
     for axes, name in ((speed, "target tokens a second"), (memory, "memory, no file's (MB)")):
         axes.set_xscale("log")

@@ -13,7 +13,7 @@ from bench import machine
 from bench.memory import anonymous_memory_mb, watched_memory
 from bench.operations import counted
 from bench.training_loop import configuration, new_trainer, trained_for
-from nmt.data.prepare import IDS, SCHEMA, Prepared
+from nmt.data.prepare import IDS, TABLES_SCHEMA, Prepared
 from nmt.data.tables import TableWriter, load_table
 from nmt.data.tokenizer import TokenizerPair
 from nmt.data.train_tokenizers import train_tokenizer
@@ -102,7 +102,7 @@ def random_ids(folder: Path, length: int, vocabulary: int) -> Prepared:
         columns[name] = pa.ListArray.from_arrays(offsets, ids, type=IDS)
     nothing: dict[str, object] = {key: [] for key in columns}
     for name, part in (("train", columns), ("dev", nothing)):
-        with TableWriter(folder / f"{name}.arrow", SCHEMA) as table:
+        with TableWriter(folder / f"{name}.arrow", TABLES_SCHEMA) as table:
             table.write(part)
     letters = configuration(["tokenizer=char"]).tokenizer
     tokenizer = train_tokenizer(["a"], letters, 1, [])  # nothing is encoded with it

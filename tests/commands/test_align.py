@@ -95,7 +95,7 @@ def test_every_target_unit_has_a_link_to_a_unit_of_its_line(
             S, T = len(units(source, unit)), len(units(target, unit))
             assert {j for _, j in links} == (set(range(T)) if S else set())
             assert all(i < S for i, _ in links)
-    monkeypatch.setattr(align, "CHUNK", 3)
+    monkeypatch.setattr(align, "PAIRS_AHEAD", 3)
     assert aligner(runs["there"], "units=tokens") == found
 
 
@@ -158,7 +158,7 @@ def test_pipes_are_read_once(runs: dict[str, Path], aligner: Aligner) -> None:
 def test_a_pair_too_long_to_be_held_in_memory_is_named(
     runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("nmt.translation.align.CHUNK", 2)
+    monkeypatch.setattr("nmt.translation.align.PAIRS_AHEAD", 2)
     monkeypatch.setattr("nmt.translation.translator.LONGEST_FORCED", 30)
     (tmp_path / "long").write_text("a\n" * 4 + "x" * 31 + "\n")
     (tmp_path / "short").write_text("a\n" * 5)

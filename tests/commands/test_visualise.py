@@ -239,14 +239,14 @@ def test_a_model_without_attention_is_refused_with_the_remedy(
 def test_what_fails_half_way_leaves_nothing(
     typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: BaseException, kind: str
 ) -> None:
-    drawings = pictures.pictures
+    drawings = pictures.translation_pictures
 
     def failing(translation: Translation, choice: pictures.Choice) -> object:
         if translation.source == "ein Haus":
             raise fault
         return drawings(translation, choice)
 
-    monkeypatch.setattr(pictures, "pictures", failing)
+    monkeypatch.setattr(pictures, "translation_pictures", failing)
     words = ["der Hund\nein Haus\n", f"output={tmp_path}/new", f"format={kind}"]
     if isinstance(fault, RuntimeError):
         with pytest.raises(RuntimeError):

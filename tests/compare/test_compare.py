@@ -17,7 +17,7 @@ from nmt.compare import scores
 from nmt.compare.page import comparison_page
 from nmt.compare.results import MEANS
 from nmt.compare.scores import kept_scores
-from nmt.compare.table import COLUMNS, RUN_COLUMNS, number, run_table, table
+from nmt.compare.table import RUN_COLUMNS, TABLE_COLUMNS, number, run_table, table
 from nmt.machine.signals import SAVED
 from nmt.scoring import metrics
 from nmt.translation.translator import Translator, translate_all
@@ -164,7 +164,7 @@ def test_page_and_markdown_show_the_results(runs: Path) -> None:
     assert [[cell.strip() for cell in line.strip("|").split("|")] for line in (markdown[0], *markdown[2:])] == rows
     bleu = found["variants"][1]["bleu"]
     assert rows[2][1] == f"{bleu['mean']:.2f} ± {bleu['sd']:.2f}"
-    titles = [column.title for column in COLUMNS]
+    titles = [column.title for column in TABLE_COLUMNS]
     assert all(f"<dt>{title}</dt>" in html for title in rows[0])
     assert set(rows[0]) <= set(titles)
     for text in (found["command"], *found["signatures"], *found["common"], found["shown"]["rule"]):

@@ -11,9 +11,9 @@ from helpers.models import run_config_of
 from helpers.small_runs import make_run
 
 from nmt.cli.main import main
-from nmt.compare.runs import FINISHED, Job, Sweep, check_axes, mark, state
-from nmt.compare.scores import LONGEST, SHARES, chosen, history
-from nmt.compare.sweep import composed
+from nmt.compare.runs import FINISHED, Job, Sweep, check_axes, mark, run_state
+from nmt.compare.scores import LONGEST_SHOWN, SHARES, history, rows_by_rule
+from nmt.compare.sweep import composed_sweep
 from nmt.config.identity import essence
 from nmt.config.plain import leaves
 from nmt.config.verbs import TrainCommand
@@ -100,7 +100,7 @@ def test_a_split_that_is_cut_off_is_decided_by_the_whole_corpus(
 def test_axes_are_what_has_several_values(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     typed = [*words(data, tmp_path), "attention=choice(dot,none)", "encoder.layers=range(1,3)", "seed=3"]
     typed += ["encoder.bidirectional=true"]
-    sweep = composed("compare", typed, typed, None)
+    sweep = composed_sweep("compare", typed, typed, None)
     assert sweep.axes == {"attention": ["dot", "none"], "encoder.layers": ["1", "2"]}
     assert list(sweep.variants) == [
         "attention=dot encoder.layers=1", "attention=dot encoder.layers=2",
@@ -119,7 +119,7 @@ def test_axes_are_what_has_several_values(data: Path, tmp_path: Path, monkeypatc
 
 def test_experiments_in_a_folder_are_compared() -> None:
     typed = ["experiment=ablation/0_plain,ablation/6_dropout", "seed=1,2", "split=dev", "data.root=x"]
-    sweep = composed("compare", typed, typed, None)
+    sweep = composed_sweep("compare", typed, typed, None)
     assert list(sweep.variants) == ["experiment=ablation/0_plain", "experiment=ablation/6_dropout"]
     assert [job.run.name for job in sweep.jobs] == [
         "ablation_0_plain_seed1", "ablation_0_plain_seed2", "ablation_6_dropout_seed1", "ablation_6_dropout_seed2"
@@ -140,13 +140,13 @@ def test_a_run_with_another_configuration_is_refused(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     config = read_run(run)[0]
     elsewhere = replace(config, cache_dir="/else", runs_dir="there", train=replace(config.train, threads=7))
-    assert state(run, config) == state(run, elsewhere) == "begun"
+    assert run_state(run, config) == run_state(run, elsewhere) == "begun"
     with pytest.raises(ConfigError, match=r"another configuration: seed is 1 there and 2 here; move that folder away"):
-        state(run, replace(config, seed=2))
+        run_state(run, replace(config, seed=2))
     more = replace(config, encoder=replace(config.encoder, arguments={**config.encoder.arguments, "new": 1}))
     with pytest.raises(ConfigError, match=r"encoder.new is none there and 1 here"):
-        state(run, more)
-    assert state(tmp_path / "nowhere", config) == "new"
+        run_state(run, more)
+    assert run_state(tmp_path / "nowhere", config) == "new"
 
 
 def test_a_run_is_finished_while_its_model_is_that_of_the_end(tmp_path: Path) -> None:
@@ -184,11 +184,11 @@ def test_essence_leaves_out_what_changes_no_model() -> None:
 def test_sentences_are_chosen_by_the_rule() -> None:
     lengths = [3, 25, 5, 7, 5, 9, 11, 13, 3, 40]
     texts = [f"sentence {number}" for number in range(len(lengths))]
-    rows = chosen(texts, texts, lengths, lengths)
-    fit = sorted(length for length in lengths if length <= LONGEST)
+    rows = rows_by_rule(texts, texts, lengths, lengths)
+    fit = sorted(length for length in lengths if length <= LONGEST_SHOWN)
     assert [lengths[row] for row in rows] == [fit[int(share * (len(fit) - 1))] for share in SHARES]
     assert rows == [0, 2, 3, 5]
-    assert chosen(texts, texts, [99] * 10, lengths) == []
+    assert rows_by_rule(texts, texts, [99] * 10, lengths) == []
 
 
 def test_history_is_what_the_training_recorded(tmp_path: Path) -> None:

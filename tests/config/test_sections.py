@@ -17,7 +17,7 @@ from nmt.cli.help import comments, meanings
 from nmt.cli.main import VERBS
 from nmt.config.check import convert
 from nmt.config.compose import CONFIGS, choices, command_of, loader, untouched
-from nmt.config.keys import Limits, Section, hints_of, notes, options
+from nmt.config.keys import Limits, Section, allowed_types, hints_of, notes
 from nmt.config.parts import SCHEDULES, read_part
 from nmt.config.plain import leaves, plain
 from nmt.config.run import RunConfig
@@ -124,7 +124,7 @@ def test_a_number_is_within_its_limits(cls: type[Section], name: str, hint: Any)
     [limits] = [note for note in notes(hint) if isinstance(note, Limits)]
     where = f"{cls.WHERE}.{name}" if cls.WHERE else name
     wrong: list[Any] = [10**30, -(10**30)]
-    if float in options(hint):
+    if float in allowed_types(hint):
         wrong += [math.nan, math.inf, -math.inf]
     wrong += [] if limits.least is None else [limits.least - 1]
     wrong += [] if limits.above is None else [limits.above]
@@ -132,7 +132,7 @@ def test_a_number_is_within_its_limits(cls: type[Section], name: str, hint: Any)
     wrong += [limits.most + 1]
     for value in wrong:
         with pytest.raises(ConfigError, match=rf"^{re.escape(where)} is .*; it must be "):
-            convert(float(value) if options(hint)[0] is float else value, hint, where)
+            convert(float(value) if allowed_types(hint)[0] is float else value, hint, where)
     for value in (limits.least, limits.most if limits.below is None else None):
         if value is not None:
             assert convert(value, hint, where) == value
@@ -143,7 +143,7 @@ def test_every_number_has_limits() -> None:
     for cls in SECTIONS:
         for name, hint in hints_of(cls).items():
             limited = any(isinstance(note, Limits) for note in notes(hint))
-            assert limited or not {int, float} & set(options(hint)) or f"{cls.WHERE}.{name}" in free, name
+            assert limited or not {int, float} & set(allowed_types(hint)) or f"{cls.WHERE}.{name}" in free, name
 
 
 @pytest.mark.parametrize("end", [-5, 7, math.nan, math.inf])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from nmt.data.batch import make_batch
-from nmt.data.batching import BLOCK, BatchOrder
+from nmt.data.batching import BLOCK_PAIRS, BatchOrder
 from nmt.data.encoded import Numbers
 from nmt.data.tokenizer import BOS, EOS, PAD
 
@@ -55,11 +55,11 @@ def test_pools_bound_what_is_looked_at_together_and_mix_far_pairs() -> None:
             return (rows % 7 + 1).astype(np.int32)
 
     batches = list(BatchOrder(Lengths(), Lengths(), 50, seed=1).epoch(0, pool))
-    assert max(asked) <= pool + BLOCK
+    assert max(asked) <= pool + BLOCK_PAIRS
     rows = np.concatenate(batches)
     assert sorted(rows.tolist()) == list(range(count))
     first = rows[:pool]  # as from the whole corpus: a sample's mean is off by 3 standard errors at most
-    assert abs(first.mean() - count / 2) < 3 * count / 12**0.5 / (pool / BLOCK) ** 0.5
+    assert abs(first.mean() - count / 2) < 3 * count / 12**0.5 / (pool / BLOCK_PAIRS) ** 0.5
 
 
 def test_similar_lengths_waste_little() -> None:

@@ -31,7 +31,7 @@ from nmt.machine.signals import SAVED
 from nmt.model.build import build_model
 from nmt.runs import folder as checkpoint
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, saved_updates
-from nmt.runs.tensors import weights_of
+from nmt.runs.tensors import parameters_of
 from nmt.training import run as train
 from nmt.training.trainer import Trainer
 
@@ -357,7 +357,7 @@ def test_fine_tuning_starts_from_the_best_weights_with_the_old_tokenizers(
         assert (tmp_path / "run" / name).read_bytes() == (trained / name).read_bytes()
     tuned = checkpoint.load_model(tmp_path / "run")
     assert tuned.config.decoder.arguments["d_hidden"] == 12
-    assert not same(weights_of(tuned.model), first[0])
+    assert not same(parameters_of(tuned.model), first[0])
 
 
 def test_fine_tuning_killed_at_once_goes_on_from_the_weights_given(

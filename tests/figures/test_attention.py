@@ -11,9 +11,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from nmt.figures.attention import (
-    COLORS,
+    COLOR_MAP,
     DRAWN,
-    LARGEST,
+    LARGEST_GRID,
     PAGE,
     Panel,
     attention_figure,
@@ -98,7 +98,7 @@ def test_every_weight_has_its_colour_where_its_words_meet(
     down = picture.shape[0] - grid.y1 + (np.arange(T) + 0.5) * grid.height / T
     across = grid.x0 + (np.arange(S) + 0.5) * grid.width / S
     drawn = picture[down.astype(int)[:, None], across.astype(int)]
-    wanted = colormaps[COLORS](alpha)[..., :3] * 255
+    wanted = colormaps[COLOR_MAP](alpha)[..., :3] * 255
     assert np.abs(drawn - wanted).max() <= 2
     assert np.allclose(figure.axes[0].get_xticks(), np.arange(S) + 0.5)
     assert np.allclose(figure.axes[0].get_yticks(), np.arange(T) + 0.5)
@@ -173,7 +173,7 @@ def test_pictures_of_long_sentences_stay_bounded(T: int) -> None:
     S = 250
     for kind in PICTURES:
         figure = PICTURES[kind](np.eye(T, S), ["word"] * S, ["Wort"] * T)
-        assert max(figure.get_size_inches()) <= LARGEST + 5
+        assert max(figure.get_size_inches()) <= LARGEST_GRID + 5
 
 
 def test_panels_together_stay_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def words(data: Path, runs: Path) -> list[str]:
 def no_figures() -> Iterator[None]:
     """Comparisons draw none meanwhile, which takes most of their time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nmt.commands.compare.pictures", lambda results: iter(()))
+        patch.setattr("nmt.commands.compare.results_pictures", lambda results: iter(()))
         yield
 
 

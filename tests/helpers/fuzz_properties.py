@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from helpers.small_corpora import data_config, make_pairs, tokenizer_config
 from helpers.small_runs import make_run
-from nmt.commands.translate import as_json
+from nmt.commands.translate import translation_json
 from nmt.config.changes import NO_CHANGES
 from nmt.config.check import read
 from nmt.config.overrides import parse, readable
@@ -251,7 +251,8 @@ def no_piece_of_a_long_line_is_lost(given: tuple[str, int, int]) -> None:
     """In parts of at most so many pieces; truncated it is the beginning, and the rest is counted."""
     text, longest = clean(given[0] * (given[1] % 50 + 1), nfc=True), given[2] % 30 + 5
     tokenizer = tokenizers()[given[2] % 2]
-    with patch.object(long_lines, "LONGEST", longest), patch.object(long_lines, "CHUNK", longest + given[1] % 100):
+    chunk = longest + given[1] % 100
+    with patch.object(long_lines, "LONGEST_PART", longest), patch.object(long_lines, "CHUNK_CHARACTERS", chunk):
         [split], [cut] = (long_lines.read_lines_in_parts([text], tokenizer, mode) for mode in ("split", "truncate"))
     assert all(0 < len(part) <= longest for part in [*split.parts, *cut.parts])
     pieces = [piece for part in split.parts for piece in part]
@@ -319,7 +320,7 @@ def every_line_is_one_line(content: bytes) -> None:
     for each in found:
         assert len(each.text.splitlines()) <= 1
         each.text.encode("utf-8")
-        shown = as_json(each, n_best=True, alignments=False)
+        shown = translation_json(each, n_best=True, alignments=False)
         assert len(shown.splitlines()) == 1
         assert json.loads(shown)["source"] == each.source
 

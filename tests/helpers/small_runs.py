@@ -12,7 +12,7 @@ from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.data.train_tokenizers import train_tokenizer
 from nmt.model.build import build_model
 from nmt.runs.folder import create_run
-from nmt.runs.tensors import weights_of, write_tensors
+from nmt.runs.tensors import parameters_of, write_tensors
 
 GERMAN = "der die ein Hund Haus sieht schläft Mann heute grünes 12 , . spät".split()
 CHINESE = "我 们 今 天 去 学 校 ， 。 他 看 见 了 一 只 狗".split()
@@ -45,5 +45,5 @@ def make_run(
             parameter.mul_(3.0)
     folder.mkdir(parents=True, exist_ok=True)
     create_run(folder, stored, TokenizerPair(tokenizer, tokenizer), [])
-    write_tensors(folder / "model.safetensors", weights_of(model))
+    write_tensors(folder / "model.safetensors", parameters_of(model))
     return folder

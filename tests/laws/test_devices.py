@@ -13,7 +13,7 @@ META = torch.device("meta")
 
 def decoded(model: Seq2Seq) -> None:
     batch: Batch = random_batch(1).to(META)
-    source, state = model.to(META).start(batch.src, batch.src_mask, weights=True)
+    source, state = model.to(META).start(batch.src, batch.src_mask, wants_weights=True)
     features, weights, state = model.decoder(batch.tgt_in, source, state)
     log_probs, _, _ = model.step(batch.tgt_in[:, :1], source, state)
     assert features.device == weights.device == log_probs.device == META

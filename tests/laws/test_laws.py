@@ -29,7 +29,7 @@ def model_of(attention: str, cell: str, layers: int, input_feeding: bool) -> Seq
 
 
 def features(model: Seq2Seq, batch: Batch) -> tuple[Tensor, Tensor]:
-    source, state = model.start(batch.src, batch.src_mask, weights=True)
+    source, state = model.start(batch.src, batch.src_mask, wants_weights=True)
     found, weights, _ = model.decoder(batch.tgt_in, source, state)
     return found, weights
 
@@ -42,7 +42,7 @@ def test_decoding_in_chunks_equals_decoding_at_once(
     model, batch = model_of(attention, cell, layers, input_feeding), random_batch(1)
     whole, whole_weights = features(model, batch)
     for cut in range(1, batch.tgt_in.shape[1]):
-        source, state = model.start(batch.src, batch.src_mask, weights=True)
+        source, state = model.start(batch.src, batch.src_mask, wants_weights=True)
         left, left_weights, state = model.decoder(batch.tgt_in[:, :cut], source, state)
         right, right_weights, _ = model.decoder(batch.tgt_in[:, cut:], source, state)
         torch.testing.assert_close(torch.cat([left, right], 1), whole, **TOLERANCE)
@@ -95,7 +95,7 @@ def test_no_position_sees_later_targets(attention: str, cell: str, layers: int, 
 @torch.no_grad()
 def test_beams_share_one_source(attention: str, cell: str, layers: int, input_feeding: bool) -> None:
     model, batch = model_of(attention, cell, layers, input_feeding), random_batch(5)
-    source, state = model.start(batch.src, batch.src_mask, weights=True)
+    source, state = model.start(batch.src, batch.src_mask, wants_weights=True)
     rows = torch.arange(len(batch.src)).repeat_interleave(3)
     tokens = torch.randint(4, 20, (len(rows), 1))
     folded, folded_weights, _ = model.step(tokens, source, state.select(rows))
@@ -117,7 +117,7 @@ def test_weights_are_a_distribution_over_real_positions(attention: str) -> None:
 @torch.no_grad()
 def test_the_baseline_attends_to_nothing_and_ignores_all_but_the_final_state() -> None:
     model, batch = small_model("none"), random_batch(7)
-    source, state = model.start(batch.src, batch.src_mask, weights=True)
+    source, state = model.start(batch.src, batch.src_mask, wants_weights=True)
     _, weights, _ = model.decoder(batch.tgt_in, source, state)
     assert weights.shape[1] == 0
     assert source.keys.numel() == source.values.numel() == 0

@@ -45,8 +45,8 @@ def mix(encoder: str, decoder: str, attention: str) -> Seq2Seq:
     return model_of(encoder, decoder, attention)
 
 
-def decode(model: Seq2Seq, batch: Batch, weights: bool = True) -> tuple[Tensor, Tensor]:
-    source, state = model.start(batch.src, batch.src_mask, weights)
+def decode(model: Seq2Seq, batch: Batch, wants_weights: bool = True) -> tuple[Tensor, Tensor]:
+    source, state = model.start(batch.src, batch.src_mask, wants_weights)
     features, attention, _ = model.decoder(batch.tgt_in, source, state)
     return features, attention
 
@@ -63,7 +63,7 @@ def test_variants_decode_in_chunks_and_token_by_token(changes: dict[str, Any]) -
     model, batch = model_of(**changes), random_batch(1)
     chunks_agree(model, batch)
     whole, whole_weights = decode(model, batch)
-    source, state = model.start(batch.src, batch.src_mask, weights=True)
+    source, state = model.start(batch.src, batch.src_mask, wants_weights=True)
     for t in range(batch.tgt_in.shape[1]):
         features, weights, state = model.decoder(batch.tgt_in[:, t : t + 1], source, state)
         torch.testing.assert_close(features[:, 0], whole[:, t], **TOLERANCE)
@@ -73,7 +73,7 @@ def test_variants_decode_in_chunks_and_token_by_token(changes: dict[str, Any]) -
 def chunks_agree(model: Seq2Seq, batch: Batch) -> None:
     whole, whole_weights = decode(model, batch)
     for cut in range(1, batch.tgt_in.shape[1]):
-        source, state = model.start(batch.src, batch.src_mask, weights=True)
+        source, state = model.start(batch.src, batch.src_mask, wants_weights=True)
         left, left_weights, state = model.decoder(batch.tgt_in[:, :cut], source, state)
         right, right_weights, _ = model.decoder(batch.tgt_in[:, cut:], source, state)
         torch.testing.assert_close(torch.cat([left, right], 1), whole, **TOLERANCE)
@@ -85,7 +85,7 @@ def chunks_agree(model: Seq2Seq, batch: Batch) -> None:
 def test_a_state_can_be_continued_again_and_again(encoder: str, decoder: str, attention: str) -> None:
     """What is done with a state changes neither it nor the states that came of it."""
     model, batch = mix(encoder, decoder, attention), random_batch(13)
-    source, begin = model.start(batch.src, batch.src_mask, weights=True)
+    source, begin = model.start(batch.src, batch.src_mask, wants_weights=True)
     _, _, state = model.decoder(batch.tgt_in[:, :2], source, begin)
     others = torch.randint(4, VOCAB, (2, len(batch.src), 1))
     order = torch.arange(len(batch.src)).flip(0)
@@ -137,7 +137,7 @@ def test_no_position_sees_later_targets(encoder: str, decoder: str, attention: s
 @torch.no_grad()
 def test_beams_share_one_source(encoder: str, decoder: str, attention: str) -> None:
     model, batch = mix(encoder, decoder, attention), random_batch(5)
-    source, state = model.start(batch.src, batch.src_mask, weights=True)
+    source, state = model.start(batch.src, batch.src_mask, wants_weights=True)
     rows = torch.arange(len(batch.src)).repeat_interleave(3)
     folded = copied = state.select(rows)
     for _ in range(3):
@@ -159,7 +159,7 @@ def test_weights_are_distributions_and_wanting_them_changes_nothing(
     features, weights = decode(model, batch)
     for fused in (False, True):  # torch's fused attention, which never has weights
         monkeypatch.setattr("nmt.model.scores.fused_pays", lambda device, fused=fused: fused)
-        unseen, none = decode(model, batch, weights=False)
+        unseen, none = decode(model, batch, wants_weights=False)
         torch.testing.assert_close(unseen, features, **TOLERANCE)
         assert none.shape[1] == 0
     torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
@@ -200,7 +200,7 @@ def test_bf16_decodes_in_chunks(cast_weights: bool) -> None:
     model = model.bfloat16() if cast_weights else model
     with torch.autocast("cpu", torch.bfloat16):
         whole, _ = decode(model, batch)
-        source, state = model.start(batch.src, batch.src_mask, weights=False)
+        source, state = model.start(batch.src, batch.src_mask, wants_weights=False)
         for t in range(batch.tgt_in.shape[1]):
             features, _, state = model.decoder(batch.tgt_in[:, t : t + 1], source, state)
             assert (features[:, 0] - whole[:, t]).abs().max() < 0.1
@@ -212,7 +212,7 @@ def test_a_fully_padded_row_stays_finite(decoder: str) -> None:
     model, batch = model_of(decoder=decoder), random_batch(7)
     mask = batch.src_mask.clone()
     mask[0] = False
-    source, state = model.start(batch.src, mask, weights=True)
+    source, state = model.start(batch.src, mask, wants_weights=True)
     features, weights, _ = model.decoder(batch.tgt_in, source, state)
     assert features.isfinite().all()
     assert (weights[0] == 0).all()
@@ -232,7 +232,7 @@ def test_beam_1_is_the_likeliest_token_at_every_step(encoder: str, decoder: str)
         limit = 8 + 2 * (src.shape[1] - 1)
         tokens = [BOS]
         while len(tokens) <= limit:  # decoded anew from the first token each time
-            source, state = model.start(src, torch.ones_like(src).bool(), weights=False)
+            source, state = model.start(src, torch.ones_like(src).bool(), wants_weights=False)
             log_probs, _, _ = model.step(torch.tensor([tokens]), source, state)
             log_probs[:, [PAD, BOS]] = -math.inf
             tokens.append(int(log_probs.argmax()))

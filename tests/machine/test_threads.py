@@ -8,7 +8,7 @@ import pytest
 import torch
 from helpers.small_runs import make_run, sentences
 
-from nmt.data.batching import ROOM, even_batches
+from nmt.data.batching import SEARCHED_PIECES, even_batches
 from nmt.machine.threads import side_by_side
 from nmt.translation.translator import Translator
 
@@ -75,7 +75,7 @@ def test_of_long_rows_fewer_are_batched_and_the_longest_come_first() -> None:
     assert sorted(row for batch in batches for row in batch) == list(range(152))
     longest = [max(lengths[::-1][row] for row in batch) for batch in batches]
     assert longest == sorted(longest, reverse=True)
-    assert all(len(batch) * most <= 40 * ROOM for batch, most in zip(batches, longest, strict=True))
+    assert all(len(batch) * most <= 40 * SEARCHED_PIECES for batch, most in zip(batches, longest, strict=True))
     assert even_batches([10**6] * 3, 2) == [[0], [1], [2]]
 
 

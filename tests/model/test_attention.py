@@ -38,10 +38,10 @@ def random_mask() -> Tensor:
     return mask
 
 
-@pytest.mark.parametrize("weights", [True, False])
+@pytest.mark.parametrize("wants_weights", [True, False])
 @pytest.mark.parametrize("d_memory", [D, 7])
 @torch.no_grad()
-def test_multi_head_is_torchs(weights: bool, d_memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_multi_head_is_torchs(wants_weights: bool, d_memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nmt.model.scores, "fused_pays", lambda device: True)
     layer, mask = multi_head(d_memory=d_memory), random_mask()
     theirs = nn.MultiheadAttention(D, HEADS, batch_first=True, kdim=d_memory, vdim=d_memory).eval()
@@ -54,23 +54,25 @@ def test_multi_head_is_torchs(weights: bool, d_memory: int, monkeypatch: pytest.
     theirs.in_proj_bias.copy_(torch.cat([p.bias for p in projections]))
     theirs.out_proj.load_state_dict(layer.output_projection.state_dict())
     X, Y = torch.randn(B, S, d_memory), torch.randn(B, T, D)
-    context, found = layer(X, Y, mask, weights)
+    context, found = layer(X, Y, mask, wants_weights)
     expected, expected_weights = theirs(Y, X, X, key_padding_mask=~mask[:, 0], average_attn_weights=False)
     torch.testing.assert_close(context, expected, atol=1e-5, rtol=1e-5)
-    if weights:
+    if wants_weights:
         torch.testing.assert_close(found, expected_weights, atol=1e-5, rtol=1e-5)
     else:
         assert found.shape == (B, 0, T, S)
 
 
 @pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("weights", [True, False])
+@pytest.mark.parametrize("wants_weights", [True, False])
 @torch.no_grad()
-def test_every_head_attends_with_its_own_score(score: str, weights: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_head_attends_with_its_own_score(
+    score: str, wants_weights: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(nmt.model.scores, "fused_pays", lambda device: True)
     layer, mask = multi_head(score), random_mask()
     X, Y = torch.randn(B, S, D), torch.randn(B, T, D)
-    context, found = layer(X, Y, mask, weights)
+    context, found = layer(X, Y, mask, wants_weights)
     scores = [layer.score, *(layer.others or [layer.score] * (HEADS - 1))]
     contexts = []
     for head, own in enumerate(scores):
@@ -80,7 +82,7 @@ def test_every_head_attends_with_its_own_score(score: str, weights: bool, monkey
         values = own.values(layer.value_projection(X)[..., share])
         own_context, own_weights = attend(own(query, keys), values, mask)
         contexts.append(own_context)
-        if weights:
+        if wants_weights:
             torch.testing.assert_close(found[:, head], own_weights, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(context, layer.output_projection(torch.cat(contexts, -1)), atol=1e-4, rtol=1e-4)
     parameters = sum(p.numel() for p in scores[0].parameters())

@@ -18,8 +18,16 @@ from nmt.model.interfaces import Source
 from nmt.model.positions import POSITIONS, Positions, sinusoids
 from nmt.model.scores import ScaledDot
 from nmt.model.transformer import RnnSelfAttentionEncoder, TransformerEncoder
-from nmt.model.transformer_layers import Activation, DecoderLayer, EncoderLayer, FeedForward, Norm, Residual, Sizes
-from nmt.translation.long_lines import LONGEST
+from nmt.model.transformer_layers import (
+    Activation,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    LayerBuilder,
+    Norm,
+    Residual,
+)
+from nmt.translation.long_lines import LONGEST_PART
 
 SHAPES: list[tuple[Norm, Activation]] = [("pre", "relu"), ("pre", "gelu"), ("post", "relu"), ("post", "gelu")]
 
@@ -27,8 +35,8 @@ SHAPES: list[tuple[Norm, Activation]] = [("pre", "relu"), ("pre", "gelu"), ("pos
 # ---- against torch's own layers
 
 
-def sizes_of(norm: Norm, activation: Activation) -> Sizes:
-    return Sizes("encoder", 2, HEADS, D_MODEL, 20, norm, activation, 0.0, 0.0)
+def layer_builder(norm: Norm, activation: Activation) -> LayerBuilder:
+    return LayerBuilder("encoder", 2, HEADS, D_MODEL, 20, norm, activation, 0.0, 0.0)
 
 
 def cross_layer(d_query: int, d_memory: int) -> MultiHead:
@@ -75,7 +83,7 @@ def test_multi_head_attention_is_torchs() -> None:
 @torch.no_grad()
 def test_the_encoder_layer_is_torchs(norm: Norm, activation: Activation) -> None:
     torch.manual_seed(2)
-    ours = shaken(EncoderLayer(sizes_of(norm, activation)))
+    ours = shaken(EncoderLayer(layer_builder(norm, activation)))
     theirs = nn.TransformerEncoderLayer(
         D_MODEL, HEADS, 20, 0.0, activation, batch_first=True, norm_first=norm == "pre"
     ).eval()
@@ -92,7 +100,7 @@ def test_the_encoder_layer_is_torchs(norm: Norm, activation: Activation) -> None
 @torch.no_grad()
 def test_the_decoder_layer_is_torchs(norm: Norm, activation: Activation) -> None:
     torch.manual_seed(3)
-    ours = shaken(DecoderLayer(sizes_of(norm, activation), cross_layer(D_MODEL, D_MODEL)))
+    ours = shaken(DecoderLayer(layer_builder(norm, activation), cross_layer(D_MODEL, D_MODEL)))
     theirs = nn.TransformerDecoderLayer(
         D_MODEL, HEADS, 20, 0.0, activation, batch_first=True, norm_first=norm == "pre"
     ).eval()
@@ -108,7 +116,7 @@ def test_the_decoder_layer_is_torchs(norm: Norm, activation: Activation) -> None
     expected = theirs(x, memory, causal, memory_key_padding_mask=~batch.src_mask)
     keys, values = (each[:, None] for each in ours.cross.keys_values(memory))
     empty = torch.zeros(rows, HEADS, 0, D_MODEL // HEADS)
-    source = Source(keys, values, batch.src_mask, weights=False)
+    source = Source(keys, values, batch.src_mask, wants_weights=False)
     found, _, _ = ours(x, (empty, empty), ~causal[None], source, 0)
     torch.testing.assert_close(found, expected, **TOLERANCE)
 
@@ -138,7 +146,7 @@ def test_a_token_copies_the_cache_once_and_a_selection_once_more() -> None:
     model, length = model_of("rnn", layers=3, positions="sinusoidal"), 100
     rows = torch.tensor([1, 0, 1])
     tokens = torch.randint(4, VOCAB, (3, length))
-    source, state = model.start(torch.tensor([[5, EOS]] * 3), torch.ones(3, 2).bool(), weights=False)
+    source, state = model.start(torch.tensor([[5, EOS]] * 3), torch.ones(3, 2).bool(), wants_weights=False)
     _, _, state = model.decoder(tokens, source, state)
     with Made(least=3 * length * D_MODEL) as made:
         _, _, state = model.decoder(tokens[:, :1], source, state.select(rows))
@@ -266,7 +274,7 @@ def test_sentences_beyond_the_learned_positions_are_refused_on_both_sides() -> N
         message = rf"reaches 7 tokens, but {where}\.max_positions is 6; .* {where}\.positions=sinusoidal"
         with pytest.raises(DataError, match=message):
             model(make_batch([src], [tgt]))
-    source, state = model.start(fits.src, fits.src_mask, weights=False)
+    source, state = model.start(fits.src, fits.src_mask, wants_weights=False)
     _, _, state = model.decoder(fits.tgt_in, source, state)
     with pytest.raises(DataError, match=r"reaches 7 tokens, but decoder\.max_positions is 6"):
         model.decoder(fits.tgt_in[:, :1], source, state)
@@ -274,8 +282,8 @@ def test_sentences_beyond_the_learned_positions_are_refused_on_both_sides() -> N
 
 def test_the_learned_positions_that_ship_reach_as_far_as_translation_does() -> None:
     limits = section("search", "beam")
-    longest = limits["max_length_a"] + limits["max_length_b"] * LONGEST
-    assert section("encoder", "transformer")["max_positions"] >= LONGEST + 1  # end of sentence
+    longest = limits["max_length_a"] + limits["max_length_b"] * LONGEST_PART
+    assert section("encoder", "transformer")["max_positions"] >= LONGEST_PART + 1  # end of sentence
     assert section("decoder", "transformer")["max_positions"] >= longest + 1  # begin of sentence
 
 
@@ -283,7 +291,7 @@ def test_the_learned_positions_that_ship_reach_as_far_as_translation_does() -> N
 @torch.no_grad()
 def test_dropout_of_a_residual_falls_on_the_change_alone(norm: Norm) -> None:
     torch.manual_seed(0)
-    residual = Sizes("encoder", 1, 2, 8, 4, norm, "relu", 0.5, 0.0).residual().train()
+    residual = LayerBuilder("encoder", 1, 2, 8, 4, norm, "relu", 0.5, 0.0).residual().train()
     x, change = torch.randn(3, 40, 8), torch.randn(3, 40, 8)
     torch.manual_seed(1)
     found = residual.leave(x, change)

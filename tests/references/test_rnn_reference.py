@@ -115,7 +115,7 @@ def test_the_encoders_states_are_those_of_the_formulae(
 @torch.no_grad()
 def test_the_decoders_features_weights_and_states_are_those_of_the_formulae(case: dict[str, Any]) -> None:
     model, reference, batch = built(case)
-    source, state = model.start(batch.src, batch.src_mask, weights=True)
+    source, state = model.start(batch.src, batch.src_mask, wants_weights=True)
     features, weights, after = model.decoder(batch.tgt_in, source, state)
     assert isinstance(after, RnnState)
     for row, mask in enumerate(batch.src_mask):
@@ -137,7 +137,7 @@ def test_the_models_probabilities_are_those_of_the_formulae(case: dict[str, Any]
     model, reference, batch = built(case)
     found, _ = model.forced(batch)
     trained = iter(model(batch))  # features of the real positions, sentence by sentence
-    source, state = model.start(batch.src, batch.src_mask, weights=False)
+    source, state = model.start(batch.src, batch.src_mask, wants_weights=False)
     first, _, _ = model.step(batch.tgt_in[:, :1], source, state)
     for row, real in enumerate(batch.tgt_mask):
         expected = reference.decode(batch.src[row], batch.src_mask[row], batch.tgt_in[row]).features
@@ -170,7 +170,7 @@ def test_dropout_falls_on_every_layers_outputs_once_and_the_same_at_every_positi
         return mask
 
     monkeypatch.setattr("nmt.model.rnn.sequence_mask", recorded)
-    source, state = model.start(batch.src, batch.src_mask, weights=False)
+    source, state = model.start(batch.src, batch.src_mask, wants_weights=False)
     features, _, _ = model.decoder(batch.tgt_in, source, state)
     assert len(masks) == 2 * layers
     for row, mask in enumerate(batch.src_mask):

@@ -32,7 +32,7 @@ from nmt.runs.checkpoints import checkpoint_folder, last_resumable, prune, read_
 from nmt.runs.folder import FORMAT, load_model
 from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.stored_config import config_bytes, read_config
-from nmt.runs.tensors import packed, read_signed, read_tensors, signed, weights_of, write_tensors
+from nmt.runs.tensors import packed, parameters_of, read_signed, read_tensors, signed, write_tensors
 from nmt.training.report import Reporter
 from nmt.training.trainer import Trainer
 
@@ -129,7 +129,7 @@ def test_a_flipped_bit_is_found_or_changes_nothing(run: Path, name: str) -> None
             continue
         assert name == "manifest.json" or name.endswith(".safetensors")
         assert found.config == whole.config
-        assert same(weights_of(found.model), weights_of(whole.model))
+        assert same(parameters_of(found.model), parameters_of(whole.model))
 
 
 @pytest.mark.parametrize("name", STATE_FILES)
@@ -250,7 +250,7 @@ def test_a_validation_reads_every_tensor_once_for_its_checksum(
         if trainer.validator is None:
             best = update
         else:
-            assert trainer.progress.validations[-1].weights == known
+            assert trainer.progress.validations[-1].checksum == known
             best = trainer.progress.ranked("loss")[0].update
         assert (read_signed(run / "model.safetensors")[1] == known) == (best == update)
         seen.append(update)

@@ -16,7 +16,7 @@ from nmt.commands import evaluate
 from nmt.data import train_hashes
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import CheckpointError
-from nmt.scoring.cautions import MARKS, of_case, of_language, of_pieces, of_test_set, of_translations, scripts
+from nmt.scoring.cautions import PIECE_MARKS, of_case, of_language, of_pieces, of_test_set, of_translations, scripts
 
 FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
 
@@ -87,10 +87,12 @@ def test_test_pairs_of_the_training_data_are_counted(tmp_path: Path, capsys: pyt
     assert any(line.startswith("13 of 21 test pairs (61.9%)") for line in said)
     unknowing = make_run(tmp_path / "runs" / "unknowing")
     assert line in evaluated(unknowing, sources, references, f"compare_with={run}")
-    (run / train_hashes.FILE).write_bytes((run / train_hashes.FILE).read_bytes()[:-1] + b"x")
-    assert f"{run / train_hashes.FILE} is damaged: its checksum differs" in refused(capsys, run, sources, references)
-    (run / train_hashes.FILE).unlink()
-    assert f"{run / train_hashes.FILE} is missing" in refused(capsys, run, sources, references)
+    (run / train_hashes.HASHES_FILE).write_bytes((run / train_hashes.HASHES_FILE).read_bytes()[:-1] + b"x")
+    assert f"{run / train_hashes.HASHES_FILE} is damaged: its checksum differs" in refused(
+        capsys, run, sources, references
+    )
+    (run / train_hashes.HASHES_FILE).unlink()
+    assert f"{run / train_hashes.HASHES_FILE} is missing" in refused(capsys, run, sources, references)
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=20), st.data())
@@ -107,7 +109,7 @@ def test_hashes_find_what_was_seen_and_nothing_else(
 
 
 def test_several_references_and_long_files_are_searched_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train_hashes, "CHUNK", 3)
+    monkeypatch.setattr(train_hashes, "CHUNK_PAIRS", 3)
     pairs = [(f"s{i}", f"t{i}") for i in range(20)]
     path = tmp_path / "seen.bin"
     path.write_bytes(train_hashes.hashes(*zip(*pairs, strict=True)).tobytes())
@@ -147,7 +149,7 @@ def test_text_in_pieces_is_refused(run: Path, line: str, mark: str, capsys: pyte
 
 def test_what_only_looks_like_a_mark_is_text() -> None:
     for line in ("to a@@b.c", "## A heading", "##A heading", "C ## minor", "a ￭ b", "<w>a</w>", "Il-Ġurnal ta' Ġunju"):
-        assert not any(pattern.search(line) for pattern in MARKS.values()), line
+        assert not any(pattern.search(line) for pattern in PIECE_MARKS.values()), line
 
 
 def test_another_language_than_the_models_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,6 +242,6 @@ def test_scripts_are_counted_by_letters() -> None:
 
 def test_damage_does_not_keep_a_run_from_translating(run: Path, tmp_path: Path) -> None:
     own = Path(shutil.copytree(run, tmp_path / "own"))
-    (own / train_hashes.FILE).write_bytes(b"123")
+    (own / train_hashes.HASHES_FILE).write_bytes(b"123")
     Path("in").write_text("der Hund\n")
     assert main(["translate", f"model={own}", *FAST, "input=in", "output=out"]) == 0

@@ -20,9 +20,9 @@ from nmt.scoring.metrics import (
     bleu,
     bleu_by_length,
     bleu_tokenizer,
-    counted_words,
     paired_bootstrap,
     score_corpus,
+    word_rule_of,
 )
 
 ENGLISH = [
@@ -180,12 +180,12 @@ def test_the_tokeniser_follows_the_target_language() -> None:
 
 def test_tokenised_text_is_counted_as_it_stands() -> None:
     data = data_config("text", tgt_lang="zh", tokenized=True)
-    assert counted_words(replace(data, tokenized=False)) == "zh"
-    assert bleu_tokenizer(counted_words(data)) == "none"
+    assert word_rule_of(replace(data, tokenized=False)) == "zh"
+    assert bleu_tokenizer(word_rule_of(data)) == "none"
     hyps, refs = ["a b c.d e-f"], ["a b c.d e-f"]
-    found = score_corpus(hyps, [refs], counted_words(data), intervals=False)
+    found = score_corpus(hyps, [refs], word_rule_of(data), intervals=False)
     assert ["tok:none" in metric.signature for metric in found] == [True, False, False]
-    assert bleu(["a b c.d e"], [["a b c . d e"]], counted_words(data)) < bleu(["a b c.d e"], [["a b c . d e"]], None)
+    assert bleu(["a b c.d e"], [["a b c . d e"]], word_rule_of(data)) < bleu(["a b c.d e"], [["a b c . d e"]], None)
 
 
 def test_cells_say_what_the_rows_hold() -> None:

@@ -18,7 +18,7 @@ from nmt.config.sections import SearchConfig
 from nmt.data.tokenizer import BOS, EOS, PAD
 from nmt.errors import ConfigError
 from nmt.model.interfaces import Source, State
-from nmt.search.beam import BEAM, FEW, batch_size, likeliest, search
+from nmt.search.beam import BEAM, FEW_LOG_PROBS, batch_size, likeliest, search
 from nmt.search.hypotheses import Hypothesis, begin, extend, finish, length_divisors, unsettled
 from nmt.search.sampling import draw
 
@@ -69,10 +69,10 @@ class Toy:
         self.bias = torch.zeros(vocab, dtype=torch.float64)
         self.max_length: int | None = None
 
-    def start(self, src: Tensor, src_mask: Tensor, weights: bool) -> tuple[ToySource, ToyState]:
+    def start(self, src: Tensor, src_mask: Tensor, wants_weights: bool) -> tuple[ToySource, ToyState]:
         words = (self.words[src] * src_mask[..., None])[:, None, None]
         hidden = (words * torch.arange(1, src.shape[1] + 1).view(-1, 1)).sum((1, 2, 3))
-        return ToySource(words, words, src_mask, weights), ToyState(hidden)
+        return ToySource(words, words, src_mask, wants_weights), ToyState(hidden)
 
     def step(self, tokens: Tensor, source: Source, state: State) -> tuple[Tensor, Tensor, ToyState]:
         assert isinstance(state, ToyState)
@@ -84,7 +84,7 @@ class Toy:
         attention = scores.masked_fill(~source.mask[:, None], -math.inf).softmax(-1)
         context = (attention @ source.values[:, 0, 0]).flatten(0, 1)
         log_probs = ((hidden + 0.5 * context) @ self.output * 0.7 + self.bias).log_softmax(-1).float()
-        layers = 1 if source.weights else 0
+        layers = 1 if source.wants_weights else 0
         shown = attention.flatten(0, 1).float()[:, None, None, None].expand(-1, layers, 1, 1, -1)
         return log_probs, shown, ToyState(hidden)
 
@@ -321,11 +321,11 @@ def test_no_sentences_give_no_translations() -> None:
 
 @pytest.mark.parametrize("vocab", [5, 511, 512, 700, 1024, 1537])
 @pytest.mark.parametrize("hypotheses", [1, 3])
-@pytest.mark.parametrize("few", [0, FEW], ids=["groups", "at once"])
+@pytest.mark.parametrize("few", [0, FEW_LOG_PROBS], ids=["groups", "at once"])
 def test_likeliest_is_topk_of_everything(
     vocab: int, hypotheses: int, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nmt.search.beam.FEW", few)
+    monkeypatch.setattr("nmt.search.beam.FEW_LOG_PROBS", few)
     random = torch.Generator().manual_seed(vocab)
     log_probs = torch.randn(4, hypotheses, vocab, generator=random)
     log_prob = torch.randn(4, hypotheses, generator=random)
@@ -445,7 +445,7 @@ def test_more_draws_than_the_beam_is_wide_are_fine() -> None:
 
 def test_coverage_of_a_model_without_attention_is_refused() -> None:
     class NoAttention(Toy):
-        def start(self, src: Tensor, src_mask: Tensor, weights: bool) -> tuple[ToySource, ToyState]:
+        def start(self, src: Tensor, src_mask: Tensor, wants_weights: bool) -> tuple[ToySource, ToyState]:
             return super().start(src, src_mask, False)
 
     with pytest.raises(ConfigError, match=r"search\.coverage_penalty=0\.2 .* set it to 0"):
@@ -473,7 +473,7 @@ def test_tensors_are_made_where_the_inputs_are(sample: bool) -> None:
     divisors = length_divisors(4, cfg, meta)
     for width in (1, 3):
         log_probs = torch.zeros(3, width, vocab, device=meta)
-        assert log_probs.numel() <= FEW or width == 3
+        assert log_probs.numel() <= FEW_LOG_PROBS or width == 3
         found = draw(log_probs, beam.log_prob, cfg, None) if sample else likeliest(log_probs, beam.log_prob, 6)
         finished = finish(finished, found, beam, 1, 3, divisors[1], 0.1)
         beam, step = extend(beam, found, 3)

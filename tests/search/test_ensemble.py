@@ -54,7 +54,7 @@ def test_forced_probabilities_are_the_mean(models: list[Seq2Seq], pairs: Batch) 
 def test_steps_are_forced_decoding(models: list[Seq2Seq], pairs: Batch) -> None:
     ensemble = Ensemble(models)
     forced, weights = ensemble.forced(pairs)
-    source, state = ensemble.start(pairs.src, pairs.src_mask, weights=True)
+    source, state = ensemble.start(pairs.src, pairs.src_mask, wants_weights=True)
     for t in range(pairs.tgt_in.shape[1]):
         log_probs, attention, state = ensemble.step(pairs.tgt_in[:, t : t + 1], source, state)
         torch.testing.assert_close(log_probs.logsumexp(-1), torch.zeros(len(log_probs)), atol=1e-5, rtol=0)

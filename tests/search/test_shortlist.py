@@ -27,12 +27,12 @@ from nmt.data.tokenizer import BOS, EOS, PAD, UNK
 from nmt.errors import CheckpointError, ConfigError
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.folder import load_model
-from nmt.runs.shortlist_file import FILE, read_shortlist, write_shortlist
-from nmt.runs.tensors import weights_of, write_tensors
+from nmt.runs.shortlist_file import SHORTLIST_FILE, read_shortlist, write_shortlist
+from nmt.runs.tensors import parameters_of, write_tensors
 from nmt.search.beam import search
 from nmt.search.hypotheses import Hypothesis
 from nmt.search.shortlist import SPECIAL, Shortlist, Shortlisted
-from nmt.translation.learn_shortlist import Pairs, chosen, coverage, learn
+from nmt.translation.learn_shortlist import Pairs, coverage, drawn_pairs, learn
 from nmt.translation.translator import Translator
 
 CFG = read(SearchConfig, load_yaml("search", "beam"), "search")
@@ -148,7 +148,7 @@ def linked(translator: Translator, rows: list[dict[str, Any]]) -> Counter[tuple[
 def test_what_is_learned_is_what_slow_counting_finds(trained: Path, data: Path) -> None:
     translator = Translator.load(trained, device="cpu", precision="fp32")
     split = prepared_for(translator, data / "cache").train
-    pairs = chosen(split, None, 1)
+    pairs = drawn_pairs(split, None, 1)
     shortlist = learn(translator, pairs, best=3, frequent=5)
     found = linked(translator, list(split))
     occurrences = Counter(piece for row in split for piece in row["tgt_ids"])
@@ -175,20 +175,21 @@ def test_links_are_merged_and_pairs_are_drawn_the_same_every_time(
 ) -> None:
     translator = Translator.load(trained, device="cpu", precision="fp32")
     split = prepared_for(translator, data / "cache").train
-    once = learn(translator, chosen(split, 40, 1), best=3, frequent=5)
+    once = learn(translator, drawn_pairs(split, 40, 1), best=3, frequent=5)
     monkeypatch.setattr("nmt.translation.learn_shortlist.PENDING", 1)
     monkeypatch.setattr("nmt.translation.learn_shortlist.TOKENS", 64)
-    again = learn(translator, chosen(split, 40, 1), best=3, frequent=5)
+    again = learn(translator, drawn_pairs(split, 40, 1), best=3, frequent=5)
     assert torch.equal(once.best, again.best)
     assert torch.equal(once.frequent, again.frequent)
-    rows = chosen(split, 40, 1).rows.tolist()
+    rows = drawn_pairs(split, 40, 1).rows.tolist()
     assert len(set(rows)) == 40
     assert rows == sorted(rows)
     assert rows != list(range(40))
-    few = Pairs(*(getattr(chosen(split, None, 1), side) for side in ("src", "tgt")), chosen(split, 40, 1).rows, 1)
-    assert coverage(once, few, 60) == coverage(once, chosen(split, 40, 1), 60)
-    assert rows != chosen(split, 40, 2).rows.tolist()
-    assert len(chosen(split, 1000, 1).rows) == len(split)
+    every = drawn_pairs(split, None, 1)
+    few = Pairs(every.src, every.tgt, drawn_pairs(split, 40, 1).rows, 1)
+    assert coverage(once, few, 60) == coverage(once, drawn_pairs(split, 40, 1), 60)
+    assert rows != drawn_pairs(split, 40, 2).rows.tolist()
+    assert len(drawn_pairs(split, 1000, 1).rows) == len(split)
 
 
 def listed_run(folder: Path, frequent: int = 60) -> Path:
@@ -233,9 +234,9 @@ def test_a_translator_uses_it_and_forced_scores_do_not(tmp_path: Path) -> None:
 
 def test_other_weights_and_damage_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = listed_run(tmp_path / "run")
-    path, loaded = run / FILE, load_model(run)
+    path, loaded = run / SHORTLIST_FILE, load_model(run)
     good = tensors(path)
-    moved = {name: value + 1 for name, value in weights_of(loaded.model).items()}
+    moved = {name: value + 1 for name, value in parameters_of(loaded.model).items()}
     write_tensors(run / "model.safetensors", moved)
     assert read_shortlist(run, load_model(run), "auto") is None
     assert capsys.readouterr().err == (
@@ -258,11 +259,13 @@ def test_other_weights_and_damage_are_named(tmp_path: Path, capsys: pytest.Captu
             with pytest.raises(CheckpointError, match="does not hold a shortlist of this model's pieces; make it anew"):
                 read_shortlist(run, loaded, use)
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(CheckpointError, match=f"{FILE} is damaged; make it anew with nmt shortlist model="):
+    with pytest.raises(CheckpointError, match=f"{SHORTLIST_FILE} is damaged; make it anew with nmt shortlist model="):
         read_shortlist(run, loaded, "auto")
     assert read_shortlist(run, loaded, False) is None
     path.unlink()
-    with pytest.raises(ConfigError, match=f"shortlist=true, but .*{FILE} does not exist; make it with nmt shortlist"):
+    with pytest.raises(
+        ConfigError, match=f"shortlist=true, but .*{SHORTLIST_FILE} does not exist; make it with nmt shortlist"
+    ):
         read_shortlist(run, loaded, True)
 
 
@@ -286,9 +289,10 @@ def test_the_verb_learns_and_the_others_use_it(
     assert err.count("\n") == 1
     assert "of 60 pieces; they hold" in err
     assert "of the dev targets; 110 pairs read in" in err
-    assert err.endswith(f"it is in run/{FILE}\n")
+    assert err.endswith(f"it is in run/{SHORTLIST_FILE}\n")
     assert not list(Path("run").glob(".*writing"))
-    first = {name: tensor.clone() for name, tensor in tensors(Path("run") / FILE).items()}  # not the mapped file
+    path = Path("run") / SHORTLIST_FILE
+    first = {name: tensor.clone() for name, tensor in tensors(path).items()}  # not the mapped file
     translator = Translator.load("run", device="cpu", precision="fp32")
     assert translator.shortlist is not None
     assert translator.shortlist.best.shape == (60, 5)
@@ -303,10 +307,10 @@ def test_the_verb_learns_and_the_others_use_it(
         scored = ["evaluate", *here, "split=dev", "intervals=false", "output=out", f"shortlist={use}"]
         assert typed(monkeypatch, capsys, *scored)[1].startswith("fp32, 1 thread, beam 1" + f", {about}" * expected)
         assert json.loads(Path("out/scores.json").read_text())["shortlist"] is expected
-    (Path("run") / FILE).write_bytes(b"damaged")  # is put right by the verb that the message names
+    path.write_bytes(b"damaged")  # is put right by the verb that the message names
     assert typed(monkeypatch, capsys, "translate", *words)[2] == 2
     typed(monkeypatch, capsys, "shortlist", *here, "best=4", "frequent=6", "data.root=" + str(data))
-    again = tensors(Path("run") / FILE)
+    again = tensors(path)
     assert again.keys() == first.keys()
     for name, tensor in first.items():
         assert torch.equal(again[name], tensor), name

@@ -11,7 +11,7 @@ from helpers.small_corpora import make_pairs, text_data, tokenizer_config
 
 from nmt.data.batch import Batch, make_batch
 from nmt.data.encoded import open_sides
-from nmt.data.prepare import IDS, SCHEMA, Prepared, prepare
+from nmt.data.prepare import IDS, TABLES_SCHEMA, Prepared, prepare
 from nmt.data.tables import TableWriter, load_table
 from nmt.data.tokenizer import Tokenizer
 from nmt.training.batches import TrainingData
@@ -37,7 +37,7 @@ def same(a: Batch, b: Batch) -> bool:
 def test_ids_are_those_of_the_table_in_any_order_and_any_record_batches(tmp_path: Path, seed: int) -> None:
     random = np.random.default_rng(seed)
     sides: tuple[list[list[int]], list[list[int]]] = ([], [])
-    with TableWriter(tmp_path / "train.arrow", SCHEMA) as table:
+    with TableWriter(tmp_path / "train.arrow", TABLES_SCHEMA) as table:
         for size in random.integers(0, 9, 12):  # some record batches are empty, some sentences too
             ids = [[random.integers(4, 99, random.integers(0, 6)).tolist() for _ in range(size)] for _ in sides]
             for side, own in zip(sides, ids, strict=True):
@@ -60,7 +60,7 @@ def test_ids_are_those_of_the_table_in_any_order_and_any_record_batches(tmp_path
 
 
 def test_a_split_without_pairs_has_two_empty_sides(tmp_path: Path) -> None:
-    with TableWriter(tmp_path / "train.arrow", SCHEMA):
+    with TableWriter(tmp_path / "train.arrow", TABLES_SCHEMA):
         pass
     assert [len(side) for side in open_sides(tmp_path / "train.arrow")] == [0, 0]
 

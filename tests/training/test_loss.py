@@ -5,13 +5,13 @@ import torch
 from helpers.models import random_batch, small_model
 from torch.nn import functional
 
-from nmt.training.loss import BLOCK, CHUNK, batch_loss, output_loss
+from nmt.training.loss import BLOCK_ROWS, CHUNK_ROWS, batch_loss, output_loss
 
 pytestmark = pytest.mark.filterwarnings("error:An output with one or more elements was resized")
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
-@pytest.mark.parametrize("tokens", [1, BLOCK, 2 * BLOCK + 37, CHUNK, 2 * CHUNK + BLOCK + 5])
+@pytest.mark.parametrize("tokens", [1, BLOCK_ROWS, 2 * BLOCK_ROWS + 37, CHUNK_ROWS, 2 * CHUNK_ROWS + BLOCK_ROWS + 5])
 def test_value_and_gradients_are_those_of_cross_entropy(smoothing: float, tokens: int) -> None:
     torch.manual_seed(tokens)
     features = torch.randn(tokens, 12, requires_grad=True)
@@ -30,7 +30,7 @@ def test_value_and_gradients_are_those_of_cross_entropy(smoothing: float, tokens
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("consistency", [0.5, 3.0])
-@pytest.mark.parametrize("tokens", [1, BLOCK // 2, CHUNK // 2 + BLOCK + 5])
+@pytest.mark.parametrize("tokens", [1, BLOCK_ROWS // 2, CHUNK_ROWS // 2 + BLOCK_ROWS + 5])
 def test_two_passes_and_how_far_they_diverge(smoothing: float, consistency: float, tokens: int) -> None:
     torch.manual_seed(tokens)
     inputs = torch.randn(2, tokens, 12), torch.randn(31, 12), torch.randn(31)

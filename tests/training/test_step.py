@@ -19,7 +19,7 @@ from nmt.machine.signals import SAVED
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record
 from nmt.training import step
-from nmt.training.failures import HOPELESS, diverged
+from nmt.training.failures import HOPELESS_UPDATES, diverged
 from nmt.training.loss import batch_loss
 from nmt.training.trainer import Trainer
 
@@ -116,8 +116,8 @@ def test_skipping_without_end_ends(data: Path, tmp_path: Path, monkeypatch: pyte
     spoil(monkeypatch, bad, float("nan"), "loss")
     with pytest.raises(NmtError) as raised:
         start(data, tmp_path, train__on_nonfinite="skip", train__max_updates=60, train__log_every=1)
-    last = 10 + HOPELESS
-    message = f"{HOPELESS} updates in a row skipped; loss is nan and gradient norm nan at update {last};"
+    last = 10 + HOPELESS_UPDATES
+    message = f"{HOPELESS_UPDATES} updates in a row skipped; loss is nan and gradient norm nan at update {last};"
     assert str(raised.value).startswith(message)
     run = tmp_path / "run"
     found = last_resumable(run)
@@ -240,7 +240,7 @@ def test_a_step_that_failed_is_bit_for_bit_that_of_the_same_halves(monkeypatch: 
     few, many = (np.arange(3), random_batch(1, 3)), (np.arange(3, 11), random_batch(2, 8))
     halves = [(many[0][i : i + 4], many[1].select(torch.arange(i, i + 4))) for i in (0, 4)]
 
-    def taken(parts: list[step.Part], seed: int) -> tuple[step.Step, list[torch.Tensor]]:
+    def taken(parts: list[step.BatchPart], seed: int) -> tuple[step.Step, list[torch.Tensor]]:
         model = small_model(dropout=0.3).train()
         optimiser = torch.optim.AdamW(model.parameters())
         found = step.Stepper(model, optimiser, settings, torch.device("cpu"), torch.float32)(parts, 0.01, seed)

@@ -17,7 +17,7 @@ from nmt.data.text import clean
 from nmt.data.tokenizer import UNK, Tokenizer
 from nmt.data.train_tokenizers import train_tokenizer
 from nmt.translation import long_lines
-from nmt.translation.long_lines import SHOWN, LongLines, noted, read_lines_in_parts
+from nmt.translation.long_lines import LONG_LINES_SHOWN, LongLines, noted, read_lines_in_parts
 from nmt.translation.translations import Candidate, Translation
 
 FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0", "precision=fp32", "device=cpu"]
@@ -30,14 +30,14 @@ TOKENIZERS = {"bytes": small_tokenizer()} | {
 
 @pytest.fixture
 def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_lines, "LONGEST", 12)
-    monkeypatch.setattr(long_lines, "CHUNK", 30)
+    monkeypatch.setattr(long_lines, "LONGEST_PART", 12)
+    monkeypatch.setattr(long_lines, "CHUNK_CHARACTERS", 30)
 
 
 def parts(text: str, tokenizer: Tokenizer = TOKENIZERS["bytes"], mode: LongLines = "split") -> list[list[int]]:
     """The pieces of each part."""
     [line] = read_lines_in_parts([text], tokenizer, mode)
-    assert all(0 < len(part) <= long_lines.LONGEST for part in line.parts)
+    assert all(0 < len(part) <= long_lines.LONGEST_PART for part in line.parts)
     assert mode == "truncate" or not line.dropped
     return line.parts
 
@@ -67,7 +67,8 @@ def test_no_piece_of_a_line_is_lost(name: str, lines: list[str]) -> None:
     for line, found in zip(lines, read_lines_in_parts(lines, tokenizer, "split"), strict=True):
         assert found.parts == parts(line, tokenizer)
         pieces = [piece for part in found.parts for piece in part]
-        if any(len(word) >= long_lines.CHUNK for word in line.split(" ")):  # encoded in places that are no words
+        longest_word = max(map(len, line.split(" ")))
+        if longest_word >= long_lines.CHUNK_CHARACTERS:  # encoded in places that are no words
             spelled = tokenizer.decode(pieces).replace(" ", "")
             assert name == "word" or "⁇" in spelled or spelled == line.replace(" ", "")
         else:
@@ -109,7 +110,7 @@ def test_a_line_is_cut_after_a_sentence_else_a_clause_else_a_word_else_anywhere(
 def test_marks_of_other_scripts_end_sentences_and_clauses(
     mark: str, space: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(long_lines, "LONGEST", 20)
+    monkeypatch.setattr(long_lines, "LONGEST_PART", 20)
     found = texts(f"Hund Mann{mark}{space}{'Haus ' * 30}")
     assert found[0] == f"Hund Mann{mark}"
 
@@ -131,11 +132,11 @@ def cut(count: int, dropped: int = 0) -> Translation:
 
 def test_the_first_long_lines_are_named_and_the_others_counted() -> None:
     said: list[str] = []
-    given = [cut(1), cut(2), *[cut(1, 30)] * (SHOWN + 2), cut(1)]
+    given = [cut(1), cut(2), *[cut(1, 30)] * (LONG_LINES_SHOWN + 2), cut(1)]
     assert list(noted(given, said.append)) == given
     assert said[0] == "line 2 has 1,200 pieces; translated in 2 parts (long_lines=split)"
     assert said[1] == "line 3 has 1,230 pieces; only the first 1,200 are translated (long_lines=truncate)"
-    assert said[SHOWN:] == ["lines with more than 1,000 pieces besides these: 3"]
+    assert said[LONG_LINES_SHOWN:] == ["lines with more than 1,000 pieces besides these: 3"]
     said.clear()
     assert list(noted([cut(1), cut(0)], said.append))
     assert said == []

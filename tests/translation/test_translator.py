@@ -185,7 +185,7 @@ def test_a_line_too_long_for_one_search_is_translated_in_parts(
 ) -> None:
     first, second, third = "der Hund schläft heute .", "heute schläft der Hund .", "Hund der heute schläft ."
     lengths = [len(ids) for ids in general.tokenizers.src.encode_batch([first, second, third])]
-    monkeypatch.setattr(long_lines, "LONGEST", max(lengths) + 2)
+    monkeypatch.setattr(long_lines, "LONGEST_PART", max(lengths) + 2)
     whole, *parts = general.translate([f"{first} {second} {third}", first, second, third], attention=True)
     assert (whole.parts, whole.dropped, [part.parts for part in parts]) == (3, 0, [1, 1, 1])
     assert whole.text.replace(" ", "") == "".join(part.text for part in parts).replace(" ", "")
@@ -204,7 +204,7 @@ def test_a_line_too_long_for_one_search_is_translated_in_parts(
 def test_the_rest_of_a_line_too_long_for_one_search_is_left_out_where_that_is_wanted(
     runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(long_lines, "LONGEST", 6)
+    monkeypatch.setattr(long_lines, "LONGEST_PART", 6)
     translator = Translator.load(runs["general"], device="cpu", precision="fp32", long_lines="truncate")
     text = "der Hund schläft heute und der Mann sieht das Haus"
     ids = translator.tokenizers.src.encode(text)

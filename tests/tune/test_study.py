@@ -13,11 +13,11 @@ from optuna.trial import TrialState
 
 from nmt.cli.main import main
 from nmt.errors import NmtError
-from nmt.figures.curves import COLORS
+from nmt.figures.curves import LINE_COLORS
 from nmt.machine.signals import SAVED
 from nmt.training.trainer import Trainer
 from nmt.tune.figure import importances, study_figure
-from nmt.tune.study import HOPELESS, WARM_UP
+from nmt.tune.study import HOPELESS_TRIALS, WARM_UP
 
 SPACE = """
 optimizer:
@@ -132,7 +132,7 @@ def test_the_picture_shows_every_trial(runs: Path) -> None:
         heights = [float(line.get_ydata()[0]) for line in axes.lines]  # type: ignore[index, arg-type]
         assert sorted(heights) == sorted(trial.value for trial in study.trials)
         [star] = [line for line in axes.lines if line.get_marker() == "*"]
-        assert (star.get_color(), float(star.get_ydata()[0])) == (COLORS[1], study.best_value)  # type: ignore[index, arg-type]
+        assert (star.get_color(), float(star.get_ydata()[0])) == (LINE_COLORS[1], study.best_value)  # type: ignore[index, arg-type]
     assert {"study.png", "study.svg", "study.db"} <= {path.name for path in folder.iterdir()}
 
 
@@ -215,6 +215,6 @@ def test_settings_with_which_nothing_can_be_trained(
     assert main(typed(data, tmp_path, "name=none", "trials=9", "tokenizer.vocab_size=100000")) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("error: tokenizer.vocab_size=100000 is too large for this corpus")
-    assert [trial["state"] for trial in trials(tmp_path, "none")] == [TrialState.FAIL] * HOPELESS
+    assert [trial["state"] for trial in trials(tmp_path, "none")] == [TrialState.FAIL] * HOPELESS_TRIALS
     assert main(typed(data, tmp_path, "name=none", "trials=0", "tokenizer.vocab_size=100000")) == 2
     assert "no trial of" in capsys.readouterr().err
