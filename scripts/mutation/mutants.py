@@ -184,6 +184,8 @@ class _Finder:
             if isinstance(node, ast.Lambda):
                 yield from self.expression(node.body)
             return
+        if isinstance(node, ast.keyword) and node.arg == "strict":
+            return
         yield from self.own(node)
         for child in ast.iter_child_nodes(node):
             yield from self.expression(child)
@@ -226,16 +228,13 @@ class _Finder:
 
     def call(self, node: ast.Call) -> Iterator[tuple[ast.AST, str]]:
         """Without one keyword; without the call: its first argument, or what its method belongs to."""
-        name = (
-            node.func.id
-            if isinstance(node.func, ast.Name)
-            else node.func.attr
-            if isinstance(node.func, ast.Attribute)
-            else ""
-        )
+        function = node.func
+        name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
         if name in NEVER:
             return
         for place in range(len(node.keywords)):
+            if node.keywords[place].arg == "strict":  # an assertion
+                continue
             rest = [*node.keywords[:place], *node.keywords[place + 1 :]]
             yield node, ast.unparse(ast.Call(node.func, node.args, rest))
         if isinstance(node.func, ast.Attribute) and not _of_module(node.func.value):

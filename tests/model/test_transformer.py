@@ -17,7 +17,7 @@ from nmt.model.attention import AttentionLayer, MultiHead
 from nmt.model.interfaces import Source
 from nmt.model.positions import POSITIONS, Positions, sinusoids
 from nmt.model.scores import ScaledDot
-from nmt.model.transformer import RnnSelfAttentionEncoder, TransformerEncoder
+from nmt.model.transformer import RnnSelfAttentionEncoder, TransformerDecoder, TransformerEncoder
 from nmt.model.transformer_layers import (
     Activation,
     DecoderLayer,
@@ -226,6 +226,17 @@ def test_tied_tables_are_one() -> None:
         found = {model.embedding.table.weight.data_ptr(), model.output.weight.data_ptr()}
         found.add(cast(Any, model.decoder).embedding.table.weight.data_ptr())
         assert len(found) == tables
+
+
+def test_features_of_another_size_than_the_layers_are_a_projection_without_bias() -> None:
+    model, batch = model_of(tie="target"), random_batch(1)
+    decoder = cast(TransformerDecoder, model.decoder)
+    source, state = model.start(batch.src, batch.src_mask, wants_weights=False)
+    projected, _, _ = decoder(batch.tgt_in, source, state)
+    weight, decoder.output = decoder.output.weight, nn.Identity()
+    plain, _, _ = decoder(batch.tgt_in, source, state)
+    assert plain.shape[2] == D_MODEL != projected.shape[2] == decoder.d_output
+    torch.testing.assert_close(projected, plain @ weight.T, **TOLERANCE)
 
 
 # ---- refusals

@@ -135,10 +135,11 @@ def test_the_decoders_features_weights_and_states_are_those_of_the_formulae(case
 @torch.no_grad()
 def test_the_models_probabilities_are_those_of_the_formulae(case: dict[str, Any]) -> None:
     model, reference, batch = built(case)
-    found, _ = model.forced(batch)
+    found, attended = model.forced(batch)
     trained = iter(model(batch))  # features of the real positions, sentence by sentence
     source, state = model.start(batch.src, batch.src_mask, wants_weights=False)
     first, _, _ = model.step(batch.tgt_in[:, :1], source, state)
+    assert (attended.shape[1] == 0) == (reference.attention.score == "none")
     for row, real in enumerate(batch.tgt_mask):
         expected = reference.decode(batch.src[row], batch.src_mask[row], batch.tgt_in[row]).features
         distributions = torch.stack([log_probs(reference.weights, o) for o in expected])

@@ -118,6 +118,16 @@ def test_special_pieces_keep_their_numbers_and_an_empty_list_still_translates() 
         assert all({*h.tokens} <= {UNK} for h in hypotheses)
 
 
+@torch.no_grad()
+def test_probabilities_of_a_model_in_bfloat16_are_in_float32() -> None:
+    batch = random_batch(1)
+    listed = Shortlisted(model_of().bfloat16(), WHOLE, batch.src, batch.src_mask)
+    source, state = listed.start(batch.src, batch.src_mask, wants_weights=False)
+    log_probs, _, _ = listed.step(torch.full((len(batch.src), 1), BOS), source, state)
+    assert log_probs.dtype == torch.float32
+    torch.testing.assert_close(log_probs.logsumexp(-1), torch.zeros(len(log_probs)), atol=1e-5, rtol=0)
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return corpus(tmp_path_factory.mktemp("data"), 120)
