@@ -12,7 +12,6 @@ import pytest
 from helpers.small_runs import CHINESE, make_run, sentences
 
 from nmt.cli.main import main
-from nmt.commands import evaluate
 from nmt.data.paths import read_lines
 from nmt.scoring.aer import alignment_scores, read_gold
 from nmt.translation.translator import Translator
@@ -235,7 +234,7 @@ def test_mistakes_get_one_line(run: Path, tmp_path: Path, capsys: pytest.Capture
         (*files, "gold_units=tokens"): "gold_units describes a file with gold alignments; name it, gold=FILE, or leave",
         (*files, "gold_reverse=true"): "gold_reverse describes a file with gold alignments",
         (*files, "gold_units=token"): "gold_units='token' is not possible; did you mean 'tokens'?",
-        (*files, "threads=-1"): "threads=-1 is not possible",
+        (*files, "threads=-1"): "threads is -1; it must be at least 1 and at most 10,000, or null",
         ("modle=x",): "unknown key 'modle'; did you mean 'model'?",
     }.items():
         assert message in fails(capsys, f"model={run}", *words), words
@@ -257,7 +256,9 @@ def test_a_test_set_that_cannot_be_fetched(
     error = fails(capsys, f"model={run}", "test_set=wmt14", "data.tgt_lang=de")
     assert "test set 'wmt14' cannot be fetched (offline)" in error
     assert "put it in place as" in error
-    monkeypatch.setattr(evaluate, "named_test_set", lambda name, src, tgt: ([f"{name} {src}", "b c"], [[tgt, "b c"]]))
+    monkeypatch.setattr(
+        "nmt.scoring.benchmark.named_test_set", lambda name, src, tgt: ([f"{name} {src}", "b c"], [[tgt, "b c"]])
+    )
     scored(f"model={run}", "test_set=wmt14", "intervals=false")
     assert Path("out/sources.txt").read_text() == "wmt14 en\nb c\n"
 

@@ -90,8 +90,8 @@ def test_mistakes_are_told_and_change_nothing(session: Session, tmp_path: Path) 
         ":quti": "did you mean ':quit'?",
         ":nbest x": "'x' is not a number; type, for example, :nbest 3",
         ":beam": "'' is not a number; type, for example, :beam 8",
-        ":beam 0": "search.beam=0",
-        ":nbest 0": "search.n_best=0",
+        ":beam 0": "search.beam is 0",
+        ":nbest 0": "search.n_best is 0",
     }.items():
         with pytest.raises(ConfigError, match=re.escape(message)):
             session.answer(line)
@@ -139,7 +139,7 @@ def test_a_pipe_is_answered_line_by_line(
     assert main(["interactive", f"model={run}", *FAST, "history=history"]) == 0
     assert capsys.readouterr().out.count("ms)") == 1
     assert list(tmp_path.iterdir()) == []
-    for words, message in (("threads=0",), "threads=0"), (("hstory=x",), "did you mean 'history'"):
+    for words, message in (("threads=0",), "threads is 0"), (("hstory=x",), "did you mean 'history'"):
         assert main(["interactive", f"model={run}", *words]) == 2
         assert message in capsys.readouterr().err
 

@@ -127,7 +127,24 @@ def test_what_is_typed_of_the_search_is_used(run: Path, terminal: Terminal) -> N
     assert translated("search.beam=8") != translated()
     assert translated("search=greedy") == translated("search=beam", "search.beam=1")
     assert translated("search=sample") != translated()
-    assert translated("search=sample") == translated("search=sample")  # the seed is the model's
+    seven = translated("search=sample", "seed=7")
+    assert seven == translated("search=sample", "seed=7")
+    assert seven != translated("search=sample", "seed=8")
+    assert translated("search=sample") != translated("search=sample")
+
+
+def test_the_seed_that_is_said_draws_the_same_again(run: Path) -> None:
+    words = [sys.executable, "-m", "nmt.cli.main", "translate", f"model={run}", *FAST, "search=sample"]
+    text = "\n".join(sentences(5))
+
+    def drawn(*more: str) -> tuple[str, str]:
+        done = subprocess.run([*words, *more], input=text, capture_output=True, text=True, check=True, cwd=ROOT)
+        return done.stdout, done.stderr
+
+    first, said = drawn()
+    [seed] = re.findall(r"1 sample with seed=(\d+)", said)
+    assert drawn(f"seed={seed}")[0] == first
+    assert drawn()[0] != first
 
 
 def test_mistakes_get_one_line(run: Path, blind: Path, terminal: Terminal) -> None:
@@ -144,11 +161,11 @@ def test_mistakes_get_one_line(run: Path, blind: Path, terminal: Terminal) -> No
         ("format=json",): "format='json' is not possible; did you mean 'jsonl'?",
         ("n_best=3",): "n_best=3 needs format=jsonl",
         ("search.n_best=3",): "n_best=3 needs format=jsonl",
-        ("n_best=0", "format=jsonl"): "search.n_best=0 cannot be used",
+        ("n_best=0", "format=jsonl"): "n_best is 0; it must be at least 1, or null",
         ("alignments=true",): "alignments=true needs format=jsonl",
-        ("buffer=0",): "buffer is 0; it must be at least 1 line",
-        ("threads=0",): "threads=0 is not possible; give 1 or more",
-        ("search.beam=0",): "search.beam=0 cannot be used",
+        ("buffer=0",): "buffer is 0; it must be at least 1 (lines read ahead",
+        ("threads=0",): "threads is 0; it must be at least 1 and at most 10,000, or null",
+        ("search.beam=0",): "search.beam is 0; it must be at least 1",
         ("search=beem",): "did you mean 'beam'?",
         ("output=nope/out", "input=text"): "cannot write nope/out (No such file or directory); choose another output=",
         ("output=text/out", "input=text"): "cannot write text/out (Not a directory)",

@@ -200,7 +200,7 @@ def test_mistakes_are_refused_before_any_work(
         ([f"tgt={tmp_path}/two"], f"lines: 1, but translations: 2, tgt={tmp_path}/two; give one for every line"),
         (["tgt_text=[a,b,c]"], "lines: 1, but translations: 3, tgt_text; give one for every line"),
         ([f"input={tmp_path}/no"], f"no file {tmp_path}/no, input="),
-        (["layer=0"], "layer=0 is not in the model; there is only 1"),
+        (["layer=0"], "layer is 0; it must be at least 1, or null"),
         (["head=2"], "head=2 is not in the model; there is only 1"),
         ([f"output={tmp_path}/file"], f"output={tmp_path}/file is not a folder; choose another output="),
         ([f"output={tmp_path}/file/deeper"], f"cannot write into {tmp_path}/file/deeper (File exists); choose"),

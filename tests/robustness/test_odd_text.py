@@ -313,6 +313,7 @@ def test_a_model_that_computes_no_numbers_is_named(tmp_path: Path, terminal: Ter
 
 MEASURED = """
 import resource, sys
+from nmt.cli.main import main
 code = main(sys.argv[1:])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
 sys.exit(code)
