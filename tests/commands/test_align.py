@@ -183,7 +183,7 @@ def test_mistakes_get_one_line(runs: dict[str, Path], aligner: Aligner) -> None:
         (*here, "rule=threshold"): "rule=threshold needs the least weight of a link; add, for example, threshold=0.2",
         (*here, "threshold=0.2"): "threshold=0.2 has no effect with rule=argmax; add rule=threshold",
         (*here, "rule=threshold", "threshold=0"): "threshold is 0; it must be above 0 and at most 1, or null",
-        (*here, "rule=threshold", "threshold=1.5"): "threshold=1.5 is no share of attention",
+        (*here, "rule=threshold", "threshold=1.5"): "threshold is 1.5; it must be at most 1, or null",
         (*here, "rule=armgax"): "rule='armgax' is not possible; did you mean 'argmax'?",
         (*here, "units=chars"): "units='chars' is not possible; choose from: tokens, words",
         (*here, back): "reverse_model is given, but not how both directions are joined; add symmetrise=grow-diag",
