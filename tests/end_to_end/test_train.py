@@ -105,7 +105,8 @@ def test_values_that_no_run_can_have_are_refused_before_any_work(
 def test_seeds_are_of_limited_size(data: Path, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     no_work(monkeypatch)
     message = refusal(ConfigError, lambda: start(data, tmp_path, seed=seed))
-    assert message == f"seed is {seed}; it must be at least 0 and at most 4,294,967,295 (decides every random choice)"
+    bound = "least 0 and at most 4,294,967,295" if seed < 0 else "most 4,294,967,295"
+    assert message == f"seed is {seed}; it must be at {bound} (decides every random choice)"
 
 
 def test_matrices_are_drawn_from_the_range_that_is_asked_for(data: Path, tmp_path: Path) -> None:
