@@ -230,21 +230,20 @@ class _Finder:
         """Without one keyword; without the call: its first argument, or what its method belongs to."""
         function = node.func
         name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-        if name in NEVER:
+        if name in NEVER or ast.unparse(function).startswith("super("):
             return
         for place in range(len(node.keywords)):
             if node.keywords[place].arg == "strict":  # an assertion
                 continue
             rest = [*node.keywords[:place], *node.keywords[place + 1 :]]
             yield node, ast.unparse(ast.Call(node.func, node.args, rest))
-        if isinstance(node.func, ast.Attribute) and not _of_module(node.func.value):
-            yield node, f"({ast.unparse(node.func.value)})"
-        elif (
-            node.args and name and name[0].islower() and name not in PLAIN and not isinstance(node.args[0], ast.Starred)
-        ):
+        if isinstance(function, ast.Attribute) and not _of_module(function.value):
+            yield node, f"({ast.unparse(function.value)})"
+        elif node.args and name[:1].islower() and name not in PLAIN and not isinstance(node.args[0], ast.Starred):
             yield node, f"({ast.unparse(node.args[0])})"
 
 
 def _of_module(owner: ast.expr) -> bool:
+    """Has it functions, not methods?"""
     words = ast.unparse(owner)
     return words == "self" or words.split(".")[0] in MODULES or words.startswith("super(")

@@ -17,6 +17,7 @@ import random
 import resource
 import signal
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -121,7 +122,8 @@ class Trial:
             limit_s = int(LIMIT * sum(map(self.time, files)) + EXTRA_S)
             if len(self.running) >= self.workers:
                 self.wait()
-            self.running[forked(partial(self.attack, mutant, files, limit_s))] = (number, limit_s)
+            function, code = replacement(mutant)
+            self.running[forked(partial(self.attack, function, code, files, limit_s))] = (number, limit_s)
         while self.running:
             self.wait()
         return True
@@ -137,11 +139,11 @@ class Trial:
             print(f"{file}: {self.times[file]:.1f} s", flush=True)
         return self.times[file]
 
-    def attack(self, mutant: Mutant, files: Sequence[str], limit_s: int) -> None:
-        """In a forked process."""
+    def attack(self, function: FunctionType, code: CodeType, files: Sequence[str], limit_s: int) -> None:
+        """Runs the tests with other code in a function, in a forked process."""
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 5))
         signal.setitimer(signal.ITIMER_REAL, PATIENCE * limit_s)
-        replace_function(mutant)
+        function.__code__ = code
         run([item for file in files for item in self.tests[file]])
 
     def wait(self) -> None:
@@ -191,16 +193,18 @@ def run(items: list[pytest.Item]) -> None:
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
 
 
-def replace_function(mutant: Mutant) -> None:
-    """Gives the function object that everybody holds the mutant's code."""
-    code: CodeType = compile(mutant.apply((ROOT / mutant.path).read_bytes()), str(ROOT / mutant.path), "exec")
+def replacement(mutant: Mutant) -> tuple[FunctionType, CodeType]:
+    """The function object that everybody holds, and the code that it has in the mutant."""
+    with warnings.catch_warnings(action="ignore"):  # of strange syntax
+        code: CodeType = compile(mutant.apply((ROOT / mutant.path).read_bytes()), str(ROOT / mutant.path), "exec")
     found: object = importlib.import_module(".".join(mutant.path.with_suffix("").parts))
     for name in mutant.function.split("."):
         code = next(inner for inner in code.co_consts if isinstance(inner, CodeType) and inner.co_name == name)
         found = getattr_static(found, name)
     function = innermost(found)
     assert function.__code__.co_qualname == mutant.function == code.co_qualname
-    function.__code__ = code
+    assert function.__code__.co_freevars == code.co_freevars
+    return function, code
 
 
 def innermost(found: object) -> FunctionType:

@@ -1,16 +1,17 @@
 """Which tests must notice a change of which file."""
 
 REFERENCE = "references/test_rnn_reference"
-TRANSFORMERS = ["model/test_transformer", "laws/test_transformer_laws"]
+DEVICES = "laws/test_devices"
+TRANSFORMERS = ["model/test_transformer", DEVICES, "laws/test_transformer_laws"]
 TESTS = {
     "model/additive": ["model/test_additive", "model/test_scores"],
     "model/scores": ["model/test_scores", "model/test_attention", REFERENCE],
     "model/sizes": ["model/test_rnn", "model/test_scores", "model/test_attention", "model/test_transformer"],
-    "model/attention": ["model/test_attention", "model/test_transformer", REFERENCE],
+    "model/attention": ["model/test_attention", "model/test_transformer", REFERENCE, DEVICES],
     "model/dropout": ["model/test_rnn"],
-    "model/rnn": ["model/test_rnn", REFERENCE],
+    "model/rnn": ["model/test_rnn", REFERENCE, DEVICES],
     "model/output_layer": ["search/test_int8", REFERENCE],
-    "model/seq2seq": ["model/test_rnn", REFERENCE],
+    "model/seq2seq": ["model/test_rnn", REFERENCE, DEVICES],
     "model/interfaces": [REFERENCE],
     "model/build": ["model/test_rnn", "model/test_scores", "model/test_attention", "model/test_transformer", REFERENCE],
     "model/positions": TRANSFORMERS,

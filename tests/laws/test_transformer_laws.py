@@ -17,6 +17,7 @@ from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch, make_batch
 from nmt.data.tokenizer import BOS, EOS, PAD
 from nmt.model.seq2seq import Seq2Seq
+from nmt.model.transformer import TransformerState
 from nmt.search.beam import StepModel, search
 from nmt.search.ensemble import Ensemble
 from nmt.search.int8 import with_int8_decoder
@@ -204,6 +205,8 @@ def test_bf16_decodes_in_chunks(cast_weights: bool) -> None:
         for t in range(batch.tgt_in.shape[1]):
             features, _, state = model.decoder(batch.tgt_in[:, t : t + 1], source, state)
             assert (features[:, 0] - whole[:, t]).abs().max() < 0.1
+            assert isinstance(state, TransformerState)
+            assert {each.dtype for pair in state.layers for each in pair} == {torch.bfloat16}
 
 
 @torch.no_grad()

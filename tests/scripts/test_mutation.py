@@ -76,7 +76,8 @@ def test_a_mutant_takes_the_place_of_its_function(
     assert box.room == 6
     for mutant in found:
         if "* 3" in mutant.apply(SOURCE.encode()).decode():
-            run.replace_function(mutant)
+            function, code = run.replacement(mutant)
+            function.__code__ = code
     monkeypatch.delitem(sys.modules, "boxes")
     assert box.room == boxes.Box().room == 9
     assert (tmp_path / "boxes.py").read_text() == SOURCE

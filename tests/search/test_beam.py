@@ -18,7 +18,7 @@ from nmt.config.sections import SearchConfig
 from nmt.data.tokenizer import BOS, EOS, PAD
 from nmt.errors import ConfigError
 from nmt.model.interfaces import Source, State
-from nmt.search.beam import BEAM, FEW_LOG_PROBS, batch_size, likeliest, search
+from nmt.search.beam import BEAM, FEW_LOG_PROBS, _force_eos, batch_size, likeliest, search
 from nmt.search.hypotheses import Hypothesis, begin, extend, finish, length_divisors, unsettled
 from nmt.search.sampling import draw
 
@@ -348,6 +348,13 @@ def test_sampling_repeats_with_the_same_seed_only() -> None:
     assert run(model, src, mask, cfg, seed=1) != run(model, src, mask, cfg, seed=2)
 
 
+def test_more_tokens_than_there_are_to_draw_from_are_all() -> None:
+    cfg = replace(CFG, sample=True, n_best=5, temperature=1.3, top_p=1.0)
+    model = Toy(3, vocab=20)
+    src, mask = sentences(3, 20, [5, 2, 4])
+    assert run(model, src, mask, replace(cfg, top_k=20)) == run(model, src, mask, replace(cfg, top_k=1000))
+
+
 @pytest.mark.parametrize("cut", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-4}])
 def test_sampling_the_likeliest_only_is_greedy(cut: dict[str, float]) -> None:
     model = Toy(4, vocab=20)
@@ -475,6 +482,7 @@ def test_tensors_are_made_where_the_inputs_are(sample: bool) -> None:
         log_probs = torch.zeros(3, width, vocab, device=meta)
         assert log_probs.numel() <= FEW_LOG_PROBS or width == 3
         found = draw(log_probs, beam.log_prob, cfg, None) if sample else likeliest(log_probs, beam.log_prob, 6)
+        found = _force_eos(found, log_probs, beam, 1)
         finished = finish(finished, found, beam, 1, 3, divisors[1], 0.1)
         beam, step = extend(beam, found, 3)
         tensors = [*vars(found).values(), *vars(finished).values(), *vars(beam).values(), *vars(step).values()]

@@ -16,7 +16,7 @@ from nmt.errors import ConfigError
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.folder import load_model
 from nmt.search.beam import search
-from nmt.search.ensemble import Ensemble
+from nmt.search.ensemble import Ensemble, member_layers
 from nmt.translation.translator import Translator
 
 FAST = ["device=cpu", "precision=fp32", "threads=1"]
@@ -71,6 +71,10 @@ def test_attention_has_a_layer_for_each_model_that_has_any(models: list[Seq2Seq]
         torch.testing.assert_close(weights[:, layer, 0], model.forced(pairs)[1].mean((1, 2)))
     assert weights.shape[1:3] == (2, 1)
     assert Ensemble([models[2], models[2]]).forced(pairs)[1].shape[1] == 0
+
+
+def test_without_any_attention_there_is_a_head_and_no_layer() -> None:
+    assert member_layers([torch.zeros(2, 0, heads, 3, 5) for heads in (4, 1)]).shape == (2, 0, 1, 3, 5)
 
 
 def test_copies_of_one_model_translate_like_it(runs: list[Path]) -> None:

@@ -8,6 +8,7 @@ import torch
 from helpers.models import random_batch, small_model
 from helpers.small_runs import make_run, sentences
 from helpers.small_transformers import model_of
+from torch import nn
 from torch.nn import functional
 
 from nmt.data.batch import make_batch
@@ -170,6 +171,10 @@ def test_every_decoder_can_be_rounded(model: Callable[[], Seq2Seq]) -> None:
         assert torch.equal(plain.forced(batch)[0], wanted), "the model itself was changed"
     assert not torch.equal(found, wanted)
     assert (found - wanted).abs().mean() < 0.1 * wanted.std()
+    inner = whole.decoder.decoder  # type: ignore[union-attr,attr-defined]
+    assert nn.LSTM not in {type(module) for module in inner.modules()}
+    assert nn.Linear not in {type(child) for child in inner.children()}
+    assert isinstance(whole.output, Int8Linear)
 
 
 def test_after_an_encoder_in_bfloat16_the_decoder_computes_in_float32() -> None:

@@ -104,3 +104,9 @@ def test_the_loss_of_a_batch_is_that_of_the_models_features(consistency: float) 
     if consistency:
         apart = output_loss(passes, weight, bias, targets, 0.1, 0.0)
         assert found[0] > apart[0]
+
+
+def test_the_plain_loss_has_no_gradient() -> None:
+    weight = torch.randn(7, 4, requires_grad=True)
+    loss, plain = output_loss(torch.randn(1, 5, 4), weight, torch.randn(7), torch.randint(7, (5,)), 0.1)
+    assert (loss.requires_grad, plain.requires_grad) == (True, False)

@@ -97,6 +97,7 @@ def test_after_the_last_update_a_falling_rate_stays_at_its_end() -> None:
     for schedule in (Linear(10, 2, 0.5, 0.25), Cosine(10, 2, 0.25)):
         assert [schedule(update, []) for update in (10, 11, 50)] == [0.25] * 3
     assert Cosine(3, 3, 0.25)(3, []) == 1.0  # all of it warm-up
+    assert Cosine(4, 3, 0.25)(4, []) == 0.25  # one update after it
 
 
 def test_the_warm_up_multiplies_what_follows() -> None:
@@ -180,3 +181,11 @@ def test_before_an_update_an_optimiser_remembers_nothing() -> None:
     optimiser = AdamW(model.parameters(), 0.03, 0.7, 0.8, 1e-3, 0.2)
     set_state(optimiser, model, state_of(optimiser, model), Path("x"))
     assert state_of(optimiser, model) == {}
+
+
+def test_a_state_goes_where_its_parameters_are() -> None:
+    model, state = small(), {"momentum_buffer/weight": torch.ones(2, 3), "momentum_buffer/bias": torch.ones(2)}
+    model.to("meta")
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    set_state(optimiser, model, state, Path("x"))
+    assert {value.device.type for value in state_of(optimiser, model).values()} == {"meta"}
