@@ -5,9 +5,8 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    os.environ["OMP_NUM_THREADS"] = (
-        "1"  # processes are forked: torch, not imported yet, must have no threads of its own
-    )
+    # Processes are forked: torch, which is not imported yet, must have no threads of its own.
+    os.environ["OMP_NUM_THREADS"] = "1"
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # scripts/: its folders are packages
     from mutation.run import main
 
