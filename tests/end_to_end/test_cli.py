@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from nmt.cli import main as cli
 from nmt.cli.main import main
 from nmt.config.compose import command_of
+from nmt.config.keys import hints_of
 from nmt.config.overrides import parse, readable, run_name
+from nmt.config.verbs import COMMANDS, TrainCommand
 from nmt.errors import DataError
 from nmt.machine.signals import SAVED
 
@@ -255,11 +257,10 @@ def test_help_lists_groups_and_every_key(calls: Calls, capsys: pytest.CaptureFix
     assert main([verb, "--help"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"nmt {verb}: ")
-    trains = verb in ("prepare", "train", "compare", "tune")
-    keys = ["attention=general", "additive", "train.clip_norm=1.0"] if trains else ["model=???", "precision=auto"]
-    keys = [*keys[:1], "precision=float"] if verb == "evaluate" else keys
-    others = {"attentions": ["d_query=512", "format=text"], "status": ["model=???"], "doctor": ["self_test=true"]}
-    keys = others.get(verb, keys)
+    if issubclass(COMMANDS[verb], TrainCommand):
+        keys = ["attention=general", "additive", "train.clip_norm=1.0"]
+    else:
+        keys = [f"{key}=" for key in hints_of(COMMANDS[verb]) if key != "changes"]
     assert all(key in shown for key in keys)
 
 
