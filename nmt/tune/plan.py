@@ -9,7 +9,7 @@ from nmt.config.overrides import parse, readable
 from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand, TuneCommand
 from nmt.errors import ConfigError
-from nmt.tune.space import Choices, Range, Value, read_space, word
+from nmt.tune.search_space import Choices, Range, Value, read_space, word
 
 OWN = ("trials", "startup", "space", "name", "runs_dir")  # words that are not the trials' own
 

@@ -23,7 +23,7 @@ from nmt.training.progress import Progress
 from nmt.training.run import resume, start
 from nmt.tune.figure import study_figure
 from nmt.tune.plan import Plan
-from nmt.tune.space import Value, word
+from nmt.tune.search_space import Value, word
 
 WARM_UP = 3  # validations before a trial may be pruned
 TRIALS_SHOWN = 5  # best trials

@@ -12,7 +12,7 @@ from nmt.config.compose import CONFIGS, loader, unknown_key
 from nmt.config.overrides import parse
 from nmt.config.plain import plain
 from nmt.errors import ConfigError
-from nmt.tune.space import Choices, Range, read_space, word
+from nmt.tune.search_space import Choices, Range, read_space, word
 
 
 def drawn(section: dict[str, Any], seed: int = 0) -> dict[str, Any]:
