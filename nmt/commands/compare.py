@@ -58,7 +58,7 @@ def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
     sources, references = list(rows["src"]), list(rows["tgt"])
     refuse_unfit(sweep.split, sources, [references])
     lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
-    bleu_tokenizer(word_rule_of(data))  # a missing package is said before the work
+    bleu_tokenizer(word_rule_of(data))  # names a missing package before the work
     gold = None
     if data.gold is not None and sweep.split == "test":  # the corpus has them for no other
         path = resolve(data.gold, data.root)

@@ -36,7 +36,7 @@ def main(command: EvaluateCommand) -> int:
     data = command.changes.of(translator.config.data)
     benchmark = read_benchmark(command, data)
     gold = read_alignments(command, data, benchmark)
-    bleu_tokenizer(benchmark.word_rule)  # a missing package is said before the work
+    bleu_tokenizer(benchmark.word_rule)  # names a missing package before the work
     for each in (translator, *([] if other is None else [other])):
         refuse_other_languages(each.config.data, data)
     refuse_unfit(benchmark.name, benchmark.sources, benchmark.references)

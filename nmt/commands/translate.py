@@ -36,7 +36,7 @@ def main(command: TranslateCommand) -> int:
             if command.format == "jsonl":
                 text = translation_json(translation, settings.n_best > 1, command.alignments)
             print(text, file=file, flush=True)
-            if number == 0:  # now that input and output are known to work: a mistake is said alone
+            if number == 0:  # input and output work: an error would have come without this line
                 print(means(translator, settings), file=sys.stderr)
     return 0
 

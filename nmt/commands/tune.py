@@ -19,7 +19,7 @@ from nmt.tune.study import (
 
 def main(plan: Plan, config: RunConfig) -> int:
     """Runs the trials that are missing and draws the picture; `config` is of one trial, with the first values."""
-    refuse_untrainable(config)  # what no trial could be trained with is said before the first
+    refuse_untrainable(config)  # before the first trial
     plan.folder.mkdir(parents=True, exist_ok=True)
     with hold_run(plan.folder):
         study = opened_study(plan, digest([essence(config), [repr(each) for each in plan.space], plan.startup]))

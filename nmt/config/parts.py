@@ -85,7 +85,7 @@ class Part:
     """A class and those of its arguments that a section sets; called with the other arguments it makes the object."""
 
     name: str
-    arguments: Mapping[str, Any]  # those that are parts themselves make objects of their own
+    arguments: Mapping[str, Any]  # a part among them makes an object of its own
     given: tuple[str, ...]
     made_by: Callable[..., Any] | None = field(compare=False, repr=False)  # None: of a package that is not trusted
 

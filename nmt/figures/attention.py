@@ -114,7 +114,7 @@ def line_color(weight: float) -> str:
 
 
 def label_of(token: str) -> str:
-    """The token as it stands in a picture, not too long."""
+    """The token for a picture, not too long."""
     return fit(drawable(fit(shown_token(token), 30)), 30)
 
 

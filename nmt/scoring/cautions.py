@@ -11,7 +11,7 @@ from nmt.data import train_hashes
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.errors import ConfigError, DataError
 
-PIECE_MARKS = {  # of text in pieces, and where they stand in it
+PIECE_MARKS = {  # of text in pieces, and where they are in it
     "\u2581": re.compile("\u2581"),  # SentencePiece's for a space
     "@@": re.compile(r"@@(?= |$)"),  # subword-nmt's for a word that goes on
     "##": re.compile(r"\S ##[^\s#]"),  # WordPiece's for the same

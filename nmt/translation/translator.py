@@ -290,7 +290,7 @@ def with_n_best(settings: SearchConfig, n_best: int | None) -> SearchConfig:
 
 
 def translate_all(translator: Translator, sources: Sequence[str], say: Callable[[str], None]) -> list[str]:
-    """Best translations; a terminal sees how far they are, and `say` is told of lines that are too long."""
+    """Best translations; a terminal shows the progress, and `say` gets a note for every line that is too long."""
     bar = tqdm(total=len(sources), unit=" sentences", leave=False, disable=None, dynamic_ncols=True)
     texts = []
     with bar:

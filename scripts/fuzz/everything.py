@@ -4,7 +4,7 @@
     make fuzz ARGS="--cases 20000"           (fewer)
     make fuzz ARGS="--seed 2"                (others)
 
-The properties stand in tests/helpers/fuzz_properties.py and fuzz_commands.py beside it. Prints how many cases each was
+The properties are in tests/helpers/fuzz_properties.py and fuzz_commands.py beside it. Prints how many cases each was
 tried with, and the smallest input found where one does not hold; the exit code is then 1. One property by what code its
 inputs reach: python scripts/fuzz guided --help
 """

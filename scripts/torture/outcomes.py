@@ -48,7 +48,7 @@ def lost(place: Path, torture: str, what: str) -> str:
 
 
 def keep(place: Path, what: str, found: Sequence[str]) -> None:
-    """Says what is wrong, and keeps the runs of it for whoever looks into it."""
+    """Says what is wrong, and keeps its runs, so that somebody can look into them."""
     kept = Path(tempfile.mkdtemp(prefix="torture-"))
     shutil.copytree(place, kept, dirs_exist_ok=True)
     print(f"{what}, kept in {kept}:", *found[:5], sep="\n    ", file=sys.stderr)
