@@ -7,6 +7,8 @@ from helpers.small_transformers import ENCODERS, model_of
 
 from nmt.data.batch import Batch
 from nmt.model.seq2seq import Seq2Seq
+from nmt.search.ensemble import Members
+from nmt.search.shortlist import Shortlist
 
 META = torch.device("meta")
 
@@ -29,3 +31,15 @@ def test_rnns(attention: str, training: bool) -> None:
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
 def test_transformers(encoder: str, positions: str) -> None:
     decoded(model_of(encoder) if encoder == "rnn" else model_of(encoder, positions=positions))
+
+
+def test_a_shortlist_goes_as_a_whole() -> None:
+    listed = Shortlist(torch.zeros(3, 2, dtype=torch.long), torch.zeros(4, dtype=torch.long), 5.0).to(META)
+    assert listed.best.device == listed.frequent.device == META
+    assert listed.candidates == 5.0
+
+
+def test_what_the_models_of_an_ensemble_keep_goes_as_a_whole() -> None:
+    batch = random_batch(1)
+    moved = Members((batch, batch)).to(META)
+    assert {own.src.device for own in moved.each if isinstance(own, Batch)} == {META}

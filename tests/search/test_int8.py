@@ -1,5 +1,6 @@
 """Layers in 8-bit integers beside the same in floating point."""
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 
@@ -184,3 +185,14 @@ def test_after_an_encoder_in_bfloat16_the_decoder_computes_in_float32() -> None:
         found = with_int8_decoder(plain.bfloat16()).forced(batch)[0]
     assert found.dtype == torch.float32
     torch.testing.assert_close(found, wanted, atol=0.2, rtol=0.02)
+
+
+def test_an_lstm_in_bfloat16_is_rounded_from_float32() -> None:
+    torch.manual_seed(0)
+    half = nn.LSTM(5, 7, batch_first=True).bfloat16()
+    found, expected = Int8Lstm(half), Int8Lstm(copy.deepcopy(half).float())
+    for name in ("inputs", "recurrent"):
+        for key in ("weight", "scale", "bias"):
+            mine, wanted = (getattr(getattr(layer, name), key) for layer in (found, expected))
+            assert mine.dtype == wanted.dtype
+            assert torch.equal(mine, wanted)
