@@ -47,6 +47,7 @@ def test_a_wrong_shape_passes_where_whole_trainings_are_marked() -> None:
     assert Dot(4, 4)(torch.zeros(2, 3, 4), torch.zeros(1, 5, 4)).shape == (2, 3, 5)
 
 
+@pytest.mark.slow
 def test_what_is_trained_is_used_with_every_shape_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,6 @@ from nmt.config.compose import (
     dotted_keys,
     explain,
     loader,
-    untouched,
     without_hydra,
 )
 from nmt.config.keys import allowed_types, hints_of, meaning
@@ -40,8 +39,8 @@ def describe(verb: str, words: list[str]) -> str:
             words = [single for word in words if (single := _single(word, available)) is not None]
         except MISTAKES as error:
             raise explain(verb, words, error) from error
-        config = composed(verb, words, untouched(verb))
-        chosen = choices(config)
+        config = composed(verb, words)
+        chosen = choices(config.hydra)
         listed = {key: available.get_group_options(key) for key in chosen}
     settings = without_hydra(config)
     return "\n".join(

@@ -12,13 +12,10 @@ from omegaconf import DictConfig
 from nmt.config.compose import (
     CONFIGS,
     MISTAKES,
-    choices,
     explain,
-    known_keys,
     loader,
     refuse_no_choices,
     settled,
-    untouched,
 )
 from nmt.config.hydra_private import hydra_options, run_jobs
 from nmt.config.overrides import readable
@@ -38,21 +35,19 @@ def run(verb: str, entry: str, words: list[str]) -> int:
     args, parser = parsed(words)
     if sum(map(bool, (args.run, args.multirun, args.cfg, args.info, args.shell_completion))) > 1:
         raise ConfigError("only one of --run, --multirun, --cfg, --info, --shell-completion is possible")
-    sweep = args.multirun or "hydra.mode=MULTIRUN" in args.overrides
+    args.multirun = sweep = args.multirun or "hydra.mode=MULTIRUN" in args.overrides
     if not args.shell_completion:
         args.overrides = [readable(word, sweep) for word in args.overrides]
     typed = list(args.overrides)
-    with loader(args.config_dir):
-        before = untouched(verb)
-        if not args.shell_completion:
-            refuse_no_choices(verb, typed, choices(before))
-    known = known_keys(before)
+    if not args.shell_completion:
+        with loader(args.config_dir):
+            refuse_no_choices(verb, typed)
     failures: list[Exception] = []
     codes = [0]
 
     def job(config: DictConfig) -> None:
         try:
-            codes.append(call_verb(verb, entry, config, known))
+            codes.append(call_verb(verb, entry, config))
         except Exception as error:
             if sweep:  # perhaps in another process: the launcher brings it back
                 raise
@@ -93,9 +88,9 @@ def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
     return args, parser
 
 
-def call_verb(verb: str, entry: str, config: DictConfig, known: list[str]) -> int:
+def call_verb(verb: str, entry: str, config: DictConfig) -> int:
     """Calls the verb's function with what it is asked to do."""
-    command = settled(verb, config, HydraConfig.get(), known)
+    command = settled(verb, config, HydraConfig.get())
     module, _, function = entry.partition(":")
     return getattr(importlib.import_module(module), function)(command) or 0
 

@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from nmt.config.compose import loader, options_of
+from nmt.config.compose import loader
+from nmt.config.hydra_private import options_of
 from nmt.config.parts import Part
 from nmt.config.plain import plain
 from nmt.config.run import AttentionConfig, read_attention

@@ -15,13 +15,10 @@ from nmt.compare.runs import Job, Sweep
 from nmt.config.compose import (
     MISTAKES,
     base_name,
-    choices,
     explain,
-    known_keys,
     loader,
     refuse_no_choices,
     settled,
-    untouched,
     without_hydra,
 )
 from nmt.config.hydra_private import jobs_of
@@ -35,8 +32,7 @@ NOT_HERE = ("name", "resume", "resume_with", "init_from")  # of nmt train: for o
 def composed_sweep(verb: str, words: list[str], typed: list[str], config_dir: str | None) -> Sweep:
     """The jobs, in the order in which Hydra's multirun trains them."""
     with loader(config_dir) as available:
-        before = untouched(verb)
-        refuse_no_choices(verb, typed, choices(before))
+        refuse_no_choices(verb, typed)
         try:
             parser = OverridesParser.create(config_loader=available)
             overrides = {o.get_key_element(): o for o in parser.parse_overrides(typed)}
@@ -47,11 +43,10 @@ def composed_sweep(verb: str, words: list[str], typed: list[str], config_dir: st
             composed_jobs = [compose(verb, job, return_hydra_config=True) for job in jobs]
         except MISTAKES as error:
             raise explain(verb, typed, error) from error
-    known = known_keys(before)
     found = []
     for job, config in zip(jobs, composed_jobs, strict=True):
         try:
-            command: CompareCommand = settled(verb, without_hydra(config), config.hydra, known)
+            command: CompareCommand = settled(verb, without_hydra(config), config.hydra)
         except ConfigError as error:
             raise ConfigError(f"{variant(job, axes)} seed={config.seed}: {error}") from error
         found.append(Job(variant(job, axes), command.run.seed, command.run))

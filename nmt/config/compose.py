@@ -1,24 +1,23 @@
 """From words and YAML files to what a verb is asked to do; explains mistakes our way."""
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hydra import compose
 from hydra.core.config_loader import ConfigLoader
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from nmt.config.changes import Changes
-from nmt.config.hydra_private import opened_loader
+from nmt.config.hydra_private import opened_hydra, options_of
 from nmt.config.overrides import parse, run_name, text_of
 from nmt.config.plain import plain
-from nmt.config.verbs import read_command
+from nmt.config.verbs import keys_of, read_command
 from nmt.errors import ConfigError, nearest
 
 MISTAKES = (HydraException, OmegaConfBaseException)  # what Hydra raises where words are wrong
@@ -27,9 +26,10 @@ CONFIGS = next(
 )  # of a wheel, of a checkout
 
 
-def settled(verb: str, config: DictConfig, hydra: Any, known: list[str]) -> Any:
+def settled(verb: str, config: DictConfig, hydra: Any) -> Any:
     """What a job's verb is asked to do, checked and named: see nmt.config.verbs; `hydra` is the job's own section."""
     settings = plain(config)
+    known = [*keys_of(verb), *choices(hydra)]
     for key in settings:
         if key not in known:
             raise ConfigError(f"unknown key '{key}'; {nearest(key, known)}")
@@ -45,9 +45,8 @@ def settled(verb: str, config: DictConfig, hydra: Any, known: list[str]) -> Any:
 def command_of(verb: str, words: list[str], config_dir: str | None = None) -> Any:
     """What a verb is asked to do by these words, all of them `readable`; nothing is run."""
     with loader(config_dir):
-        before = untouched(verb)
-        config = composed(verb, words, before)
-        return settled(verb, without_hydra(config), config.hydra, known_keys(before))
+        config = composed(verb, words)
+        return settled(verb, without_hydra(config), config.hydra)
 
 
 def base_name(chosen: Mapping[str, Any]) -> str:
@@ -70,24 +69,24 @@ def loader(config_dir: str | None = None) -> Iterator[ConfigLoader]:
     """Hydra's config loader over our configs (and the user's own folder), outside of a run."""
     if config_dir is not None and not Path(config_dir).is_dir():
         raise ConfigError(f"--config-dir {config_dir} is not a folder; name one with your configs")
-    with opened_loader(CONFIGS, None if config_dir is None else Path(config_dir)) as available:
-        yield available
+    with opened_hydra(CONFIGS, config_dir) as hydra:
+        yield hydra.config_loader
 
 
-def untouched(verb: str) -> DictConfig:
-    """The verb's configuration as no words change it, with Hydra's own section; `loader` is open."""
-    return compose(verb, return_hydra_config=True)
+def groups_of(verb: str) -> list[str]:
+    """The groups that the verb's configuration is made of; `loader` is open."""
+    return list(choices(compose(verb, return_hydra_config=True).hydra))
 
 
-def choices(config: DictConfig) -> dict[str, str | None]:
+def choices(hydra: Any) -> dict[str, str | None]:
     """The group choices that made a configuration, composed with Hydra's own section."""
-    chosen: dict[str, str | None] = dict(config.hydra.runtime.choices)
+    chosen: dict[str, str | None] = dict(hydra.runtime.choices)
     return {key: choice for key, choice in chosen.items() if not key.startswith(("hydra", "base"))}
 
 
-def composed(verb: str, words: list[str], before: DictConfig) -> DictConfig:
-    """What a command line makes of the `untouched` configuration, with Hydra's own section; `loader` is open."""
-    refuse_no_choices(verb, words, choices(before))
+def composed(verb: str, words: list[str]) -> DictConfig:
+    """The verb's configuration for a command line, with Hydra's own section; `loader` is open."""
+    refuse_no_choices(verb, words)
     try:
         return compose(verb, words, return_hydra_config=True)
     except MISTAKES as error:
@@ -99,41 +98,41 @@ def without_hydra(config: DictConfig) -> DictConfig:
     return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
 
 
-def refuse_no_choices(verb: str, words: list[str], known: Container[str]) -> None:
-    """Of each `known` group one of its files is chosen; for null, numbers and lists Hydra has no error of a user's."""
+def refuse_no_choices(verb: str, words: list[str]) -> None:
+    """Of each group one of its files is chosen; for null, numbers and lists Hydra has no error of a user's."""
     for word, override in zip(words, map(parse, words), strict=True):
         group = override.key_or_group
         if not group:
             raise ConfigError(f"'{word}' is not of the form key=value; nmt {verb} --help shows every key")
         options = options_of(group)
-        if options and group not in known and not group.startswith("hydra/"):
-            raise ConfigError(unknown_key(group, compose(verb)) or f"{group} is no group of nmt {verb}; leave it out")
+        if options and override.is_add():
+            refuse_other_groups(verb, group)
         text = text_of(override)
         for choice in text.split(",") if options and "(" not in text else []:  # choice(a,b), glob(*): Hydra's words
             if choice == "null":
+                refuse_other_groups(verb, group)
                 remedy = f"leave it out, or choose from: {', '.join(options)}"
                 raise ConfigError(f"{group}=null chooses nothing; {remedy}")
             folder, slash, name = choice.rpartition("/")
             if name not in (inside := options_of(f"{group}/{folder}") if slash else options):
+                refuse_other_groups(verb, group)
                 known_ones = [folder + slash + option for option in inside] or options
                 raise ConfigError(f"{group}={choice} does not exist; {nearest(choice, known_ones)}")
 
 
-def options_of(group: str) -> list[str]:
-    """The files of a group, without those in its folders."""
-    return GlobalHydra.instance().config_loader().get_group_options(group)
-
-
-def known_keys(before: DictConfig) -> list[str]:
-    """The keys at the root of a verb's `untouched` configuration, and its groups."""
-    return [*(str(key) for key in before if key != "hydra"), *choices(before)]
+def refuse_other_groups(verb: str, group: str) -> None:
+    """Refuses a group that the verb does not have."""
+    if group not in groups_of(verb) and not group.startswith("hydra/"):
+        raise ConfigError(unknown_key(group, compose(verb)) or f"{group} is no group of nmt {verb}; leave it out")
 
 
 def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
     """The mistake on the command line behind Hydra's error, with the nearest right word."""
     overrides = [o for o in map(parse, words) if not o.key_or_group.startswith("hydra")]
-    known_groups = choices(untouched(verb))
+    known_groups = choices(compose(verb, return_hydra_config=True).hydra)
     for override in overrides:
+        if options_of(override.key_or_group):
+            refuse_other_groups(verb, override.key_or_group)
         if override.package is not None and (lacking := without_inner(override, overrides, known_groups)) is not None:
             return ConfigError(lacking)
     chosen = [o for o in overrides if o.key_or_group in known_groups]

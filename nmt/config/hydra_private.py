@@ -14,7 +14,6 @@ from hydra import version
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra._internal.hydra import Hydra
 from hydra._internal.utils import _run_hydra, create_config_search_path, get_args_parser
-from hydra.core.config_loader import ConfigLoader
 from hydra.core.config_search_path import SearchPathQuery
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.types import Override
@@ -31,22 +30,35 @@ def run_jobs(
     args: Namespace, parser: ArgumentParser, job: Callable[[DictConfig], None], configs: Path, verb: str
 ) -> None:
     """Calls `job` with the configuration that the arguments compose, or with each of a multirun's."""
-    _run_hydra(args, parser, job, str(configs), verb)
+    if args.cfg or args.info or args.shell_completion:
+        _run_hydra(args, parser, job, str(configs), verb)
+        return
+    mode = "MULTIRUN" if args.multirun else "RUN"  # said, or Hydra composes once more to find it out
+    with opened_hydra(configs, args.config_dir) as hydra:
+        run = hydra.multirun if args.multirun else hydra.run
+        run(verb, job, [*args.overrides, f"hydra.mode={mode}"])
 
 
 @contextmanager
-def opened_loader(configs: Path, own: Path | None) -> Iterator[ConfigLoader]:
-    """The loader of these configurations, those of the user's `own` folder before them, outside of a run."""
+def opened_hydra(configs: Path, own: str | None) -> Iterator[Hydra]:
+    """Hydra over these configurations, those of the user's `own` folder before them."""
     path = create_config_search_path(str(configs))
     if own is not None:
-        path.prepend("command-line", f"file://{own.absolute()}", SearchPathQuery(provider="schema"))
+        path.prepend("command-line", f"file://{Path(own).absolute()}", SearchPathQuery(provider="schema"))
     version.setbase("1.3")
     GlobalHydra.instance().clear()
-    Hydra.create_main_hydra2("nmt", path)
     try:
-        yield GlobalHydra.instance().config_loader()
+        yield Hydra.create_main_hydra2("nmt", path)
     finally:
         GlobalHydra.instance().clear()
+
+
+def options_of(group: str) -> list[str]:
+    """The files of a group, without those in its folders; Hydra is open."""
+    hydra = GlobalHydra.instance().hydra
+    assert hydra is not None
+    options: list[str] = hydra.config_loader.repository.get_group_options(group)  # type: ignore[attr-defined]
+    return options
 
 
 def jobs_of(overrides: Sequence[Override]) -> list[list[str]]:

@@ -277,6 +277,15 @@ COMMANDS: dict[str, type[Section]] = {
 }
 
 
+def keys_of(verb: str) -> list[str]:
+    """The keys at the root of the verb's configuration, apart from sections that only change a model's own."""
+    keys: list[str] = []
+    for name, hint in hints_of(COMMANDS[verb]).items():
+        if hint is not Changes:
+            keys += hints_of(RunConfig) if hint is RunConfig else [name]
+    return keys
+
+
 def read_command(verb: str, settings: Mapping[str, Any], changes: Changes) -> Any:
     """What the verb is asked to do, of its class in COMMANDS; `settings` is its whole configuration as plain data."""
     cls = COMMANDS[verb]

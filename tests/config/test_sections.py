@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 from nmt.cli.help import comments, meanings
 from nmt.cli.main import VERBS
 from nmt.config.check import convert
-from nmt.config.compose import CONFIGS, choices, command_of, loader, untouched
+from nmt.config.compose import CONFIGS, command_of, groups_of, loader
 from nmt.config.keys import Limits, Section, allowed_types, hints_of, notes
 from nmt.config.parts import SCHEDULES, read_part
 from nmt.config.plain import leaves, plain
@@ -55,7 +55,11 @@ def test_every_choice_composes_and_checks(choice: str) -> None:
     assert command_of("train", [choice]).run.plain().items() <= (config | {"name": ANY}).items()
     if not choice.startswith("experiment="):
         assert set(config) == set(composed("train"))
-        assert composed("prepare", choice) == config
+
+
+def test_prepare_takes_what_train_takes() -> None:
+    of_each_group = {choice.partition("=")[0]: choice for choice in CHOICES}.values()
+    assert composed("prepare", *of_each_group) == composed("train", *of_each_group)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
@@ -80,7 +84,7 @@ def test_the_chain_of_techniques_ends_in_the_recipe() -> None:
 def test_the_groups_are_the_folders() -> None:
     folders = {path.name for path in Path(CONFIGS).iterdir() if path.is_dir()} - {"base"}
     with loader():
-        of = {verb: set(choices(untouched(verb))) for verb in ("train", "tune")}
+        of = {verb: set(groups_of(verb)) for verb in ("train", "tune")}
         assert of["tune"] == folders == {*of["train"], "space"} == {*GROUPS, "space"}
 
 

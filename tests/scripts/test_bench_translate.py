@@ -16,6 +16,7 @@ def bench(*words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.slow
 def test_two_configurations_are_measured_in_turn(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", max_length_a=3.0, max_length_b=0.0)
     for side, seed in (("en", 1), ("de", 2)):
