@@ -41,7 +41,7 @@ demo: $(STAMP) ## train on the demo corpus with and without attention, and show 
 	@$(BIN)/python scripts/demo $(ARGS)
 
 test: $(STAMP) ## run the tests (the slow ones: make test ARGS="-m slow")
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)
 
 bench: $(STAMP) ## measure speed:          ARGS="--multi30k FOLDER --tatoeba FOLDER"
 	@$(BIN)/python scripts/bench $(ARGS)
