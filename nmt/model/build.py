@@ -1,8 +1,12 @@
 """From configuration to model: sizes that follow from other parts are passed here, and nowhere else."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
+import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from nmt.config.run import AttentionConfig, RunConfig
 from nmt.config.sections import ModelConfig
@@ -28,6 +32,24 @@ def build_model(config: RunConfig, src_vocab: int, tgt_vocab: int) -> Seq2Seq:
     if sizes.tie != "none":
         output.weight = tgt_embedding.table.weight
     return Seq2Seq(src_embedding, encoder, decoder, output)
+
+
+def build_outline(config: RunConfig, src_vocab: int, tgt_vocab: int) -> Seq2Seq:
+    """The same model without memory for its parameters: on the device `meta`, nothing drawn."""
+    with torch.device("meta"), _NothingDrawn():
+        return build_model(config, src_vocab, tgt_vocab)
+
+
+class _NothingDrawn(TorchFunctionMode):
+    """Leaves out random draws: on `meta` they have no effect, and torch imports its compiler for them (1.3 s)."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        named = kwargs or {}
+        if func in (nn.init.normal_, nn.init.uniform_, torch.Tensor.normal_, torch.Tensor.uniform_):
+            return named["tensor"] if "tensor" in named else args[0]
+        return func(*args, **named)
 
 
 def embeddings(sizes: ModelConfig, src_vocab: int, tgt_vocab: int) -> tuple[Embedding, Embedding]:

@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from nmt.config.run import RunConfig
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.data.train_hashes import HASHES_FILE
 from nmt.errors import CheckpointError
 from nmt.machine.digests import file_digest
 from nmt.machine.safe_files import join_files, read_file, refuse_foreign_files, write_atomically
-from nmt.model.build import build_model
+from nmt.model.build import build_model, build_outline
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.stored_config import CONFIG_BYTES, config_bytes, read_config
 from nmt.runs.tensors import read_forms, read_signed, refuse_other_forms, set_parameters
@@ -135,9 +133,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
 def refuse_unfitting(config: RunConfig, tokenizers: TokenizerPair, path: Path) -> None:
     """Refuses a file whose weights do not fit, before they or the model take memory."""
     forms = read_forms(path)
-    with torch.device("meta"):
-        model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
-    refuse_other_forms(model, forms, path)
+    outline = build_outline(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
+    refuse_other_forms(outline, forms, path)
 
 
 def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:

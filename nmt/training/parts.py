@@ -7,7 +7,7 @@ from nmt.config.parts import Part
 from nmt.config.run import RunConfig
 from nmt.errors import ConfigError
 from nmt.machine.device import choose_device, choose_dtype
-from nmt.model.build import build_model
+from nmt.model.build import build_outline
 from nmt.runs.tensors import Form
 from nmt.scoring.metrics import bleu_tokenizer, word_rule_of
 from nmt.training.optim import Schedule
@@ -17,8 +17,8 @@ GIVE_DEV = "give data.dev.src and data.dev.tgt, or a larger data.dev_size"
 
 def refuse_untrainable(config: RunConfig) -> None:
     """Refuses what no run can be trained with, before any work: every part is built without memory or vocabulary."""
+    build_outline(config, src_vocab=8, tgt_vocab=8)
     with torch.device("meta"):
-        build_model(config, src_vocab=8, tgt_vocab=8)
         config.optimizer([nn.Parameter(torch.zeros(1))])
     ends = [end for end in (config.train.max_updates, config.train.max_epochs) if end is not None]
     schedule = config.schedule(min(ends, default=None))

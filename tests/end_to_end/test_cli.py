@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from helpers.small_runs import make_run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -353,6 +354,15 @@ def test_what_runs_nothing_imports_nothing_heavy(words: list[str], heavy: set[st
     command = [sys.executable, "-c", script]
     run = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     assert run.stdout.splitlines()[-1] == "[]"
+
+
+def test_translating_imports_no_compiler(tmp_path: Path) -> None:
+    words = ["translate", f"model={make_run(tmp_path / 'run')}", "device=cpu", f"input={tmp_path / 'in'}"]
+    (tmp_path / "in").write_text("a\n")
+    script = f"import sys, nmt.cli.main; nmt.cli.main.main({words}); print('torch._dynamo' in sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert run.stdout.splitlines()[-1] == "False"
 
 
 def test_preparing_imports_little() -> None:
