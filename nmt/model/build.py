@@ -36,11 +36,11 @@ def build_model(config: RunConfig, src_vocab: int, tgt_vocab: int) -> Seq2Seq:
 
 def build_outline(config: RunConfig, src_vocab: int, tgt_vocab: int) -> Seq2Seq:
     """The same model without memory for its parameters: on the device `meta`, nothing drawn."""
-    with torch.device("meta"), _NothingDrawn():
+    with torch.device("meta"), NothingDrawn():
         return build_model(config, src_vocab, tgt_vocab)
 
 
-class _NothingDrawn(TorchFunctionMode):
+class NothingDrawn(TorchFunctionMode):
     """Leaves out random draws: on `meta` they have no effect, and torch imports its compiler for them (1.3 s)."""
 
     def __torch_function__(

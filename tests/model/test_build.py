@@ -5,7 +5,7 @@ import torch
 from helpers.models import run_config_of
 from helpers.small_transformers import ENCODERS, config
 
-from nmt.model.build import build_model, build_outline
+from nmt.model.build import NothingDrawn, build_model, build_outline
 
 
 @pytest.mark.parametrize("decoder", ["rnn", "transformer"])
@@ -20,3 +20,12 @@ def test_an_outline_has_the_parameters_of_the_model_and_draws_nothing(encoder: s
         name: (p.shape, p.dtype) for name, p in model.named_parameters()
     }
     assert all(p.is_meta for p in outline.parameters())
+
+
+def test_draws_that_are_left_out_answer_with_their_tensor() -> None:
+    with NothingDrawn():
+        for draw in (torch.nn.init.normal_, torch.nn.init.uniform_, torch.Tensor.normal_, torch.Tensor.uniform_):
+            tensor = torch.zeros(3)
+            assert draw(tensor, 1.0, 2.0) is tensor
+            assert tensor.tolist() == [0, 0, 0]
+        assert torch.ones(3).add_(1).tolist() == [2, 2, 2]

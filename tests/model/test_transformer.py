@@ -311,3 +311,26 @@ def test_dropout_of_a_residual_falls_on_the_change_alone(norm: Norm) -> None:
     assert set(kept.unique().tolist()) == {0.0, 2.0}
     expected = x + kept * change
     torch.testing.assert_close(found, expected if norm == "pre" else residual.norm(expected))
+
+
+@pytest.mark.parametrize("attention", ["additive", "general"])
+def test_contexts_of_another_size_are_projected(attention: str) -> None:
+    model = built(config("rnn", "transformer", attention, d_hidden=5)).eval()
+    batch = random_batch(1, 3)
+    assert model.encode(batch.src, batch.src_mask).states.shape[-1] == 10
+    assert isinstance(model.decoder, TransformerDecoder)
+    for layer in model.decoder.layers:
+        assert isinstance(layer.context, nn.Linear)
+        assert (layer.context.in_features, layer.context.out_features) == (10, D_MODEL)
+        torch.nn.init.zeros_(layer.context.weight)
+    without = model(batch)
+    assert without.shape[-1] == model.output.weight.shape[1]
+    for layer in model.decoder.layers:
+        torch.nn.init.normal_(layer.context.weight)
+    assert not torch.allclose(model(batch), without)
+
+
+def test_the_final_state_of_a_source_of_one_position_is_that_position() -> None:
+    encoder = model_of("transformer").encoder
+    memory = encoder(torch.randn(2, 1, 8), torch.ones(2, 1, dtype=torch.bool))
+    torch.testing.assert_close(memory.final, memory.states[:, 0])
