@@ -144,6 +144,11 @@ class TrainConfig(Section):
 
     batch_tokens: Annotated[Count, "target tokens in a batch, padding included"]
     accumulate: Annotated[Count, "batches per update"]
+    parts: Annotated[
+        Count,
+        "each batch is computed in so many parts, each by one thread, as many side by side as there are threads: any "
+        "number of threads then gives the same weights, bit for bit; 1 = all threads share every operation",
+    ]
     max_updates: Annotated[Count | None, "updates at most; null = until max_epochs or early stopping"]
     max_epochs: Annotated[Count | None, "epochs at most; null = until max_updates or early stopping"]
     label_smoothing: Annotated[Share, "share of the probability spread over all pieces"]

@@ -10,11 +10,14 @@ Purpose = Literal["dropout", "source segmentation", "target segmentation", "tria
 RUNS_APART = 1_000_003  # the dropout seeds of two runs are so far apart
 
 
-def dropout_seed(run_seed: int, update: int) -> int:
-    """The seed of an update's dropout: by the formula of the published scores as far as no two of its seeds meet."""
-    if update < RUNS_APART:
+def dropout_seed(run_seed: int, update: int, part: int) -> int:
+    """The seed of the dropout of a part of an update, from 0.
+
+    Of part 0 by the formula of the published scores as far as no two of its seeds meet.
+    """
+    if part == 0 and update < RUNS_APART:
         return run_seed * RUNS_APART + update
-    return derived_seed(run_seed, "dropout", update)
+    return derived_seed(run_seed, "dropout", update, part)
 
 
 def derived_seed(run_seed: int, purpose: Purpose, *numbers: int) -> int:

@@ -1,8 +1,55 @@
-"""Dropout with one mask for a whole sequence."""
+"""Dropout, and the generator that a thread draws its masks from."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class _Draws(threading.local):
+    generator: torch.Generator | None = None  # None = torch's own
+
+
+_draws = _Draws()
+
+
+@contextmanager
+def drawing_from(generator: torch.Generator | None) -> Iterator[None]:
+    """Inside, the calling thread draws its masks from this generator, on the CPU; None = torch's own, on any device."""
+    before, _draws.generator = _draws.generator, generator
+    try:
+        yield
+    finally:
+        _draws.generator = before
+
+
+def kept(like: Float[Tensor, "..."], share: float) -> Float[Tensor, "..."]:
+    """1 with probability `share`, else 0, in the form of `like`."""
+    return torch.empty_like(like).bernoulli_(share, generator=_draws.generator)
+
+
+def drop_each(states: Float[Tensor, "*B D"], share: float, training: bool) -> Float[Tensor, "*B D"]:
+    """Every number is 0 with probability `share`, the others grow to keep the mean (Srivastava et al. 2014)."""
+    if not (training and share):
+        return states
+    if _draws.generator is None:
+        return functional.dropout(states, share)
+    return states * kept(states, 1.0 - share).div_(1.0 - share)
+
+
+class Dropout(nn.Module):
+    """`drop_each` as a layer."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, states: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
+        return drop_each(states, self.share, self.training)
 
 
 def sequence_mask(like: Float[Tensor, "R T D"], dropout: float, training: bool) -> Float[Tensor, "R 1 D"] | None:
@@ -10,7 +57,7 @@ def sequence_mask(like: Float[Tensor, "R T D"], dropout: float, training: bool) 
     if not (training and dropout):
         return None
     keep = 1.0 - dropout
-    return torch.empty_like(like[:, :1]).bernoulli_(keep).div_(keep)
+    return kept(like[:, :1], keep).div_(keep)
 
 
 def drop(states: Float[Tensor, "R T D"], mask: Float[Tensor, "R 1 D"] | None) -> Float[Tensor, "R T D"]:

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nmt.errors import DataError
+from nmt.model.dropout import Dropout
 
 Positions = Literal["sinusoidal", "learned"]
 
@@ -14,7 +15,7 @@ Positions = Literal["sinusoidal", "learned"]
 def sinusoids(start: int, length: int, d_model: int, device: torch.device) -> Float[Tensor, "T D"]:
     """sin and cos of p / 10000^(2i/D) in turns, for p from `start` on (Vaswani et al. 2017, §3.5); float32."""
     places = torch.arange(start, start + length, device=device, dtype=torch.float32)
-    rates = 10000.0 ** (-torch.arange(0, d_model, 2, device=device, dtype=torch.float32) / d_model)
+    rates = 10000.0 ** (-torch.arange(0, d_model, 2, device=device) / d_model)
     angles = torch.outer(places, rates)
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :d_model]
 
@@ -75,7 +76,7 @@ class PositionedTokens(nn.Module):
         self.scale = d_embed**0.5
         self.projection = nn.Identity() if d_embed == d_model else linear(d_embed, d_model)
         self.positions = POSITIONS[positions](where, d_model, max_positions)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, embedded: Float[Tensor, "R T E"], start: int) -> Float[Tensor, "R T D"]:
         """`start` is the position of the first of these tokens."""

@@ -18,6 +18,7 @@ from nmt.config.keys import Positive, Size
 from nmt.config.parts import SCORES
 from nmt.errors import ConfigError
 from nmt.model.additive import additive_scores
+from nmt.model.dropout import drop_each
 from nmt.model.sizes import require_equal_sizes
 
 Normaliser = Literal["softmax", "sparsemax", "entmax15"]
@@ -223,7 +224,7 @@ def attend(
     from the contexts only.
     """
     weights = normalise(scores.float(), mask, normaliser).masked_fill(~mask, 0.0)
-    used = functional.dropout(weights, dropout) if dropout else weights
+    used = drop_each(weights, dropout, training=True)
     return used.to(values.dtype) @ values, weights
 
 

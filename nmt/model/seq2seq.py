@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.data.batch import Batch
-from nmt.model.dropout import drop, sequence_mask
+from nmt.model.dropout import drop, kept, sequence_mask
 from nmt.model.interfaces import Decoder, Encoder, Memory, Source, State
 from nmt.model.output_layer import OutputLayer
 
@@ -27,8 +27,7 @@ class Embedding(nn.Module):
     def forward(self, tokens: Int[Tensor, "R T"]) -> Float[Tensor, "R T E"]:
         embedded: Tensor = self.table(tokens)
         if self.training and self.word_dropout:
-            kept = torch.empty_like(embedded[:, :, :1]).bernoulli_(1.0 - self.word_dropout)
-            embedded = embedded * kept
+            embedded = embedded * kept(embedded[:, :, :1], 1.0 - self.word_dropout)
         return drop(embedded, sequence_mask(embedded, self.dropout, self.training))
 
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.model.attention import AttentionLayer, MultiHead, cross_attend
+from nmt.model.dropout import Dropout
 from nmt.model.interfaces import Source
 from nmt.model.positions import linear
 from nmt.model.scores import ScaledDot
@@ -59,7 +60,7 @@ class Residual(nn.Module):
     def __init__(self, d_model: int, dropout: float) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def enter(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
         """What the part sees."""

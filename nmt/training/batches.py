@@ -19,11 +19,12 @@ class TrainingData:
     """Everything here follows from seed, epoch and update number alone, so that a run can be resumed anywhere."""
 
     def __init__(
-        self, prepared: Prepared, budget: int, accumulate: int, seed: int, sampling_alpha: float | None
+        self, prepared: Prepared, budget: int, accumulate: int, parts: int, seed: int, sampling_alpha: float | None
     ) -> None:
         self.split = prepared.train
         self.tokenizers = prepared.tokenizers
         self.accumulate = accumulate
+        self.parts = parts
         self.seed = seed
         self.sampling_alpha = sampling_alpha
         self.waited_s = 0.0  # how long the last update waited for its batches
@@ -39,21 +40,23 @@ class TrainingData:
         return -(-sum(1 for _ in self.order.epoch(0)) // self.accumulate)
 
     def advance(self, progress: Progress) -> list[RowNumbers]:
-        """Rows of the next update's batches; fewer than `accumulate` at the end of an epoch."""
+        """Rows of the parts of the next update: of each of its batches, which are fewer than `accumulate` at the end
+        of an epoch, `parts` parts of like lengths, or as many as it has rows.
+        """
         start = perf_counter()
         if self._at != (progress.epoch, progress.batch):
             self._later = islice(self.order.epoch(progress.epoch), progress.batch, None)
             self._next = next(self._later, None)
-        rows: list[RowNumbers] = []
-        while self._next is not None and len(rows) < self.accumulate:
-            rows.append(self._next)
+        batches: list[RowNumbers] = []
+        while self._next is not None and len(batches) < self.accumulate:
+            batches.append(self._next)
             self._next = next(self._later, None)
-        progress.batch += len(rows)
+        progress.batch += len(batches)
         self._at = progress.epoch, progress.batch
         if self._next is None:
             progress.epoch, progress.batch = progress.epoch + 1, 0
         self.waited_s = perf_counter() - start
-        return rows
+        return [rows[part :: self.parts] for rows in batches for part in range(min(self.parts, len(rows)))]
 
     def load(self, rows: list[RowNumbers], update: int) -> list[Batch]:
         """Batches of these rows; with subword sampling, segmented anew."""

@@ -1,7 +1,7 @@
-"""One optimiser step: the gradient over a few batches, halved where memory does not hold one, then the update."""
+"""One optimiser step: the gradient over the parts of an update, each halved where memory lacks, then the update."""
 
-import math
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -9,13 +9,17 @@ from torch import Tensor, nn
 
 from nmt.config.sections import TrainConfig
 from nmt.data.batch import Batch
+from nmt.errors import ConfigError
 from nmt.machine.allocator import lacks_memory
 from nmt.machine.device import autocast
+from nmt.machine.threads import Workers
+from nmt.model.dropout import drawing_from
 from nmt.model.seq2seq import Seq2Seq
 from nmt.training.batches import RowNumbers
 from nmt.training.loss import batch_loss
+from nmt.training.tree_sum import TreeSum
 
-BatchPart = tuple[RowNumbers, Batch]  # a batch, and which rows of the training split it holds
+BatchPart = tuple[RowNumbers, Batch]  # part of a batch, and which rows of the training split it holds
 
 
 class NoRoom(Exception):  # noqa: N818 (the trainer makes an error of it)
@@ -34,7 +38,21 @@ class Step:
     nll: Tensor
     norm: Tensor  # of the gradient, before clipping
     fine: Tensor  # are loss and norm finite? If not, weights and optimiser stayed as they were
-    halved: int  # how often a batch was halved
+    halved: int  # how often a part was halved
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """What some parts come to: the gradient of every parameter (None = it has none), loss and nll per token."""
+
+    gradients: list[Tensor | None]
+    means: Tensor
+    halved: int
+
+    def plus(self, other: "_Sum") -> "_Sum":
+        """The sum of both; its gradients take the place of ours."""
+        gradients = list(map(_added, self.gradients, other.gradients))
+        return _Sum(gradients, self.means + other.means, self.halved + other.halved)
 
 
 class Stepper:
@@ -45,59 +63,150 @@ class Stepper:
         dtype: torch.dtype,
     ) -> None:  # fmt: skip
         self.model = model
-        self.optimiser = optimiser
+        self.parameters = list(model.parameters())
         self.settings = settings
         self.device = device
         self.dtype = dtype
+        side_by_side = device.type == "cpu" and settings.parts > 1
+        self.workers = Workers(min(settings.parts, torch.get_num_threads()) if side_by_side else 1)
+        self.shards = _shards(self.parameters, optimiser, self.workers.count)
 
-    def __call__(self, parts: Sequence[BatchPart], rate: float, seed: int) -> Step:
-        """A step at this learning rate over these batches, as if they were one large batch.
+    def __call__(self, parts: Sequence[BatchPart], rate: float, seed_of: Callable[[int], int]) -> Step:
+        """A step at this learning rate over these parts, as if they were one large batch; `seed_of` a part's number.
 
-        Where memory does not hold a batch, everything is done again from `seed` with its two halves; `NoRoom` where
-        it holds one pair.
+        Who computes a part changes no bit of the sum. Where memory does not hold a part, it is done again with its
+        two halves; `NoRoom` where it holds one pair.
         """
-        parts, halved = list(parts), 0
         tokens = sum(batch.tokens for _, batch in parts)
-        while isinstance(sums := self._gradient(parts, tokens, seed), int):
-            parts[sums : sums + 1] = _halves(parts[sums])
+        for parameter in self.parameters:
+            parameter.grad = None
+        with self.workers.at_work():
+            halves = self._sums(parts, tokens, seed_of)
+            norm = self._take_gradients(halves)
+            means = halves[0].means if len(halves) == 1 else halves[0].means + halves[1].means
+            loss, nll = means.unbind()
+            fine = loss.isfinite() & norm.isfinite()
+            self._update(fine, norm, rate)
+        return Step(tokens, loss, nll, norm, fine, sum(half.halved for half in halves))
+
+    def _sums(self, parts: Sequence[BatchPart], tokens: int, seed_of: Callable[[int], int]) -> list[_Sum]:
+        """The gradient of all parts, as the one or two sums that are left to be added."""
+        tree = TreeSum(len(parts), _Sum.plus)
+        drawn = torch.get_rng_state()
+        self.workers.each(
+            lambda number: tree.put(number, self._part(parts[number], tokens, seed_of(number))), range(len(parts))
+        )
+        if self.workers.count > 1 and not torch.equal(torch.get_rng_state(), drawn):
+            raise ConfigError(
+                "a part of the model draws from torch's own generator, which threads would share in any order; "
+                "draw with nmt.model.dropout, or set train.parts=1"
+            )
+        return tree.left()
+
+    def _part(self, part: BatchPart, tokens: int, seed: int) -> _Sum:
+        """The gradient of one part, in pieces that memory holds; its masks follow from `seed` alone."""
+        pieces, halved = [part], 0
+        while isinstance(found := self._gradient(pieces, tokens, seed), int):
+            pieces[found : found + 1] = _halves(pieces[found])
             halved += 1
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
-        limit = math.inf if self.settings.clip_norm is None else self.settings.clip_norm
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True)
-        loss, nll = sums.unbind()
-        fine = loss.isfinite() & norm.isfinite()
-        self._update(fine, rate)
-        return Step(tokens, loss, nll, norm, fine, halved)
+        return _Sum(found.gradients, found.means, halved)
 
-    def _gradient(self, parts: Sequence[BatchPart], tokens: int, seed: int) -> Tensor | int:
-        """Adds up the gradient; loss and nll per token, or the number of the batch that memory does not hold."""
-        torch.manual_seed(seed)
-        self.optimiser.zero_grad()
-        sums = torch.zeros(2, device=self.device)
-        for number, (_, batch) in enumerate(parts):
-            try:
-                with autocast(self.device, self.dtype):
-                    loss, nll = batch_loss(
-                        self.model, batch.to(self.device), self.settings.label_smoothing, self.settings.consistency
-                    )
-                torch.autograd.backward(loss / tokens)
-            except (MemoryError, RuntimeError) as error:
-                if not lacks_memory(error):
-                    raise
-                return number
-            sums += torch.stack([loss.detach(), nll]) / tokens
-        return sums
+    def _gradient(self, pieces: Sequence[BatchPart], tokens: int, seed: int) -> _Sum | int:
+        """Adds up the gradient; or the number of the piece that memory does not hold."""
+        own = torch.Generator().manual_seed(seed) if self.workers.count > 1 else None
+        if own is None:
+            torch.manual_seed(seed)
+        total: _Sum | None = None
+        with drawing_from(own):
+            for number, (_, batch) in enumerate(pieces):
+                try:
+                    with autocast(self.device, self.dtype):
+                        loss, nll = batch_loss(
+                            self.model, batch.to(self.device), self.settings.label_smoothing, self.settings.consistency
+                        )
+                    gradients = torch.autograd.grad(loss / tokens, self.parameters, allow_unused=True)
+                    found = _Sum(list(gradients), torch.stack([loss.detach(), nll]) / tokens, 0)
+                    total = found if total is None else total.plus(found)
+                except (MemoryError, RuntimeError) as error:
+                    if not lacks_memory(error):
+                        raise
+                    return number
+        assert total is not None
+        return total
 
-    def _update(self, fine: Tensor, rate: float) -> None:
-        """Changes the weights if all is fine."""
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        if self.optimiser.defaults.get("fused"):  # which leaves all as it is where this says so, as for a GradScaler
-            self.optimiser.found_inf = (~fine).float()  # type: ignore[attr-defined]
-            self.optimiser.step()
-        elif bool(fine):
-            self.optimiser.step()
+    def _take_gradients(self, halves: Sequence[_Sum]) -> Tensor:
+        """Gives the parameters the sum of their gradients; its norm."""
+        first, *second = (half.gradients for half in halves)
+        norms: dict[int, Tensor] = {}
+
+        def take(shard: _Shard) -> None:
+            for number in shard.numbers:
+                gradient = _added(first[number], second[0][number]) if second else first[number]
+                self.parameters[number].grad = gradient
+                if gradient is not None:
+                    norms[number] = torch.linalg.vector_norm(gradient)
+
+        self.workers.each(take, self.shards)
+        norm: Tensor = torch.linalg.vector_norm(torch.stack([norms[number] for number in sorted(norms)]))
+        return norm
+
+    def _update(self, fine: Tensor, norm: Tensor, rate: float) -> None:
+        """Clips the gradient, and changes the weights if all is fine."""
+        limit = self.settings.clip_norm
+        clip = None if limit is None else (limit / (norm + 1e-6)).clamp(max=1.0)
+
+        def update(shard: _Shard) -> None:
+            gradients = [p.grad for number in shard.numbers if (p := self.parameters[number]).grad is not None]
+            if clip is not None and gradients:
+                torch._foreach_mul_(gradients, clip)
+            for group in shard.optimiser.param_groups:
+                group["lr"] = rate
+            if shard.optimiser.defaults.get("fused"):  # which leaves all as it is where told so, as for a GradScaler
+                shard.optimiser.found_inf = (~fine).float()  # type: ignore[attr-defined]
+                shard.optimiser.step()
+            elif bool(fine):
+                shard.optimiser.step()
+
+        self.workers.each(update, self.shards)
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """Some of the parameters, for one worker, and the optimiser of these alone."""
+
+    numbers: list[int]
+    optimiser: torch.optim.Optimizer
+
+
+def _added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """The sum of two gradients, in the place of the first."""
+    if one is None or other is None:
+        return one if other is None else other
+    return one.add_(other)
+
+
+def _shards(parameters: Sequence[nn.Parameter], optimiser: torch.optim.Optimizer, count: int) -> list[_Shard]:
+    """The parameters in so many groups, all about as large; what the optimiser remembers is shared."""
+    if count == 1:
+        return [_Shard(list(range(len(parameters))), optimiser)]
+    groups: list[list[int]] = [[] for _ in range(count)]
+    sizes = [0] * count
+    for number in sorted(range(len(parameters)), key=lambda number: -parameters[number].numel()):
+        smallest = sizes.index(min(sizes))
+        groups[smallest].append(number)
+        sizes[smallest] += parameters[number].numel()
+    return [_Shard(sorted(group), _only(optimiser, {parameters[number] for number in group})) for group in groups]
+
+
+def _only(optimiser: torch.optim.Optimizer, parameters: set[nn.Parameter]) -> torch.optim.Optimizer:
+    """The optimiser for these parameters alone."""
+    view = copy.copy(optimiser)
+    view.param_groups = [
+        group | {"params": [each for each in group["params"] if each in parameters]} for group in optimiser.param_groups
+    ]
+    return view
 
 
 def _halves(part: BatchPart) -> list[BatchPart]:

@@ -58,7 +58,7 @@ class Trainer:
         keep_few_kernels()
         self.progress = progress
         alpha = config.tokenizer.sampling_alpha
-        self.data = TrainingData(prepared, settings.batch_tokens, settings.accumulate, self.seed, alpha)
+        self.data = TrainingData(prepared, settings.batch_tokens, settings.accumulate, settings.parts, self.seed, alpha)
         self.total = self.last_update()
         self.schedule: Schedule = config.schedule(self.total)
         self.optimiser: torch.optim.Optimizer = config.optimizer(list(model.parameters()))
@@ -137,7 +137,7 @@ class Trainer:
         parts = list(zip(rows, self.data.load(rows, number), strict=True))
         rate = self.optimiser.defaults["lr"] * self.schedule(number, [v.loss for v in self.progress.validations])
         try:
-            step = self.step(parts, rate, dropout_seed(self.seed, number))
+            step = self.step(parts, rate, partial(dropout_seed, self.seed, number))
         except NoRoom as error:
             raise no_room(error, number, self.data) from None
         self.progress.update, self.progress.finished, self.rows = number, False, rows

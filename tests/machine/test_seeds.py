@@ -58,13 +58,13 @@ def test_every_process_derives_the_same(hash_seed: str) -> None:
     assert json.loads(told.stdout) == [derived_seed(*choice) for choice in listed]
 
 
-def test_no_two_updates_share_their_dropout() -> None:
+def test_no_two_parts_of_updates_share_their_dropout() -> None:
     chance = random.Random(1)
     updates = [chance.randrange(1, RUNS_APART) for _ in range(2000)]
     updates += [update + RUNS_APART for update in updates] + [1, RUNS_APART - 1, RUNS_APART, RUNS_APART + 1]
-    choices = {(run, update) for run in (0, 1, 2, 7, 2**32 - 1) for update in updates}
+    choices = {(run, update, part) for run in (0, 1, 2, 7, 2**32 - 1) for update in updates for part in (0, 1, 2, 500)}
     assert len({dropout_seed(*choice) for choice in choices}) == len(choices)
 
 
 def test_published_scores_keep_their_dropout() -> None:
-    assert [dropout_seed(1, update) for update in (1, 2, 1000)] == [1_000_004, 1_000_005, 1_001_003]
+    assert [dropout_seed(1, update, 0) for update in (1, 2, 1000)] == [1_000_004, 1_000_005, 1_001_003]

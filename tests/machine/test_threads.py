@@ -1,6 +1,8 @@
 """Pieces of work side by side."""
 
+import random
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import torch
 from helpers.small_runs import make_run, sentences
 
 from nmt.data.batching import SEARCHED_PIECES, even_batches
-from nmt.machine.threads import side_by_side
+from nmt.machine.threads import Workers, side_by_side
 from nmt.translation.translator import Translator
 
 CPU = torch.device("cpu")
@@ -99,3 +101,53 @@ def test_drawn_translations_can_be_drawn_again_with_any_number_of_threads(tmp_pa
         settings = replace(translator.settings, sample=True, batch_sentences=3)
         drawn.append([each.text for each in translator.translate(sentences(20, seed=4), settings=settings)])
     assert drawn[0] == drawn[1] == drawn[2]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_workers_do_every_item_once_and_answer_in_order(count: int) -> None:
+    chance = random.Random(count)
+    delays = [chance.random() / 200 for _ in range(20)]
+    done: list[int] = []
+
+    def work(item: int) -> int:
+        assert count == 1 or torch.get_num_threads() == 1
+        time.sleep(delays[item])
+        done.append(item)
+        return item * item
+
+    before = torch.get_num_threads()
+    workers = Workers(count)
+    with workers.at_work():
+        for items in (range(20), range(1), range(0), range(2)):
+            done.clear()
+            assert workers.each(work, items) == [item * item for item in items]
+            assert sorted(done) == list(items)
+    assert torch.get_num_threads() == before
+
+
+def test_workers_are_at_work_side_by_side() -> None:
+    meeting = threading.Barrier(3, timeout=60)
+
+    def work(item: int) -> int:
+        meeting.wait()  # for the two others
+        return item
+
+    assert Workers(3).each(work, range(6)) == list(range(6))
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_an_error_of_a_worker_is_raised_and_ends_the_others(count: int) -> None:
+    done: list[int] = []
+
+    def work(item: int) -> int:
+        if item == 2:
+            raise ValueError("of item 2")
+        time.sleep(0.002)
+        done.append(item)
+        return item
+
+    workers = Workers(count)
+    with pytest.raises(ValueError, match="of item 2"):
+        workers.each(work, range(1000))
+    assert len(done) < 20
+    assert workers.each(str, range(3)) == ["0", "1", "2"]  # they work on

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 import torch
 from helpers.models import random_batch, small_model
 
-from bench import data, everything, machine, train, translate
+from bench import busy, data, everything, machine, train, translate
 from bench.__main__ import PARTS
 from bench.memory import anonymous_memory_mb
 from bench.operations import counted
@@ -121,6 +122,7 @@ def test_a_folder_without_the_corpus_is_refused(tmp_path: Path, capsys: pytest.C
     ("parse", "words"),
     [
         (train.parse_arguments, ["--multi30k", "."]),
+        (busy.parse_arguments, ["--multi30k", "."]),
         (translate.parse_arguments, ["--multi30k", ".", "--model", "."]),
         (data.parse_arguments, ["--tatoeba", "."]),
     ],
@@ -172,6 +174,41 @@ def test_the_page_and_the_readme_get_what_was_printed(tmp_path: Path, monkeypatc
     printed["data"] = "other\n"
     assert everything.main([*words, "--only", "data", "--quick"]) == 0
     assert (tmp_path / "docs" / "speed.md").read_text("utf-8") == page, "short forms were written down"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--recipes", "demo,small"], "--recipes demo,small: small is none of demo, narrow, reference"),
+        (["--parts", "0,1"], "--parts 0 is no number of parts; give 1 or more"),
+        (["--neighbours", "1,3"], "--neighbours begins with 1; begin with 0, which the others are compared to"),
+    ],
+)
+def test_cases_beside_neighbours_that_cannot_be_are_refused(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.en").touch()
+    with pytest.raises(SystemExit) as stop:
+        busy.parse_arguments(["--multi30k", str(tmp_path), *words])
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_shares_are_those_of_the_same_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "cores", lambda: 2)
+    rounds = [
+        {1: busy.Rates({"0": 100.0, "1": 30.0}, 500.0, 2), 2: busy.Rates({"0": 110.0, "1": 66.0}, 600.0, 2)},
+        {1: busy.Rates({"0": 200.0, "1": 50.0}, 520.0, 2), 2: busy.Rates({"0": 200.0, "1": 100.0}, 620.0, 2)},
+    ]
+    assert busy.line("demo", 2, 1, rounds) == (
+        "| demo | 2 | 1 | 83 | 0.58 (0.50 to 0.66) | 0.55 (0.50 to 0.60) | 0.82 (0.75 to 0.90) | 610 |"
+    )
+
+
+def test_neighbours_are_there_while_they_are_wanted() -> None:
+    with Usage() as usage, busy.busy_neighbours(1):
+        time.sleep(1.0)
+    assert usage.ours + usage.others > 0.3 / machine.cores()  # ended ones are counted as our own
 
 
 def test_a_part_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

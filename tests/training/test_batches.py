@@ -66,7 +66,7 @@ def test_a_split_without_pairs_has_two_empty_sides(tmp_path: Path) -> None:
 
 
 def test_batches_hold_the_pairs_of_their_rows(prepared: Prepared) -> None:
-    data = TrainingData(prepared, 400, 2, 1, None)
+    data = TrainingData(prepared, 400, 2, 1, 1, None)
     seen: list[int] = []
     progress = Progress()
     while progress.epoch == 0:
@@ -81,14 +81,17 @@ def test_batches_hold_the_pairs_of_their_rows(prepared: Prepared) -> None:
 
 @pytest.mark.parametrize("accumulate", [1, 3, 1000])
 @pytest.mark.parametrize("alpha", [None, 0.3])
-def test_the_batches_can_be_taken_up_anywhere(prepared: Prepared, accumulate: int, alpha: float | None) -> None:
-    whole, progress = TrainingData(prepared, 400, accumulate, 1, alpha), Progress()
+@pytest.mark.parametrize("parts", [1, 3])
+def test_the_batches_can_be_taken_up_anywhere(
+    prepared: Prepared, accumulate: int, alpha: float | None, parts: int
+) -> None:
+    whole, progress = TrainingData(prepared, 400, accumulate, parts, 1, alpha), Progress()
     updates = whole.updates_in_first_epoch
     for number in range(1, 2 * updates + 3):
         before = Progress(epoch=progress.epoch, batch=progress.batch)
         rows = whole.advance(progress)
         assert (progress.epoch > 0) == (number >= updates)
-        other = TrainingData(prepared, 400, accumulate, 1, alpha)
+        other = TrainingData(prepared, 400, accumulate, parts, 1, alpha)
         again = other.advance(before)
         assert (before.epoch, before.batch) == (progress.epoch, progress.batch)
         assert [r.tolist() for r in again] == [r.tolist() for r in rows]
@@ -97,8 +100,26 @@ def test_the_batches_can_be_taken_up_anywhere(prepared: Prepared, accumulate: in
             assert all(same(a, b) for a, b in both)
 
 
+@pytest.mark.parametrize("parts", [1, 2, 3, 10_000])
+def test_the_parts_of_a_batch_are_its_rows_and_have_like_lengths(prepared: Prepared, parts: int) -> None:
+    whole, split = (TrainingData(prepared, 400, 2, each, 1, None) for each in (1, parts))
+    one, many = Progress(), Progress()
+    while one.epoch == 0:
+        batches, pieces = whole.advance(one), split.advance(many)
+        assert (one.epoch, one.batch) == (many.epoch, many.batch)
+        for batch in batches:
+            own, pieces = pieces[: min(parts, len(batch))], pieces[min(parts, len(batch)) :]
+            assert sorted(int(row) for piece in own for row in piece) == sorted(batch.tolist())
+            sizes = [len(piece) for piece in own]
+            assert max(sizes) - min(sizes) <= 1
+            tokens = [sum(len(ids) for ids in prepared.train[piece.tolist()]["tgt_ids"]) for piece in own]
+            if min(sizes) > 3:
+                assert max(tokens) < 1.5 * min(tokens)
+        assert not pieces
+
+
 def test_a_position_can_be_gone_back_to(prepared: Prepared) -> None:
-    data = TrainingData(prepared, 400, 1, 1, None)
+    data = TrainingData(prepared, 400, 1, 1, 1, None)
     first = [data.advance(Progress(epoch=1, batch=n))[0].tolist() for n in (2, 0, 0, 1)]
     expected = [rows.tolist() for rows in islice(data.order.epoch(1), 3)]
     assert first == [expected[2], expected[0], expected[0], expected[1]]
@@ -113,7 +134,7 @@ def test_the_time_for_batches_is_known(prepared: Prepared, monkeypatch: pytest.M
         return now
 
     monkeypatch.setattr("nmt.training.batches.perf_counter", clock)
-    data, progress = TrainingData(prepared, 400, 1, 1, None), Progress()
+    data, progress = TrainingData(prepared, 400, 1, 1, 1, None), Progress()
     for update in range(3):
         data.load(data.advance(progress), update)
         assert data.waited_s == 2.0  # of each update alone
@@ -131,7 +152,7 @@ def test_the_sides_of_no_batch_of_any_update_and_run_are_segmented_with_one_seed
     monkeypatch.setattr(Tokenizer, "sample_batch", sample)
     parts = 1001
     for run_seed, updates in ((1, (1, 2, 1_000_004)), (2, (1, 2))):
-        batches = TrainingData(prepared, 400, parts, run_seed, 0.3)
+        batches = TrainingData(prepared, 400, parts, 1, run_seed, 0.3)
         for update in updates:
             batches.load([np.array([0])] * parts, update)
     assert len(seen) == 5 * 2 * parts

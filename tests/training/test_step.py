@@ -234,25 +234,50 @@ def test_events_stand_in_metrics_as_plain_data(data: Path, tmp_path: Path, monke
         json.loads(line)
 
 
-def test_a_step_that_failed_is_bit_for_bit_that_of_the_same_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+def taken(parts: list[step.BatchPart], seed: int) -> tuple[step.Step, list[torch.Tensor]]:
+    """A step of a new model with dropout, and all that it came to."""
+    model = small_model(dropout=0.3).train()
+    optimiser = torch.optim.AdamW(model.parameters())
+    stepper = step.Stepper(model, optimiser, run_config(Path(), Path()).train, torch.device("cpu"), torch.float32)
+    found = stepper(parts, 0.01, lambda part: 10 * seed + part)
+    return found, [found.loss, found.nll, found.norm, *model.parameters()]
+
+
+def test_a_part_that_failed_is_bit_for_bit_that_of_the_same_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory lacks in the middle: dropout has been drawn and half of a gradient is there, and neither may matter."""
-    settings = run_config(Path(), Path()).train
     few, many = (np.arange(3), random_batch(1, 3)), (np.arange(3, 11), random_batch(2, 8))
     halves = [(many[0][i : i + 4], many[1].select(torch.arange(i, i + 4))) for i in (0, 4)]
-
-    def taken(parts: list[step.BatchPart], seed: int) -> tuple[step.Step, list[torch.Tensor]]:
-        model = small_model(dropout=0.3).train()
-        optimiser = torch.optim.AdamW(model.parameters())
-        found = step.Stepper(model, optimiser, settings, torch.device("cpu"), torch.float32)(parts, 0.01, seed)
-        return found, [found.loss, found.nll, found.norm, *model.parameters()]
-
-    plain, whole = taken([few, *halves], 5)
-    _, other = taken([few, *halves], 6)
+    monkeypatch.setattr(step, "_halves", lambda part: halves if len(part[0]) == 8 else pytest.fail("halved again"))
+    small_memory(monkeypatch, 4, MemoryError())
+    plain, whole = taken([few, many], 5)  # before anything was drawn for the pairs that memory does not hold
+    _, other = taken([few, many], 6)
     small_memory(monkeypatch, 4, MemoryError(), backward=True)
     retried, again = taken([few, many], 5)
-    assert (plain.halved, retried.halved) == (0, 1)
+    assert (plain.halved, retried.halved) == (1, 1)
     assert all(map(torch.equal, whole, again))
     assert not torch.equal(whole[0], other[0])  # dropout does draw
+
+
+def test_a_part_that_is_halved_leaves_the_others_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    gradients: list[list[torch.Tensor]] = []
+    put = step.TreeSum.put
+
+    def noted(tree: Any, part: int, value: Any) -> None:
+        gradients.append([gradient.clone() for gradient in value.gradients if gradient is not None])
+        put(tree, part, value)
+
+    monkeypatch.setattr(step.TreeSum, "put", noted)
+    parts = [
+        (np.arange(3), random_batch(1, 3)),
+        (np.arange(3, 11), random_batch(2, 8)),
+        (np.arange(2), random_batch(3, 2)),
+    ]
+    assert taken(parts, 5)[0].halved == 0
+    small_memory(monkeypatch, 4, MemoryError(), backward=True)
+    assert taken(parts, 5)[0].halved == 1
+    assert len(gradients) == 6
+    for part in range(3):
+        assert all(map(torch.equal, gradients[part], gradients[3 + part])) == (part != 1)
 
 
 def test_writers_that_fail_are_quiet_while_a_run_trains_and_other_threads_are_not(

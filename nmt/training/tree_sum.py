@@ -1,0 +1,42 @@
+"""Values added in a fixed order, whoever has which and whenever, so that floating-point sums are the same bits."""
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+Node = tuple[int, int]  # level above the parts, number in it
+
+
+class TreeSum(Generic[Value]):
+    """The sum of the values of `parts` parts: neighbours in pairs, then neighbouring sums in pairs, and so on.
+
+    A thread that has a value adds it to its neighbour's if that is there, and leaves it otherwise: nobody waits, and
+    few values are alive at a time. `add` returns the sum of two values and may reuse either.
+    """
+
+    def __init__(self, parts: int, add: Callable[[Value, Value], Value]) -> None:
+        self.parts = parts
+        self.add = add
+        self.waiting: dict[Node, Value] = {}
+        self.lock = Lock()
+
+    def put(self, part: int, value: Value) -> None:
+        """Takes the value of one part."""
+        level, number = 0, part
+        while (2 << level) < self.parts:
+            if (number ^ 1) << level >= self.parts:  # no neighbour: the sum moves up as it is
+                level, number = level + 1, number >> 1
+                continue
+            with self.lock:
+                other = self.waiting.pop((level, number ^ 1), None)
+                if other is None:
+                    self.waiting[level, number] = value
+                    return
+            value = self.add(value, other) if number % 2 == 0 else self.add(other, value)
+            level, number = level + 1, number >> 1
+        self.waiting[level, number] = value
+
+    def left(self) -> list[Value]:
+        """The two values that are left to be added, or the one of a single part; once every part is there."""
+        return [value for _, value in sorted(self.waiting.items(), key=lambda entry: entry[0])]
