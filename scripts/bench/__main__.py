@@ -5,6 +5,7 @@ from pathlib import Path
 
 PARTS = {
     "train": "bench.train",
+    "busy": "bench.busy",
     "translate": "bench.translate",
     "data": "bench.data",
     "scale": "bench.scale",

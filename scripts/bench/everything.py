@@ -5,7 +5,7 @@
 
 Without --quick the README gets the tables of `bench peers` and docs/speed.md all that was printed. --only does some
 sections again (or goes on after an interruption); of the others the page keeps what they printed last. A part alone,
-with the options that --help names: python scripts/bench train|translate|data|scale|precision|peers --help
+with the options that --help names: python scripts/bench train|busy|translate|data|scale|precision|peers --help
 """
 
 import argparse
@@ -22,7 +22,7 @@ from bench.arguments import WORK, add_multi30k, check_corpus, check_multi30k, ch
 from command_line import ROOT, new_parser
 
 BEGIN, END = "<!-- written by make bench -->\n", "<!-- end of what make bench writes -->\n"
-NAMES = ["peers", "scores", "fp32", "feeding", "translation", "shortlist", "data", "scale"]
+NAMES = ["peers", "scores", "fp32", "feeding", "busy", "translation", "shortlist", "data", "scale"]
 SCRIPT = "scripts/bench"
 PEERS = "Beside other toolkits"  # the part that the README shows as well
 SCORES = "dot,scaled_dot,cosine,general,reduced_rank,additive,key_value,multi_head,none"
@@ -96,6 +96,13 @@ def benches(m30k: str, tatoeba: str, work: str) -> list[Bench]:
         Bench("scores", "Training, every score", [*train, "--attention", SCORES], short, [*thrice, "--seconds", "8"]),
         Bench("fp32", "Training in float32", [*train, "--precision", "fp32"], short, full),
         Bench("feeding", "Training with input feeding", [*train, "decoder.input_feeding=true"], short, full),
+        Bench(
+            "busy",
+            "Training beside busy neighbours",
+            [SCRIPT, "busy", "--multi30k", m30k],
+            ["--seconds", "2"],
+            [*thrice, "--seconds", "10"],
+        ),
         Bench(
             "translation",
             "Translation, beside plain float32",

@@ -35,6 +35,11 @@ def wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
+def cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def describe(device: torch.device | None = None) -> str:
     """One line: processor or card, threads, torch; without a device, of the one that `nmt train` takes."""
     device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
