@@ -63,7 +63,7 @@ class Stepper:
         dtype: torch.dtype,
     ) -> None:  # fmt: skip
         self.model = model
-        self.parameters = list(model.parameters())
+        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.settings = settings
         self.device = device
         self.dtype = dtype
@@ -142,11 +142,13 @@ class Stepper:
         norms: dict[int, Tensor] = {}
 
         def take(shard: _Shard) -> None:
+            there: dict[int, Tensor] = {}
             for number in shard.numbers:
                 gradient = _added(first[number], second[0][number]) if second else first[number]
                 self.parameters[number].grad = gradient
                 if gradient is not None:
-                    norms[number] = torch.linalg.vector_norm(gradient)
+                    there[number] = gradient
+            norms.update(zip(there, torch._foreach_norm(list(there.values())), strict=True))
 
         self.workers.each(take, self.shards)
         norm: Tensor = torch.linalg.vector_norm(torch.stack([norms[number] for number in sorted(norms)]))

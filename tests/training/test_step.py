@@ -243,6 +243,17 @@ def taken(parts: list[step.BatchPart], seed: int) -> tuple[step.Step, list[torch
     return found, [found.loss, found.nll, found.norm, *model.parameters()]
 
 
+def test_parameters_that_take_no_gradient_stay_as_they_are() -> None:
+    model = small_model().train()
+    frozen = model.embedding.table.weight.requires_grad_(False)
+    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+    optimiser = torch.optim.AdamW(model.parameters())
+    stepper = step.Stepper(model, optimiser, run_config(Path(), Path()).train, torch.device("cpu"), torch.float32)
+    stepper([(np.arange(3), random_batch(1, 3))], 0.01, lambda part: part)
+    changed = {name for name, weight in model.named_parameters() if not torch.equal(weight, before[name])}
+    assert changed == {name for name, weight in model.named_parameters() if weight is not frozen}
+
+
 def test_a_part_that_failed_is_bit_for_bit_that_of_the_same_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory lacks in the middle: dropout has been drawn and half of a gradient is there, and neither may matter."""
     few, many = (np.arange(3), random_batch(1, 3)), (np.arange(3, 11), random_batch(2, 8))
