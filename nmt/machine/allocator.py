@@ -8,7 +8,10 @@ from contextlib import contextmanager
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # mallopt(3)
 STEP = 256 * 1024 * 1024  # bytes by which the heap grows
 LACK = ("DefaultCPUAllocator", "_STATUS_ALLOC_FAILED", "CUDA error: out of memory")
-PRIMITIVES = "8"  # prepared kernels that oneDNN keeps: each batch shape needs its own, and shapes seldom return
+# How many prepared kernels are kept, by oneDNN and by torch's layer above it (by default it keeps 1,024 in every
+# thread, with memory for their batches): each batch shape needs its own, and shapes seldom return.
+PRIMITIVES = "8"
+CAPACITIES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 
 
 def keep_freed_memory() -> None:
@@ -36,11 +39,12 @@ def lacks_memory(error: BaseException) -> bool:
 
 
 def keep_few_kernels() -> None:
-    """Makes oneDNN keep little of what it prepares. It reads its variable when it first computes.
+    """Makes oneDNN and torch keep little of what they prepare. They read their variables when they first compute.
 
     One that the user has set stays.
     """
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVES)
+    for capacity in CAPACITIES:
+        os.environ.setdefault(capacity, PRIMITIVES)
 
 
 M_ARENA_MAX = -8  # mallopt(3)

@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 
 from nmt.errors import ConfigError
+from nmt.machine.allocator import keep_few_kernels
 
 Precision = Literal["auto", "fp32", "bf16"]
 TranslationPrecision = Literal["auto", "float", "fp32", "bf16", "int8"]  # float: auto without integers
@@ -38,6 +39,7 @@ def choose_dtype(wanted: Precision, device: torch.device) -> torch.dtype:
 
 def computes_bf16(device: torch.device) -> bool:
     """Does every layer compute in bfloat16 here, natively or not? An LSTM does not without AVX-512."""
+    keep_few_kernels()
     with torch.random.fork_rng(devices=[]):  # new weights are drawn
         layer = torch.nn.LSTM(8, 8).to(device)
     try:

@@ -7,10 +7,9 @@ import sys
 
 import pytest
 import torch
+from helpers.models import NEEDS_BF16
 
-from nmt.machine.allocator import PRIMITIVES, keep_few_kernels, lacks_memory
-
-VARIABLE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+from nmt.machine.allocator import CAPACITIES, PRIMITIVES, keep_few_kernels, lacks_memory
 
 PROGRAM = """
 import resource
@@ -36,13 +35,43 @@ def test_memory_that_was_freed_is_used_again() -> None:
     assert faults[1] < faults[0] - 150_000  # pages of 4 kB: of the 20 times 64 MB, all but the first
 
 
-def test_what_the_user_set_for_onednn_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("variable", CAPACITIES)
+def test_what_the_user_set_for_kernels_stays(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for given, kept in ((None, PRIMITIVES), ("100", "100")):
-        monkeypatch.delenv(VARIABLE, raising=False)
+        monkeypatch.delenv(variable, raising=False)
         if given is not None:
-            monkeypatch.setenv(VARIABLE, given)
+            monkeypatch.setenv(variable, given)
         keep_few_kernels()
-        assert os.environ[VARIABLE] == kept
+        assert os.environ[variable] == kept
+
+
+LSTMS = """
+import resource
+import torch
+from nmt.machine.allocator import keep_few_kernels
+
+if {few}:
+    keep_few_kernels()
+layer = torch.nn.LSTM(256, 256, batch_first=True)
+with torch.autocast("cpu", torch.bfloat16):
+    for rows in range(60, 120):
+        layer(torch.zeros(rows, 30, 256))[0].float().sum().backward()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@NEEDS_BF16
+def test_batches_of_many_shapes_leave_few_kernels_behind() -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in CAPACITIES}
+    most = [
+        int(
+            subprocess.run(
+                [sys.executable, "-c", LSTMS.format(few=few)], stdout=subprocess.PIPE, check=True, env=environment
+            ).stdout
+        )
+        for few in (False, True)
+    ]
+    assert most[1] < most[0] - 10_000  # kB
 
 
 def test_lack_of_memory_is_told_from_other_errors() -> None:
