@@ -1,4 +1,4 @@
-"""Values added in a fixed order, whoever has which and whenever, so that floating-point sums are the same bits."""
+"""Sums in a fixed order: neither the thread that adds nor the moment changes a bit."""
 
 from collections.abc import Callable
 from threading import Lock

@@ -1,4 +1,4 @@
-"""Sums of parts: one order of addition, whoever has which part, and whenever."""
+"""Sums of parts have one order of addition; neither the thread nor the moment changes a bit."""
 
 import random
 
