@@ -131,7 +131,7 @@ def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
     overrides = [o for o in map(parse, words) if not o.key_or_group.startswith("hydra")]
     known_groups = choices(compose(verb, return_hydra_config=True).hydra)
     for override in overrides:
-        if options_of(override.key_or_group):
+        if override.key_or_group not in known_groups and options_of(override.key_or_group):
             refuse_other_groups(verb, override.key_or_group)
         if override.package is not None and (lacking := without_inner(override, overrides, known_groups)) is not None:
             return ConfigError(lacking)

@@ -146,8 +146,8 @@ class TrainConfig(Section):
     accumulate: Annotated[Count, "batches per update"]
     parts: Annotated[
         Count,
-        "each batch is computed in so many parts, each by one thread, as many side by side as there are threads: any "
-        "number of threads then gives the same weights, bit for bit; 1 = all threads share every operation",
+        "parts of each batch, each computed by one thread: any number of threads gives the same weights, bit for bit; "
+        "1 = all threads share every operation",
     ]
     max_updates: Annotated[Count | None, "updates at most; null = until max_epochs or early stopping"]
     max_epochs: Annotated[Count | None, "epochs at most; null = until max_updates or early stopping"]

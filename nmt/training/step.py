@@ -1,6 +1,5 @@
 """One optimiser step: the gradient over the parts of an update, each halved where memory lacks, then the update."""
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -204,7 +203,8 @@ def _shards(parameters: Sequence[nn.Parameter], optimiser: torch.optim.Optimizer
 
 def _only(optimiser: torch.optim.Optimizer, parameters: set[nn.Parameter]) -> torch.optim.Optimizer:
     """The optimiser for these parameters alone."""
-    view = copy.copy(optimiser)
+    view = object.__new__(type(optimiser))  # copy.copy would leave out what a subclass has of its own
+    view.__dict__.update(optimiser.__dict__)
     view.param_groups = [
         group | {"params": [each for each in group["params"] if each in parameters]} for group in optimiser.param_groups
     ]

@@ -4,6 +4,7 @@ import copy
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,38 @@ def test_events_stand_in_metrics_as_plain_data(data: Path, tmp_path: Path, monke
     for line in (tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines():
         assert "NaN" not in line
         json.loads(line)
+
+
+class Halving(torch.optim.SGD):
+    """An optimiser with something of its own."""
+
+    def __init__(self, parameters: Any) -> None:
+        super().__init__(parameters, lr=1.0, momentum=0.9)
+        self.share = 0.5
+
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            group["lr"] *= self.share
+        super().step(closure)
+
+
+def test_an_optimiser_with_something_of_its_own_is_divided_among_threads() -> None:
+    weights = []
+    for threads in (1, 2):
+        model = small_model().train()
+        settings = replace(run_config(Path(), Path()).train, parts=2)
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        try:
+            stepper = step.Stepper(model, Halving(model.parameters()), settings, torch.device("cpu"), torch.float32)
+            assert len(stepper.shards) == threads
+            for number in range(3):
+                parts = [(np.arange(3), random_batch(number, 3)), (np.arange(4), random_batch(number + 9, 4))]
+                stepper(parts, 0.1, lambda part: part)
+        finally:
+            torch.set_num_threads(before)
+        weights.append(list(model.parameters()))
+    assert all(map(torch.equal, *weights))
 
 
 def taken(parts: list[step.BatchPart], seed: int) -> tuple[step.Step, list[torch.Tensor]]:
