@@ -12,7 +12,8 @@ class TreeSum(Generic[Value]):
     """The sum of the values of `parts` parts: neighbours in pairs, then neighbouring sums in pairs, and so on.
 
     A thread that has a value adds it to its neighbour's if that is there, and leaves it otherwise: nobody waits, and
-    few values are alive at a time. `add` returns the sum of two values and may reuse either.
+    few values are alive at a time. `add` returns the sum of two values, the same in either order (as of two
+    floating-point numbers), and may reuse both.
     """
 
     def __init__(self, parts: int, add: Callable[[Value, Value], Value]) -> None:
@@ -33,10 +34,10 @@ class TreeSum(Generic[Value]):
                 if other is None:
                     self.waiting[level, number] = value
                     return
-            value = self.add(value, other) if number % 2 == 0 else self.add(other, value)
+            value = self.add(value, other)
             level, number = level + 1, number >> 1
         self.waiting[level, number] = value
 
     def left(self) -> list[Value]:
         """The two values that are left to be added, or the one of a single part; once every part is there."""
-        return [value for _, value in sorted(self.waiting.items(), key=lambda entry: entry[0])]
+        return list(self.waiting.values())

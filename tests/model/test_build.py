@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from helpers.models import run_config_of
+from helpers.models import model_config, run_config_of
 from helpers.small_transformers import ENCODERS, config
 
 from nmt.model.build import NothingDrawn, build_model, build_outline
@@ -29,3 +29,10 @@ def test_draws_that_are_left_out_answer_with_their_tensor() -> None:
             assert draw(tensor, 1.0, 2.0) is tensor
             assert tensor.tolist() == [0, 0, 0]
         assert torch.ones(3).add_(1).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize(("tie", "size"), [("none", 12), ("target", 8), ("all", 8)])
+def test_features_have_the_size_of_the_table_that_the_output_layer_shares(tie: str, size: int) -> None:
+    model = build_model(run_config_of(model_config(tie=tie)), 11, 11)  # d_hidden 12, d_embed 8
+    assert model.output.weight.shape == (11, size)
+    assert model.decoder.d_output == size

@@ -7,7 +7,7 @@ import torch
 from helpers.models import random_batch, small_model
 from torch.nn import functional
 
-from nmt.model.dropout import drawing_from, drop_each, kept
+from nmt.model.dropout import Dropout, drawing_from, drop_each, kept
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -28,6 +28,15 @@ def test_nothing_is_dropped_where_nothing_is_to_be() -> None:
     states = torch.randn(2, 3)
     assert drop_each(states, 0.0, training=True) is states
     assert drop_each(states, 0.5, training=False) is states
+
+
+def test_the_layer_drops_while_it_is_trained() -> None:
+    layer, states = Dropout(0.3), torch.randn(5, 7)
+    torch.manual_seed(1)
+    expected = functional.dropout(states, 0.3)
+    torch.manual_seed(1)
+    assert torch.equal(layer(states), expected)
+    assert layer.eval()(states) is states
 
 
 @pytest.mark.parametrize("attention", ["general", "multi_head"])
