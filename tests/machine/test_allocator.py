@@ -61,6 +61,7 @@ print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])  
 
 
 @NEEDS_BF16
+@pytest.mark.slow
 def test_batches_of_many_shapes_leave_few_kernels_behind() -> None:
     environment = {name: value for name, value in os.environ.items() if name not in CAPACITIES}
     most = [

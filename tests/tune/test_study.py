@@ -77,6 +77,7 @@ def test_trials_are_trained_pruned_and_recorded(runs: Path) -> None:
             assert trial["value"] == min(trial["steps"].values())
 
 
+@pytest.mark.slow
 def test_a_study_that_was_stopped_goes_on_as_if_it_had_not(data: Path, runs: Path, tmp_path: Path) -> None:
     update, done = Trainer.update, []
 
