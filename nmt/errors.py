@@ -25,6 +25,10 @@ class CheckpointError(NmtError):
     """A run, or another folder that nmt writes, that cannot be read, or cannot or must not be written."""
 
 
+class PeerError(NmtError):
+    """Another process of the same training has gone, or does not answer."""
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
     """A remedy for a mistyped word: "did you mean 'x'?" where one is close, else the list of choices."""
     known = sorted(set(choices))

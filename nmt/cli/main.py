@@ -63,6 +63,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except NmtError as error:
         if debug:
             raise
+        if not _is_alone():
+            from nmt.machine.peers import is_first_to_say
+
+            if not is_first_to_say(error):
+                return BAD_INPUT
         print(f"error: {printable(' '.join(str(error).split()))}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
@@ -95,6 +100,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def _is_alone() -> bool:
+    """Is this process no one of several that torchrun has started?"""
+    return os.environ.get("WORLD_SIZE", "1") == "1"
+
+
 def _let_go_of_output() -> None:
     """What waits to be printed is dropped, so that Python's exit is quiet."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -121,6 +131,10 @@ def _dispatch(words: list[str]) -> int:
 
         print(describe(words[0], words[1:]), end="")
     else:
+        if not _is_alone() and words[0] != "train":
+            raise ConfigError(
+                f"WORLD_SIZE={os.environ['WORLD_SIZE']}, but nmt {words[0]} is one process; start it without torchrun"
+            )
         if words[0] == "compare":  # the verb that is called once with all jobs of its sweep
             from nmt.cli.run_many import run_comparison as run
         elif words[0] == "tune":  # which composes a configuration for each trial

@@ -18,6 +18,7 @@ from nmt.config.verbs import DoctorCommand
 from nmt.errors import CheckpointError
 from nmt.machine.device import choose_device, choose_dtype, choose_int8
 from nmt.machine.safe_files import refuse_unwritable
+from nmt.machine.threads import workers_on
 from nmt.translation.translator import Translator
 
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "datasets", "hydra-core", "tensorboard", "safetensors")
@@ -37,14 +38,12 @@ TRAINING = (
 
 def main(command: DoctorCommand) -> int:
     """Prints what there is; the exit code is 2 where something is wrong, and standard error says what."""
-    if command.threads is not None:
-        torch.set_num_threads(command.threads)
     device = choose_device(command.device)
     problems: list[str] = []
-    for label, text in (*installed(), *machine_rows(device), *places(command, problems)):
+    for label, text in (*installed(), *machine_rows(device, command.workers), *places(command, problems)):
         print(f"{label:<12}{text}", flush=True)
     if command.self_test:
-        print(f"{'self-test':<12}{self_test(command.device, command.threads, problems)}")
+        print(f"{'self-test':<12}{self_test(command.device, command.workers, problems)}")
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 2 if problems else 0
@@ -56,14 +55,14 @@ def installed() -> Iterator[tuple[str, str]]:
     yield "packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES)
 
 
-def machine_rows(device: torch.device) -> Iterator[tuple[str, str]]:
+def machine_rows(device: torch.device, workers: int | None) -> Iterator[tuple[str, str]]:
     """Processor, memory, GPU, and what precision=auto means here."""
     capabilities = torch.cpu.get_capabilities()
     known = [name for name in ("amx_bf16", "avx512_bf16", "avx512_vnni", "avx512_f", "avx2") if capabilities.get(name)]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     yield "processor", f"{cores} cores, {', '.join(known) or platform.machine()}, {memory / 1e9:.0f} GB of memory"
-    yield "threads", f"{torch.get_num_threads()}, for training and search"
+    yield "workers", f"{workers_on(device, workers).count}, for training and search"
     gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
     yield "GPU", ", ".join(gpus) or "none"
     dtype = str(choose_dtype("auto", device)).removeprefix("torch.")
@@ -86,7 +85,7 @@ def places(command: DoctorCommand, problems: list[str]) -> Iterator[tuple[str, s
         yield key, f"{folder}, {free / 1e6:,.0f} MB free"
 
 
-def self_test(device: str, threads: int | None, problems: list[str]) -> str:
+def self_test(device: str, workers: int | None, problems: list[str]) -> str:
     """Trains a small model to translate word by word, in a process of its own, and translates new sentences."""
     start = perf_counter()
     with tempfile.TemporaryDirectory() as temporary:
@@ -96,7 +95,7 @@ def self_test(device: str, threads: int | None, problems: list[str]) -> str:
             text = "".join(pair[side] + "\n" for pair in pairs[SENTENCES:])
             (folder / f"train.{suffix}").write_text(text, "utf-8")
         places = [f"data.root={folder}", f"runs_dir={folder}", f"cache_dir={folder / 'cache'}"]
-        words = [*TRAINING, *places, f"train.device={device}", f"train.threads={threads or 'null'}"]
+        words = [*TRAINING, *places, f"train.device={device}", f"train.workers={workers or 'null'}"]
         done = subprocess.run(
             [sys.executable, "-m", "nmt.cli.main", "train", *words], capture_output=True, text=True, check=False
         )

@@ -14,6 +14,7 @@ from nmt.compare.runs import Job, Sweep
 from nmt.compare.scores import RULE, History, Scores, TestSet
 from nmt.config.identity import essence
 from nmt.machine.device import choose_device, choose_dtype, versions
+from nmt.machine.threads import workers_on
 from nmt.scoring.aer import diagonal_scores
 from nmt.scoring.alignment import source_length
 from nmt.scoring.metrics import bleu_by_length
@@ -164,7 +165,7 @@ def machine_record(job: Job, scores: Scores) -> Record:
         "processor": processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
-        "threads": settings.threads if settings.threads is not None else torch.get_num_threads(),
+        "workers": workers_on(device, settings.workers).count,
         "precision_of_training": trained,
         "precision_of_evaluation": scores.precision,
     }

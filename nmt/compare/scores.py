@@ -126,7 +126,7 @@ def key_of(job: Job, test: TestSet) -> str:
         [
             SCORES_VERSION, file_digest(job.run / "model.safetensors"), file_digest(job.run / "manifest.json"),
             asdict(job.config.search), test.sources, test.references, test.word_rule, gold, test.gold_units, test.shown,
-            str(device), str(choose_dtype(settings.precision, device)), settings.threads,
+            str(device), str(choose_dtype(settings.precision, device)),
             torch.__version__, sacrebleu.__version__,
         ]
     )  # fmt: skip
@@ -135,10 +135,8 @@ def key_of(job: Job, test: TestSet) -> str:
 def measured(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
     """Translates and scores."""
     settings = job.config.train
-    if settings.threads is not None:
-        torch.set_num_threads(settings.threads)
     precision: TranslationPrecision = "float" if settings.precision == "auto" else settings.precision
-    translator = Translator.load(job.run, None, trust, settings.device, precision, shortlist=False)
+    translator = Translator.load(job.run, None, trust, settings.device, precision, False, workers=settings.workers)
     texts = test.sources, [test.references]
     said = [*cautions.of_training(seen_file(job.run), "the model", *texts)]
     said += cautions.of_test_set(translator.tokenizers, *texts)

@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from nmt.config.changes import Changes
+from nmt.config.defaults import with_chosen
 from nmt.config.hydra_private import opened_hydra, options_of
 from nmt.config.overrides import parse, run_name, text_of
 from nmt.config.plain import plain
@@ -39,7 +40,7 @@ def settled(verb: str, config: DictConfig, hydra: Any) -> Any:
         raise ConfigError("experiment and resume are both given; a resumed run keeps its own, type single keys")
     if "name" in settings and settings["name"] is None:
         settings["name"] = run_name(base_name(hydra.runtime.choices), overrides, settings["seed"])
-    return read_command(verb, settings, changes)
+    return read_command(verb, with_chosen(settings), changes)
 
 
 def command_of(verb: str, words: list[str], config_dir: str | None = None) -> Any:

@@ -11,7 +11,10 @@ from nmt.config.run import MODEL_SECTIONS, RunConfig
 from nmt.errors import ConfigError, nearest
 
 # What a run may go on with differently without being asked: where it runs, and what it shows.
-ANYWHERE = ("train.device", "train.threads", "train.log_every", "train.examples", "cache_dir", "data.root")
+ANYWHERE = (
+    "train.device", "train.workers", "train.peer_timeout_s", "train.log_every", "train.examples", "cache_dir",
+    "data.root",
+)  # fmt: skip
 LEFT_OUT = ("name", "runs_dir", "init_from", "data.gold", "data.gold_units")
 NO_AXES = {*ANYWHERE, *LEFT_OUT, "trust", "resume", "resume_with", "split", "output"} - {"data.root"}
 

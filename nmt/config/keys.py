@@ -49,7 +49,7 @@ Whole = Annotated[int, Limits(least=0)]
 Count = Annotated[int, Limits(least=1)]
 Size = Annotated[int, Limits(least=1, most=1_000_000)]  # of vectors
 Layers = Annotated[int, Limits(least=1, most=1_000)]
-Threads = Annotated[int, Limits(least=1, most=10_000)]
+Workers = Annotated[int, Limits(least=1, most=10_000)]
 Seed = Annotated[int, Limits(least=0, most=2**32 - 1)]  # random generators take no more
 Positive = Annotated[float, Limits(above=0, most=inf)]
 NotNegative = Annotated[float, Limits(least=0, most=inf)]

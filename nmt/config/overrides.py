@@ -13,7 +13,7 @@ from nmt.errors import ConfigError
 # What does not change a model does not name its run.
 NOT_IN_NAME = {
     "experiment", "seed", "runs_dir", "cache_dir", "trust", "data.root", "split", "output", "trials",
-    "train.device", "train.threads", "train.log_every", "train.examples",
+    "train.device", "train.workers", "train.peer_timeout_s", "train.log_every", "train.examples",
 }  # fmt: skip
 LONGEST_NAME = 100
 OUTSIDE_QUOTES = r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)"""  # a comma between items

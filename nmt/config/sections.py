@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from nmt.config.keys import Count, Limits, Mass, NotNegative, Positive, Section, Share, Size, Threads, Whole
+from nmt.config.keys import Count, Limits, Mass, NotNegative, Positive, Section, Share, Size, Whole, Workers
 from nmt.errors import ConfigError
 
 Paths = str | list[str] | None  # a file, a glob, or a list of them; None = not given
@@ -11,7 +11,9 @@ Unit = Literal["words", "tokens"]  # what word alignments count
 MOST_HYPOTHESES = 10_000  # of a sentence
 
 Device = Annotated[Literal["auto", "cpu", "cuda"], "where tensors live; auto = the GPU where there is one"]
-ThreadCount = Annotated[Threads | None, "CPU threads; null = torch's choice"]
+WorkerCount = Annotated[
+    Workers | None, "threads that compute side by side, which changes no result; null = one for each core"
+]
 
 
 @dataclass(frozen=True)
@@ -146,8 +148,8 @@ class TrainConfig(Section):
     accumulate: Annotated[Count, "batches per update"]
     parts: Annotated[
         Count,
-        "parts of each batch, each computed by one thread: any number of threads gives the same weights, bit for bit; "
-        "1 = all threads share every operation",
+        "parts of each batch, each computed by one worker: any number of workers gives the same weights, bit for bit; "
+        "null = chosen when a run begins, from the cores and batch_tokens",
     ]
     max_updates: Annotated[Count | None, "updates at most; null = until max_epochs or early stopping"]
     max_epochs: Annotated[Count | None, "epochs at most; null = until max_updates or early stopping"]
@@ -171,7 +173,10 @@ class TrainConfig(Section):
         "of products; auto = bf16 where the machine multiplies it natively; bf16 is refused where no LSTM runs in it",
     ]
     device: Device
-    threads: ThreadCount
+    workers: WorkerCount
+    peer_timeout_s: Annotated[
+        Count, "with torchrun: seconds that a process waits for another, until it names it and gives up"
+    ]
     validate_every: Annotated[Count | None, "updates between validations; null = each epoch"]
     bleu_sentences: Annotated[Whole | None, "dev sentences translated at each validation; null = all; 0 = none"]
     metric: Annotated[Literal["bleu", "loss"], "decides what is best"]

@@ -8,7 +8,7 @@ from nmt.config.changes import Changes
 from nmt.config.check import convert
 from nmt.config.keys import Count, Mass, Section, Seed, Size, Whole, hints_of
 from nmt.config.run import RunConfig, read_run_config
-from nmt.config.sections import Device, ThreadCount, Unit
+from nmt.config.sections import Device, Unit, WorkerCount
 from nmt.errors import ConfigError
 
 Trust = Annotated[list[str], "your own packages that parts may come from"]
@@ -84,7 +84,7 @@ class ModelCommand(Section):
         "auto = the fastest: bf16 where the machine multiplies it natively, and the decoder of a search in 8-bit "
         "integers where it has them; float = the same without integers",
     ]
-    threads: ThreadCount
+    workers: WorkerCount
     changes: Changes
 
 
@@ -257,7 +257,7 @@ class DoctorCommand(Section):
     runs_dir: Annotated[str, "where runs would be kept"]
     cache_dir: Annotated[str, "where prepared corpora would be kept"]
     device: Device
-    threads: ThreadCount
+    workers: WorkerCount
 
 
 COMMANDS: dict[str, type[Section]] = {

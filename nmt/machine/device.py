@@ -80,7 +80,6 @@ def environment(device: torch.device, dtype: torch.dtype) -> dict[str, str | int
     return {
         **versions(),
         "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
         "device": device.type,
         "products in": str(dtype).removeprefix("torch."),
         "processor": torch.backends.cpu.get_cpu_capability(),

@@ -13,28 +13,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def side_by_side(work: Callable[[Item], Result], items: Sequence[Item], device: torch.device) -> Iterator[Result]:
-    """`work` of each item, in order.
-
-    On a CPU every core takes whole items, with one thread of torch's: small operations, which two threads would not
-    share, run side by side too, and no thread waits for another after each of them. A single item gets all threads.
-    """
-    threads = torch.get_num_threads()
-    if device.type != "cpu" or threads == 1 or len(items) < 2:
-        yield from map(work, items)
-        return
-    pool = ThreadPoolExecutor(min(threads, len(items)), "nmt", initializer=torch.set_num_threads, initargs=(1,))
-    try:
-        yield from pool.map(work, items)
-    finally:
-        pool.shutdown(cancel_futures=True)  # an end that is asked for meanwhile waits for what has begun, no more
-        torch.set_num_threads(threads)
-
-
 class Workers:
     """Threads that take pieces of work side by side, each with one thread of torch's; the caller is one of them.
 
-    With a `count` of 1 the caller works alone, with all threads of torch's.
+    Nobody waits for another inside an operation, as torch's own threads do, so that a busy machine costs no more than
+    its share; and nobody who computes a piece changes a bit of it.
     """
 
     def __init__(self, count: int) -> None:
@@ -45,45 +28,54 @@ class Workers:
             else None
         )
 
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """`each` is called inside."""
-        if self._pool is None:
-            yield
-            return
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)
-
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """`work` of each item, done by whichever worker is free.
+        """`work` of each item in order, done by whichever worker is free.
 
         An error ends the workers after the item at hand, and is raised.
         """
-        if self._pool is None or len(items) < 2:
-            return list(map(work, items))
-        numbers, lock = count(), Lock()
-        found: dict[int, Result] = {}
-        errors: list[BaseException] = []
+        with _one_thread():
+            if self._pool is None or len(items) < 2:
+                return list(map(work, items))
+            numbers, lock = count(), Lock()
+            found: dict[int, Result] = {}
+            errors: list[BaseException] = []
 
-        def take() -> None:
-            while not errors:
-                with lock:
-                    number = next(numbers)
-                if number >= len(items):
-                    return
-                try:
-                    found[number] = work(items[number])
-                except BaseException as error:
-                    errors.append(error)
+            def take() -> None:
+                while not errors:
+                    with lock:
+                        number = next(numbers)
+                    if number >= len(items):
+                        return
+                    try:
+                        found[number] = work(items[number])
+                    except BaseException as error:
+                        errors.append(error)
 
-        others = [self._pool.submit(take) for _ in range(min(self.count, len(items)) - 1)]
-        take()
-        for other in others:
-            other.result()
-        if errors:
-            raise errors[0]
-        return [found[number] for number in range(len(items))]
+            others = [self._pool.submit(take) for _ in range(min(self.count, len(items)) - 1)]
+            take()
+            for other in others:
+                other.result()
+            if errors:
+                raise errors[0]
+            return [found[number] for number in range(len(items))]
+
+
+def workers_on(device: torch.device, wanted: int | None) -> Workers:
+    """As many workers as are wanted (None: as torch has threads), and one where a GPU computes."""
+    if device.type != "cpu":
+        return Workers(1)
+    return Workers(torch.get_num_threads() if wanted is None else wanted)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread of torch's for the caller meanwhile."""
+    threads = torch.get_num_threads()
+    if threads == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

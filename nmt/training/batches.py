@@ -58,18 +58,18 @@ class TrainingData:
         self.waited_s = perf_counter() - start
         return [rows[part :: self.parts] for rows in batches for part in range(min(self.parts, len(rows)))]
 
-    def load(self, rows: list[RowNumbers], update: int) -> list[Batch]:
-        """Batches of these rows; with subword sampling, segmented anew."""
+    def load(self, rows: list[RowNumbers], update: int, first: int = 0) -> list[Batch]:
+        """The parts of an update, from its part `first` on, that have these rows; with sampling, segmented anew."""
         start = perf_counter()
         if self.sampling_alpha is None:
             batches = [pad_batch(self.src.gather(r), self.tgt.gather(r)) for r in rows]
         else:
-            batches = [self._sampled(r, update, number, self.sampling_alpha) for number, r in enumerate(rows)]
+            batches = [self._sampled(r, update, number, self.sampling_alpha) for number, r in enumerate(rows, first)]
         self.waited_s += perf_counter() - start
         return batches
 
     def _sampled(self, rows: RowNumbers, update: int, number: int, alpha: float) -> Batch:
-        """Batch `number` of an update."""
+        """Part `number` of an update."""
         pairs = self.split[rows.tolist()]
         src_seed = derived_seed(self.seed, "source segmentation", update, number)
         tgt_seed = derived_seed(self.seed, "target segmentation", update, number)

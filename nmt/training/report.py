@@ -212,6 +212,28 @@ class Reporter:
         print(f"update {update:,}{of}  epochs {epoch}", *shown, sep="  ", file=self.stream, flush=True)
 
 
+class NoReport(Reporter):
+    """Of a process that leaves it to another of the same training: nothing is shown or recorded."""
+
+    def update(self, *_: object) -> None:
+        pass
+
+    def validation(self, *_: object) -> None:
+        pass
+
+    def event(self, *_: object) -> None:
+        pass
+
+    def examples(self, *_: object) -> None:
+        pass
+
+    def attention(self, *_: object) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
 def _can_redraw(stream: TextIO | TextIOBase) -> bool:
     """A terminal that says it has room: tqdm shows nothing at all on one of 0 rows (some containers)."""
     if not stream.isatty():

@@ -3,6 +3,7 @@
 import logging
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,21 @@ from typing import Any
 import torch
 
 from nmt.config.changes import NO_CHANGES, Changes
-from nmt.config.identity import model_changes, refuse_changes, refuse_other_tokenizer, with_places_of
-from nmt.config.run import MODEL_SECTIONS, RunConfig
+from nmt.config.identity import (
+    ANYWHERE,
+    differences,
+    model_changes,
+    refuse_changes,
+    refuse_other_tokenizer,
+    with_places_of,
+)
+from nmt.config.run import MODEL_SECTIONS, RunConfig, read_run_config
 from nmt.config.verbs import TrainCommand
 from nmt.data.prepare import Prepared, prepare
 from nmt.data.tokenizer import TokenizerPair
-from nmt.errors import CheckpointError, ConfigError, printable
+from nmt.errors import CheckpointError, ConfigError, DataError, printable
 from nmt.machine.device import environment
+from nmt.machine.peers import ALONE, Peers, begun_before, joined, note_begun
 from nmt.machine.safe_files import refuse_unwritable
 from nmt.machine.signals import SAVED, Interrupted
 from nmt.model.build import build_model
@@ -34,34 +43,52 @@ OF_ONE_COMMAND = ("resume", "resume_with", "trust")  # keys that a run does not 
 
 
 def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
-    """Trains as asked; the exit code."""
-    if command.resume is not None:
-        allowed = [command.resume_with] if isinstance(command.resume_with, str) else command.resume_with
-        return resume(Path(command.resume), command.changes, command.trust, allowed, watch)
-    return start(command.run, command.changes, command.trust, watch)
+    """Trains as asked, with the other processes that torchrun has started; the exit code."""
+    with joined(command.run.train.peer_timeout_s) as peers:
+        if command.resume is not None:
+            allowed = [command.resume_with] if isinstance(command.resume_with, str) else command.resume_with
+            return resume(Path(command.resume), command.changes, command.trust, allowed, watch, peers)
+        folder = folder_of(command.run)
+        if begun_before(folder):
+            return resume(folder, NO_CHANGES, command.trust, (), watch, peers)
+        return start(command.run, command.changes, command.trust, watch, peers)
+
+
+def folder_of(config: RunConfig) -> Path:
+    """Where the run lies."""
+    return Path(config.runs_dir) / config.name
 
 
 def start(
-    config: RunConfig, changes: Changes = NO_CHANGES, trust: Sequence[str] = (), watch: Watch | None = None
+    config: RunConfig,
+    changes: Changes = NO_CHANGES,
+    trust: Sequence[str] = (),
+    watch: Watch | None = None,
+    peers: Peers = ALONE,
 ) -> int:
     """Trains a new run; what `changes` say of the model counts where it starts from another's weights."""
     logging.getLogger("datasets").setLevel(logging.ERROR)
-    folder = Path(config.runs_dir) / config.name
-    refuse_used(folder)
+    config = agreed(config, trust, peers)
+    folder = folder_of(config)
+    if peers.first:
+        refuse_used(folder)
     given = model = None
     known: list[Path] = []
     if config.init_from is not None:
         before = Path(config.init_from)
         config, given, model = start_from(before, config, changes, trust)
         known.append(seen_file(before))
-    get_ready(config)
-    refuse_unwritable(folder, PLACE)
-    prepared = read_data(config, given)
+    refuse_untrainable(config)
+    if peers.first:
+        refuse_unwritable(folder, PLACE)
+    prepared = read_data(config, given, peers)
     if model is None:
         model = new_model(config, prepared.tokenizers)
-    trainer = Trainer(folder, config, prepared, model, Progress(), watch)
-    with hold_run(folder):
-        create_run(folder, config, prepared.tokenizers, [*known, prepared.seen])
+    trainer = Trainer(folder, config, prepared, model, Progress(), watch, peers)
+    with hold_run(folder) if peers.first else nullcontext():
+        if peers.first:
+            create_run(folder, config, prepared.tokenizers, [*known, prepared.seen])
+            note_begun(folder)
         if given is not None:
             trainer.save()  # the weights to start from are part of the run
         return train(trainer, folder)
@@ -84,6 +111,7 @@ def resume(
     trust: Sequence[str] = (),
     allowed: Sequence[str] = (),
     watch: Watch | None = None,
+    peers: Peers = ALONE,
 ) -> int:
     """Goes on with a run from its last checkpoint, with its stored configuration and the changes that are allowed."""
     logging.getLogger("datasets").setLevel(logging.ERROR)
@@ -96,9 +124,11 @@ def resume(
     config = typed.but(OF_ONE_COMMAND).over(stored, trust)
     refuse_other_tokenizer(stored, config, f"resume={run}")
     refuse_changes(run, stored, config, allowed)
-    get_ready(config)
-    with hold_run(run):
-        refuse_unwritable(run, PLACE)
+    refuse_untrainable(config)
+    config = agreed(config, trust, peers)
+    with hold_run(run) if peers.first else nullcontext():
+        if peers.first:
+            refuse_unwritable(run, PLACE)
         seen_file(run)  # damaged, it would go on unnoticed
         last = to_resume(run)
         if last is None and config.init_from is not None:
@@ -108,19 +138,19 @@ def resume(
             model = new_model(config, tokenizers)
         else:
             model = given_model(folder / "weights.safetensors", stored, config, tokenizers)
-        prepared = read_data(config, tokenizers)
+        prepared = read_data(config, tokenizers, peers)
         record = None if last is None else checked_record(folder, prepared)
         progress = Progress() if record is None else Progress.from_json(record, folder)
         if last is not None:
             begun = len(progress.skipped) < progress.update
             refuse_other_tensors(run, model, last, optimiser_forms(config.optimizer, model) if begun else {})
-        trainer = Trainer(run, config, prepared, model, progress, watch)
+        trainer = Trainer(run, config, prepared, model, progress, watch, peers)
         if record is not None:
             trainer.restore(folder, record)
             print(f"goes on from update {progress.update:,}", file=sys.stderr)
             note_differences(record["made_by"], environment(trainer.device, trainer.dtype))
         lasting = with_places_of(stored, config, trust)
-        if lasting != stored:
+        if lasting != stored and peers.first:
             change_config(run, lasting)
         return train(trainer, run)
 
@@ -149,16 +179,28 @@ def say_size(model: Seq2Seq) -> None:
     print(f"model: {sum(p.numel() for p in model.parameters()):,} parameters", file=sys.stderr)
 
 
-def get_ready(config: RunConfig) -> None:
-    """Refuses what cannot be trained; sets the number of threads."""
-    refuse_untrainable(config)
-    if config.train.threads is not None:
-        torch.set_num_threads(config.train.threads)
+def agreed(config: RunConfig, trust: Sequence[str], peers: Peers) -> RunConfig:
+    """The configuration, which all processes must have, but that each chose a number of parts: the first's counts."""
+    if peers.count == 1:
+        return config
+    first, *others = [read_run_config(each, trust) for each in peers.gathered(config.plain())]
+    for rank, other in enumerate(others, 1):
+        for key, (here, there) in differences(first, other).items():
+            if key not in (*ANYWHERE, "train.parts"):
+                raise ConfigError(
+                    f"{key} is {here} in process 0 and {there} in process {rank}; start all with the same words"
+                )
+    return replace(config, train=replace(config.train, parts=first.train.parts))
 
 
-def read_data(config: RunConfig, given: TokenizerPair | None) -> Prepared:
+def read_data(config: RunConfig, given: TokenizerPair | None, peers: Peers = ALONE) -> Prepared:
     """The prepared corpus, with what was dropped said."""
-    prepared = prepare(config.data, config.tokenizer, Path(config.cache_dir).expanduser(), given)
+    with peers.first_of_machine_before_others():
+        prepared = prepare(config.data, config.tokenizer, Path(config.cache_dir).expanduser(), given)
+    if len(set(peers.gathered(prepared.fingerprint))) > 1:
+        raise DataError(
+            f"the corpus is not the same on all machines, data.root={config.data.root}; copy it from one to the others"
+        )
     for line in prepared.report:
         print(line, file=sys.stderr)
     return prepared

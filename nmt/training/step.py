@@ -1,6 +1,6 @@
 """One optimiser step: the gradient over the parts of an update, each halved where memory lacks, then the update."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,12 +11,13 @@ from nmt.data.batch import Batch
 from nmt.errors import ConfigError
 from nmt.machine.allocator import lacks_memory
 from nmt.machine.device import autocast
-from nmt.machine.threads import Workers
+from nmt.machine.peers import ALONE, Peers
+from nmt.machine.threads import workers_on
 from nmt.model.dropout import drawing_from
 from nmt.model.seq2seq import Seq2Seq
 from nmt.training.batches import RowNumbers
 from nmt.training.loss import batch_loss
-from nmt.training.tree_sum import TreeSum
+from nmt.training.tree_sum import Node, TreeSum, nodes_left
 
 BatchPart = tuple[RowNumbers, Batch]  # part of a batch, and which rows of the training split it holds
 
@@ -59,48 +60,87 @@ class Stepper:
 
     def __init__(
         self, model: Seq2Seq, optimiser: torch.optim.Optimizer, settings: TrainConfig, device: torch.device,
-        dtype: torch.dtype,
+        dtype: torch.dtype, peers: Peers = ALONE,
     ) -> None:  # fmt: skip
         self.model = model
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.settings = settings
         self.device = device
         self.dtype = dtype
-        side_by_side = device.type == "cpu" and settings.parts > 1
-        self.workers = Workers(min(settings.parts, torch.get_num_threads()) if side_by_side else 1)
+        self.peers = peers
+        self.workers = workers_on(device, settings.workers)
         self.shards = _shards(self.parameters, optimiser, self.workers.count)
 
-    def __call__(self, parts: Sequence[BatchPart], rate: float, seed_of: Callable[[int], int]) -> Step:
-        """A step at this learning rate over these parts, as if they were one large batch; `seed_of` a part's number.
+    def __call__(self, parts: Mapping[int, BatchPart], count: int, rate: float, seed_of: Callable[[int], int]) -> Step:
+        """A step at this learning rate over `count` parts, as if they were one large batch; `seed_of` a part's number.
 
-        Who computes a part changes no bit of the sum. Where memory does not hold a part, it is done again with its
-        two halves; `NoRoom` where it holds one pair.
+        `parts` are those of this process. Who computes a part changes no bit of the sum. Where memory does not hold a
+        part, it is done again with its two halves; `NoRoom` where it holds one pair.
         """
-        tokens = sum(batch.tokens for _, batch in parts)
+        [tokens] = self.peers.total(sum(batch.tokens for _, batch in parts.values()))
         for parameter in self.parameters:
             parameter.grad = None
-        with self.workers.at_work():
-            halves = self._sums(parts, tokens, seed_of)
-            norm = self._take_gradients(halves)
-            means = halves[0].means if len(halves) == 1 else halves[0].means + halves[1].means
-            loss, nll = means.unbind()
-            fine = loss.isfinite() & norm.isfinite()
-            self._update(fine, norm, rate)
+        halves = self._sums(parts, count, tokens, seed_of)
+        norm = self._take_gradients(halves)
+        means = halves[0].means if len(halves) == 1 else halves[0].means + halves[1].means
+        loss, nll = means.unbind()
+        fine = loss.isfinite() & norm.isfinite()
+        self._update(fine, norm, rate)
         return Step(tokens, loss, nll, norm, fine, sum(half.halved for half in halves))
 
-    def _sums(self, parts: Sequence[BatchPart], tokens: int, seed_of: Callable[[int], int]) -> list[_Sum]:
+    def _sums(
+        self, parts: Mapping[int, BatchPart], count: int, tokens: int, seed_of: Callable[[int], int]
+    ) -> list[_Sum]:
         """The gradient of all parts, as the one or two sums that are left to be added."""
-        tree = TreeSum(len(parts), _Sum.plus)
+        tree = TreeSum(count, _Sum.plus)
         drawn = torch.get_rng_state()
         self.workers.each(
-            lambda number: tree.put(number, self._part(parts[number], tokens, seed_of(number))), range(len(parts))
+            lambda number: tree.put(self._part(parts[number], tokens, seed_of(number)), number), list(parts)
         )
         if self.workers.count > 1 and not torch.equal(torch.get_rng_state(), drawn):
             raise ConfigError(
                 "a part of the model draws from torch's own generator, which threads would share in any order; "
                 "draw with nmt.model.dropout, or set train.parts=1"
             )
-        return tree.left()
+        return list(tree.left().values()) if self.peers.count == 1 else [self._exchanged(tree.left(), count)]
+
+    def _exchanged(self, sums: Mapping[Node, _Sum], count: int) -> _Sum:
+        """The sum of all processes' sums: each process adds one stretch of all the numbers, in the tree's order."""
+        sizes = [parameter.numel() for parameter in self.parameters]
+        length = sum(sizes) + len(sizes) + 3
+        stretch = -(-length // self.peers.count)
+        rows = torch.zeros(len(sums), stretch * self.peers.count, device=self.device)
+        for row, each in zip(rows, sums.values(), strict=True):
+            self._flatten(each, row[:length])
+        nodes = [nodes_left(count, self.peers.block_of(rank, count)) for rank in range(self.peers.count)]
+        mine = [chunk.reshape(-1) for chunk in torch.split(rows, stretch, 1)]
+        received = self.peers.dealt(mine, [len(each) * stretch for each in nodes])
+        tree = TreeSum(count, torch.Tensor.add_)
+        for chunk, there in zip(received, nodes, strict=True):
+            for (level, number), value in zip(there, torch.split(chunk, stretch), strict=False):
+                tree.put(value, number, level)
+        first, *second = tree.left().values()
+        whole = self.peers.joined_up(first.add_(second[0]) if second else first)[:length]
+        *gradients, means, rest = torch.split(whole, [*sizes, 2, len(sizes) + 1])
+        *is_there, halved = rest.tolist()
+        return _Sum(
+            [
+                gradient.view_as(parameter) if there else None
+                for gradient, parameter, there in zip(gradients, self.parameters, is_there, strict=True)
+            ],
+            means,
+            int(halved),
+        )
+
+    def _flatten(self, each: _Sum, row: Tensor) -> None:
+        """All its numbers one after another; where a parameter has no gradient -0, which changes no number."""
+        numbers = [
+            torch.full_like(parameter, -0.0) if gradient is None else gradient
+            for gradient, parameter in zip(each.gradients, self.parameters, strict=True)
+        ]
+        there = [float(gradient is not None) for gradient in each.gradients]
+        rest = torch.tensor([*there, float(each.halved)], device=self.device)
+        torch.cat([*(number.reshape(-1) for number in numbers), each.means, rest], out=row)
 
     def _part(self, part: BatchPart, tokens: int, seed: int) -> _Sum:
         """The gradient of one part, in pieces that memory holds; its masks follow from `seed` alone."""

@@ -15,6 +15,7 @@ from nmt.data.prepare import Prepared
 from nmt.errors import CheckpointError, NmtError, remedy
 from nmt.machine.allocator import keep_few_kernels, keep_freed_memory
 from nmt.machine.device import choose_device, choose_dtype, environment
+from nmt.machine.peers import ALONE, Peers
 from nmt.machine.seeds import dropout_seed
 from nmt.machine.signals import Interrupted, StopRequest
 from nmt.model.seq2seq import Seq2Seq
@@ -27,7 +28,7 @@ from nmt.training.failures import HOPELESS_UPDATES, halved, hopeless, is_sound, 
 from nmt.training.optim import Schedule, set_state, state_of
 from nmt.training.parts import refuse_without_dev
 from nmt.training.progress import Progress, Validation
-from nmt.training.report import Reporter
+from nmt.training.report import NoReport, Reporter
 from nmt.training.step import NoRoom, Step, Stepper
 from nmt.training.validation import DevScores, Validator, forced_attention
 
@@ -45,8 +46,10 @@ class Trainer:
         model: Seq2Seq,
         progress: Progress,
         watch: Watch | None = None,
+        peers: Peers = ALONE,
     ) -> None:
         self.run = run
+        self.peers = peers
         self.watch = watch
         self.settings = settings = config.train
         self.prepared = prepared
@@ -63,18 +66,18 @@ class Trainer:
         self.schedule: Schedule = config.schedule(self.total)
         self.optimiser: torch.optim.Optimizer = config.optimizer(list(model.parameters()))
         self.stop = StopRequest()
+        self.step = Stepper(self.model, self.optimiser, settings, self.device, self.dtype, peers)
         self.validator: Validator | None = None
         if len(prepared.dev):
             self.validator = Validator(
                 prepared.dev, prepared.tokenizers, config.search, settings.bleu_sentences, settings.label_smoothing,
-                settings.batch_tokens, word_rule_of(config.data), self.stop.check,
+                settings.batch_tokens, word_rule_of(config.data), self.stop.check, self.step.workers, peers,
             )  # fmt: skip
         else:
             refuse_without_dev(config, self.schedule)
-        self.step = Stepper(self.model, self.optimiser, settings, self.device, self.dtype)
         self.rows: list[RowNumbers] = []  # of the last update
         self.unread: list[tuple[int, list[RowNumbers], Step]] = []  # not looked at yet
-        self.reporter = Reporter(run, self.total, progress, settings.log_every)
+        self.reporter = (Reporter if peers.first else NoReport)(run, self.total, progress, settings.log_every)
 
     def last_update(self) -> int | None:
         """The update that ends the run, as far as known before it starts."""
@@ -112,11 +115,17 @@ class Trainer:
                 self.tell()
             if self.progress.is_at_end(self.settings):
                 break
-            self.stop.check()
+            self.check_stop()
             self.update()
         self.finish()
         self.progress.finished = True
         self.save()
+
+    def check_stop(self) -> None:
+        """Raises `Interrupted` in every process once the user asked one of them for an end."""
+        [asked] = self.peers.total(self.stop.made)
+        if asked:
+            raise Interrupted
 
     def tell(self) -> None:
         """Lets who watches see how far the run is."""
@@ -134,10 +143,12 @@ class Trainer:
         """One optimiser step over `accumulate` batches, as if they were one large batch."""
         number = self.progress.update + 1
         rows = self.data.advance(self.progress)
-        parts = list(zip(rows, self.data.load(rows, number), strict=True))
+        own = self.peers.block(len(rows))
+        mine = [rows[part] for part in own]
+        parts = dict(zip(own, zip(mine, self.data.load(mine, number, own.start), strict=True), strict=True))
         rate = self.optimiser.defaults["lr"] * self.schedule(number, [v.loss for v in self.progress.validations])
         try:
-            step = self.step(parts, rate, partial(dropout_seed, self.seed, number))
+            step = self.step(parts, len(rows), rate, partial(dropout_seed, self.seed, number))
         except NoRoom as error:
             raise no_room(error, number, self.data) from None
         self.progress.update, self.progress.finished, self.rows = number, False, rows
@@ -185,7 +196,7 @@ class Trainer:
         if self.validator is None:
             parameters = signed(parameters_of(self.model))
             self.save(parameters)
-            prune(self.run, [])
+            self.prune([])
             self.publish(parameters)
             return
         scores, translations = self.validator.scores(self.model, self.device, self.dtype)
@@ -200,7 +211,7 @@ class Trainer:
         self.reporter.validation(p.update, p.epoch, scores.values(), best)
         self.show_examples(translations)
         self.save(parameters)
-        prune(self.run, [v.update for v in ranked[: s.keep_best]])
+        self.prune([v.update for v in ranked[: s.keep_best]])
         if best:
             self.publish(parameters)
 
@@ -210,7 +221,13 @@ class Trainer:
 
     def publish(self, parameters: Signed) -> None:
         """Makes these weights the run's model."""
-        write_signed(self.run / "model.safetensors", parameters)
+        if self.peers.first:
+            write_signed(self.run / "model.safetensors", parameters)
+
+    def prune(self, kept: Sequence[int]) -> None:
+        """Deletes the checkpoints of all other updates, but for the last."""
+        if self.peers.first:
+            prune(self.run, kept)
 
     def show_examples(self, translations: list[str]) -> None:
         """Fixed dev sentences: their translations, and the attention over their reference translations."""
@@ -236,6 +253,8 @@ class Trainer:
         """
         self.look_back()
         self.refuse_spoiled(self.progress.update, self.rows)
+        if not self.peers.first:
+            return
         self.reporter.flush()
         self.progress.sums = self.reporter.sums()
         made_by = environment(self.device, self.dtype)
@@ -265,8 +284,10 @@ class Trainer:
 
     def finish(self) -> None:
         """The run's model is that of the best validation, or the average of the kept ones if it is better on dev."""
+        self.peers.meet()  # what the first has written is there
         s, kept = self.settings, self.kept()
-        prune(self.run, [v.update for v in kept])  # the last may have been cut short
+        self.peers.meet()  # all have seen it
+        self.prune([v.update for v in kept])  # the last may have been cut short
         wanted = min(s.keep_best, len(self.progress.validations))
         if len(kept) < wanted:
             self.reporter.note(f"{wanted - len(kept)} of the {wanted} best checkpoints are gone")

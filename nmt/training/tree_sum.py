@@ -1,4 +1,4 @@
-"""Sums in a fixed order: neither the thread that adds nor the moment changes a bit."""
+"""Sums in a fixed order: neither who adds nor the moment changes a bit."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -22,9 +22,8 @@ class TreeSum(Generic[Value]):
         self.waiting: dict[Node, Value] = {}
         self.lock = Lock()
 
-    def put(self, part: int, value: Value) -> None:
-        """Takes the value of one part."""
-        level, number = 0, part
+    def put(self, value: Value, number: int, level: int = 0) -> None:
+        """Takes the value of one part, or a sum that another process left at this node."""
         while (2 << level) < self.parts:
             if (number ^ 1) << level >= self.parts:  # no neighbour: the sum moves up as it is
                 level, number = level + 1, number >> 1
@@ -38,6 +37,17 @@ class TreeSum(Generic[Value]):
             level, number = level + 1, number >> 1
         self.waiting[level, number] = value
 
-    def left(self) -> list[Value]:
-        """The two values that are left to be added, or the one of a single part; once every part is there."""
-        return list(self.waiting.values())
+    def left(self) -> dict[Node, Value]:
+        """What is left to be added: two values or the one of a single part, once every part is there.
+
+        Of some of the parts, the sums that lack the others, in order.
+        """
+        return dict(sorted(self.waiting.items()))
+
+
+def nodes_left(parts: int, there: range) -> list[Node]:
+    """Where the sums lie that are left of these of the parts."""
+    tree: TreeSum[int] = TreeSum(parts, int.__add__)
+    for part in there:
+        tree.put(1, part)
+    return list(tree.left())

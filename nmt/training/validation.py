@@ -3,7 +3,9 @@
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -20,6 +22,9 @@ from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import DataError
 from nmt.machine.allocator import lacks_memory
 from nmt.machine.device import autocast
+from nmt.machine.peers import ALONE, Peers
+from nmt.machine.signals import Interrupted
+from nmt.machine.threads import Workers
 from nmt.model.seq2seq import Seq2Seq, evaluation_mode
 from nmt.scoring.metrics import WordRule, bleu
 from nmt.search.beam import search
@@ -60,8 +65,10 @@ class Validator:
         budget: int,
         word_rule: WordRule,
         check_stop: Callable[[], None],
+        workers: Workers,
+        peers: Peers = ALONE,
     ) -> None:
-        """`check_stop` raises where the user wants an end; it is called between batches."""
+        """`check_stop` raises `Interrupted` where the user wants an end; it is called between batches."""
         self.dev = dev
         self.tokenizers = tokenizers
         self.greedy = replace(settings, beam=1, n_best=1, sample=False)
@@ -69,6 +76,8 @@ class Validator:
         self.smoothing = smoothing
         self.word_rule = word_rule
         self.check_stop = check_stop
+        self.workers = workers
+        self.peers = peers
         self.halved = False  # has memory ever lacked?
         self.src_lengths = np.array([len(ids) + 1 for ids in dev["src_ids"]], dtype=np.int32)
         self.tgt_lengths = np.array([len(ids) + 1 for ids in dev["tgt_ids"]], dtype=np.int32)
@@ -87,21 +96,47 @@ class Validator:
                 "cut off it)"
             )
 
-    @torch.no_grad()
     def scores(self, model: Seq2Seq, device: torch.device, dtype: torch.dtype) -> tuple[DevScores, list[str]]:
         """Loss and BLEU, and the translations of the first sentences in order (none where BLEU is off)."""
-        with evaluation_mode(model), autocast(device, dtype):
-            sums = torch.zeros(2, device=device)
-            for rows in self.batches:
-                for found in self.in_parts(rows.tolist(), lambda rows: self.loss(model, self.pairs(rows, device))):
-                    sums += found
-            loss, nll = (sums / int(self.tgt_lengths.sum())).tolist()
+        with evaluation_mode(model):
+            products = partial(autocast, device, dtype)
+            sums = self.shared([rows.tolist() for rows in self.batches], partial(self.loss, model, device), products)
+            tokens = int(self.tgt_lengths.sum())
+            loss, nll = (sum(each) / tokens for each in zip(*sums, strict=True))
             if not math.isfinite(loss):  # a model that no search can follow
                 return DevScores(loss, nll, None, None), []
-            entropy = self.entropy(model, device)
-            translations = self.translate(model, device)
+            entropy = self.entropy(model, device, products)
+            translations = self.translate(model, device, products)
         score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.word_rule) if translations else None
         return DevScores(loss, nll, score, entropy), translations
+
+    def shared(
+        self,
+        batches: list[list[int]],
+        work: Callable[[list[int]], Found],
+        products: Callable[[], AbstractContextManager[None]],
+    ) -> list[Found]:
+        """What `work` makes of these dev pairs, in order; each process takes some batches, each worker one at a time.
+
+        What comes out is what JSON can say. `products` sets their type, in each worker anew.
+        """
+
+        def of_batch(rows: list[int]) -> list[Found]:
+            with torch.no_grad(), products():
+                return list(self.in_parts(rows, work))
+
+        mine = batches[self.peers.rank :: self.peers.count]
+        found: list[list[Found]] | None = None
+        try:
+            found = self.workers.each(of_batch, mine)
+        except Interrupted:
+            if self.peers.count == 1:
+                raise
+        everyone = self.peers.gathered(found)
+        if None in everyone:
+            raise Interrupted
+        count = self.peers.count
+        return [each for number in range(len(batches)) for each in everyone[number % count][number // count]]
 
     def in_parts(self, rows: list[int], work: Callable[[list[int]], Found]) -> Iterator[Found]:
         """What `work` makes of dev pairs: of all, or of halves of them where memory does not hold what all need."""
@@ -134,27 +169,32 @@ class Validator:
         pairs = self.dev[rows]
         return make_batch(pairs["src_ids"], pairs["tgt_ids"]).to(device)
 
-    def loss(self, model: Seq2Seq, batch: Batch) -> Float[Tensor, "2"]:
+    def loss(self, model: Seq2Seq, device: torch.device, rows: list[int]) -> list[float]:
         """Sums of loss and negative log-likelihood."""
-        return torch.stack(batch_loss(model, batch, self.smoothing))
+        found: list[float] = torch.stack(batch_loss(model, self.pairs(rows, device), self.smoothing)).tolist()
+        return found
 
-    def entropy(self, model: Seq2Seq, device: torch.device) -> float | None:
+    def entropy(
+        self, model: Seq2Seq, device: torch.device, products: Callable[[], AbstractContextManager[None]]
+    ) -> float | None:
         """Mean entropy of the attention over the reference translations of the first sentences."""
 
-        def of_rows(rows: list[int]) -> Tensor:
+        def of_rows(rows: list[int]) -> list[float]:
             batch = self.pairs(rows, device)
             _, weights = model.forced(batch)
-            return attention_entropy(weights, batch.tgt_mask)
+            entropies: list[float] = attention_entropy(weights, batch.tgt_mask).tolist()
+            return entropies
 
         first = list(range(min(len(self.dev), ENTROPY_SENTENCES)))
         size = self.greedy.batch_sentences
         batches = [first[start : start + size] for start in range(0, len(first), size)]
-        means = torch.cat([found for rows in batches for found in self.in_parts(rows, of_rows)])
-        return float(means.mean()) if len(means) else None
+        entropies = [each for found in self.shared(batches, of_rows, products) for each in found]
+        return sum(entropies) / len(entropies) if entropies else None
 
-    def translate(self, model: Seq2Seq, device: torch.device) -> list[str]:
+    def translate(
+        self, model: Seq2Seq, device: torch.device, products: Callable[[], AbstractContextManager[None]]
+    ) -> list[str]:
         """Greedy translations of the first `sentences` dev sentences."""
-        translations = [""] * self.sentences
         order = np.argsort(self.src_lengths[: self.sentences], kind="stable").tolist()
 
         def of_rows(rows: list[int]) -> list[tuple[int, str]]:
@@ -163,11 +203,10 @@ class Validator:
             texts = [self.tokenizers.tgt.decode(hypotheses[0].tokens) for hypotheses in found]
             return list(zip(rows, texts, strict=True))
 
-        for start in range(0, self.sentences, 4 * self.greedy.batch_sentences):
-            for found in self.in_parts(order[start : start + 4 * self.greedy.batch_sentences], of_rows):
-                for row, text in found:
-                    translations[row] = text
-        return translations
+        size = 4 * self.greedy.batch_sentences
+        batches = [order[start : start + size] for start in range(0, self.sentences, size)]
+        found = {row: text for each in self.shared(batches, of_rows, products) for row, text in each}
+        return [found[row] for row in range(self.sentences)]
 
 
 def attention_entropy(weights: Float[Tensor, "B L H T S"], tgt_mask: Bool[Tensor, "B T"]) -> Float[Tensor, " N"]:

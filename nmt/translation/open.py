@@ -5,8 +5,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import torch
-
 from nmt.config.sections import SearchConfig
 from nmt.config.verbs import ModelCommand, TranslationCommand
 from nmt.errors import ConfigError
@@ -31,6 +29,7 @@ def open_model(command: TranslationCommand, named: str | list[str] | None = None
         command.shortlist,
         command.long_lines,
         secrets.randbelow(2**32) if command.seed is None else command.seed,
+        command.workers,
     )
 
 
@@ -38,13 +37,13 @@ def open_scorer(command: ModelCommand, named: str | None = None, key: str = "mod
     """The same for forced decoding, which is over the whole vocabulary."""
     settings = prepared_settings(command, named, key)
     folders = model_folders(named or command.model, key)
-    return Translator.load(folders, settings, command.trust, command.device, command.precision, shortlist=False)
+    return Translator.load(
+        folders, settings, command.trust, command.device, command.precision, False, workers=command.workers
+    )
 
 
 def prepared_settings(command: ModelCommand, named: str | list[str] | None, key: str) -> SearchConfig:
     """The search settings of a model that is about to be loaded; gets the process ready for it."""
-    if command.threads is not None:
-        torch.set_num_threads(command.threads)
     stored, _ = read_run(model_folders(named or command.model, key)[0])
     settings = replace(stored, search=command.changes.of(stored.search)).search
     keep_freed_memory()
@@ -66,7 +65,7 @@ def as_typed(given: str | list[str]) -> str:
 
 def means(translator: Translator, settings: SearchConfig) -> str:
     """What a translation is made with, for people."""
-    where = "GPU" if translator.device.type == "cuda" else counted(torch.get_num_threads(), "thread")
+    where = "GPU" if translator.device.type == "cuda" else counted(translator.workers.count, "worker")
     samples = f"{counted(settings.n_best, 'sample')} with seed={translator.seed}"
     how = samples if settings.sample else f"beam {settings.beam}"
     parts = [translator.precision, where, how]
@@ -85,5 +84,5 @@ def note_seed(translator: Translator) -> None:
 
 
 def counted(count: int, word: str) -> str:
-    """ "1 thread", "2 threads"."""
+    """ "1 worker", "2 workers"."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"

@@ -16,7 +16,7 @@ from nmt.data.batching import even_batches, forced_batches
 from nmt.data.text import clean
 from nmt.errors import CheckpointError, ConfigError, DataError
 from nmt.machine.device import Precision, TranslationPrecision, choose_device, choose_dtype, choose_int8
-from nmt.machine.threads import side_by_side
+from nmt.machine.threads import Workers, workers_on
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.folder import LoadedModel, load_model
 from nmt.runs.shortlist_file import Use, read_shortlist
@@ -34,6 +34,7 @@ CHUNK_SENTENCES = 1024  # sentences translated between two looks of the progress
 Attention = bool | Literal["words"]  # "words": word links alone, which take little memory
 
 READ_AHEAD = 1 << 22  # characters of lines read ahead, at most, and one line
+ONE = Workers(1)
 LONGEST_FORCED = 5000  # pieces of either side of a given pair
 
 
@@ -51,6 +52,7 @@ class Translator:
         shortlist: Shortlist | None,
         long_lines: LongLines,
         seed: int | None,
+        workers: Workers,
     ) -> None:
         """`name` is what errors call the model."""
         first = loaded[0]
@@ -72,6 +74,7 @@ class Translator:
         self.nfc = first.config.data.nfc
         self.seed = first.config.seed if seed is None else seed  # of what is drawn
         self.generator = torch.Generator(device).manual_seed(self.seed)
+        self.workers = workers
 
     @classmethod
     def load(
@@ -84,6 +87,7 @@ class Translator:
         shortlist: Use = "auto",
         long_lines: LongLines = "split",
         seed: int | None = None,
+        workers: int | None = None,
     ) -> "Translator":
         """The best model of a run folder, or those of several, which then choose each token together (an ensemble).
 
@@ -91,6 +95,7 @@ class Translator:
         `shortlist`: search over the run's shortlist: "auto" where it has one that fits, True (must be there), False.
         `long_lines`: what is more than one search can bear is searched in parts ("split") or left out ("truncate").
         `seed` decides what sampling draws; None: the run's own.
+        `workers`: threads that search side by side, a batch each; None: as many as torch has.
         """
         folders = [Path(each) for each in ([folder] if isinstance(folder, str | Path) else folder)]
         loaded = load_together(folders, trust)
@@ -102,7 +107,7 @@ class Translator:
         dtype, int8 = choose_dtype(factors, chosen), choose_int8(precision, chosen)
         name = ", ".join(map(str, folders))
         own = settings or loaded[0].config.search
-        return cls(name, loaded, own, chosen, dtype, int8, listed, long_lines, seed)
+        return cls(name, loaded, own, chosen, dtype, int8, listed, long_lines, seed, workers_on(chosen, workers))
 
     @property
     def precision(self) -> str:
@@ -126,10 +131,9 @@ class Translator:
             return [each if kept[part] else each.without_attention() for part, each in zip(batch, found, strict=True)]
 
         batches = even_batches([len(part) for part in parts], batch_size(chosen))
-        # drawn ones one batch after another, so that they can be drawn again
-        searched = map(work, batches) if chosen.sample else side_by_side(work, batches, self.device)
+        workers = ONE if chosen.sample else self.workers  # one batch after another can be drawn again
         done: dict[int, Translation] = {}
-        for batch, translations in zip(batches, searched, strict=True):
+        for batch, translations in zip(batches, workers.each(work, batches), strict=True):
             done.update(zip(batch, translations, strict=True))
         in_order = (done[part] for part in range(len(parts)))
         return [

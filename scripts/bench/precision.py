@@ -1,7 +1,7 @@
 """Does bfloat16 train as well as float32? Loss, gradient norm and dev BLEU of the same runs in both, over seeds.
 
     python scripts/bench precision --multi30k FOLDER --runs RUNS                  (an hour on one core)
-    python scripts/bench precision --multi30k FOLDER --runs RUNS --seeds 1,2 train.threads=1 (words for nmt compare)
+    python scripts/bench precision --multi30k FOLDER --runs RUNS --seeds 1,2 train.parts=1 (words for nmt compare)
 
 FOLDER holds Multi30k. The model is the reference model with every size a quarter of its own, trained until the learning
 rate has come to nothing. `nmt compare` trains the runs into the folder RUNS: finished ones are not trained again,

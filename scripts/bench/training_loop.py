@@ -14,8 +14,9 @@ from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand
 from nmt.data.prepare import Prepared
 from nmt.model.seq2seq import Seq2Seq
+from nmt.training.parts import refuse_untrainable
 from nmt.training.progress import Progress
-from nmt.training.run import get_ready, new_model, read_data
+from nmt.training.run import new_model, read_data
 from nmt.training.trainer import Trainer
 
 
@@ -54,7 +55,7 @@ def ready_to_train(words: Sequence[str]) -> Iterator[Trainer]:
 
 def new_trainer(config: RunConfig, prepared: Prepared, model: Seq2Seq, folder: Path) -> Trainer:
     """At its first update."""
-    get_ready(config)
+    refuse_untrainable(config)
     return Trainer(folder, config, prepared, model, Progress())
 
 

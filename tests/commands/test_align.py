@@ -195,7 +195,7 @@ def test_mistakes_get_one_line(runs: dict[str, Path], aligner: Aligner) -> None:
         (*here, "head=2"): f"head=2 is not there, model={runs['there']}; it has only 1, null means them all",
         (f"model={runs['blind']}", *files): f"the model has no attention to align with, model={runs['blind']}; name",
         ("model=nowhere", *files): "nowhere is not a folder",
-        (*here, "threads=0"): "threads is 0; it must be at least 1 and at most 10,000, or null",
+        (*here, "workers=0"): "workers is 0; it must be at least 1 and at most 10,000, or null",
         (*here, "output=nope/links"): "cannot write nope/links (No such file or directory); choose another output=",
         (*here, "search.beam=2"): "unknown key 'search.beam'",
     }.items():

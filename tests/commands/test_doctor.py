@@ -17,7 +17,7 @@ class Disk(NamedTuple):
 
 
 def test_a_sound_machine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["doctor", f"runs_dir={tmp_path / 'runs'}", "threads=1"]) == 0
+    assert main(["doctor", f"runs_dir={tmp_path / 'runs'}", "workers=1"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     shown = {line.split()[0]: line for line in out.splitlines()}

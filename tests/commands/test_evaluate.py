@@ -234,7 +234,7 @@ def test_mistakes_get_one_line(run: Path, tmp_path: Path, capsys: pytest.Capture
         (*files, "gold_units=tokens"): "gold_units describes a file with gold alignments; name it, gold=FILE, or leave",
         (*files, "gold_reverse=true"): "gold_reverse describes a file with gold alignments",
         (*files, "gold_units=token"): "gold_units='token' is not possible; did you mean 'tokens'?",
-        (*files, "threads=-1"): "threads is -1; it must be at least 1 and at most 10,000, or null",
+        (*files, "workers=-1"): "workers is -1; it must be at least 1 and at most 10,000, or null",
         ("modle=x",): "unknown key 'modle'; did you mean 'model'?",
     }.items():
         assert message in fails(capsys, f"model={run}", *words), words

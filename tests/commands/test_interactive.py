@@ -139,7 +139,7 @@ def test_a_pipe_is_answered_line_by_line(
     assert main(["interactive", f"model={run}", *FAST, "history=history"]) == 0
     assert capsys.readouterr().out.count("ms)") == 1
     assert list(tmp_path.iterdir()) == []
-    for words, message in (("threads=0",), "threads is 0"), (("hstory=x",), "did you mean 'history'"):
+    for words, message in (("workers=0",), "workers is 0"), (("hstory=x",), "did you mean 'history'"):
         assert main(["interactive", f"model={run}", *words]) == 2
         assert message in capsys.readouterr().err
 
@@ -194,7 +194,7 @@ def terminal(*words: str) -> Iterator[Terminal]:
 def test_a_real_terminal(run: Path, tmp_path: Path) -> None:
     pytest.importorskip("readline")
     history = tmp_path / "new" / "history"
-    words = [f"model={run}", *FAST, f"history={history}", "threads=1"]
+    words = [f"model={run}", *FAST, f"history={history}", "workers=1"]
     with terminal(*words) as screen:
         screen.wait("type a sentence, :help for more, :quit to leave[^>]*> ")
         screen.type("der Hund\n")

@@ -164,7 +164,7 @@ def test_mistakes_get_one_line(run: Path, blind: Path, terminal: Terminal) -> No
         ("n_best=0", "format=jsonl"): "n_best is 0; it must be at least 1, or null",
         ("alignments=true",): "alignments=true needs format=jsonl",
         ("buffer=0",): "buffer is 0; it must be at least 1 (lines read ahead",
-        ("threads=0",): "threads is 0; it must be at least 1 and at most 10,000, or null",
+        ("workers=0",): "workers is 0; it must be at least 1 and at most 10,000, or null",
         ("search.beam=0",): "search.beam is 0; it must be at least 1",
         ("search=beem",): "did you mean 'beam'?",
         ("output=nope/out", "input=text"): "cannot write nope/out (No such file or directory); choose another output=",

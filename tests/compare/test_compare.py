@@ -69,7 +69,7 @@ def test_everything_is_written(runs: Path) -> None:
     assert found["same_data_order"]
     assert found["differences"]["attention=none"]["attention.class"] is None
     assert "attention.class" not in found["common"]
-    assert not {"seed", "train.threads", "name", "runs_dir"} & set(found["common"])
+    assert not {"seed", "train.workers", "name", "runs_dir"} & set(found["common"])
 
 
 def test_variants_are_means_over_seeds(runs: Path) -> None:

@@ -31,7 +31,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (["attention=none"], "no key but seed has several values"),
         (["attention=none", "seed=1,2"], "no key but seed has several values"),
-        (["attention=none,dot", "train.threads=1,2"], "train.threads=1,2 gives the same model several times"),
+        (["attention=none,dot", "train.workers=1,2"], "train.workers=1,2 gives the same model several times"),
         (["attention=none,dot", "name=mine"], "name=mine is for nmt train; leave it out: runs are named by"),
         (["attention=none,dot", "resume=r"], "resume=r is for nmt train"),
         (["attention=none,dot", "init_from=r"], "init_from=r is for nmt train"),
@@ -53,7 +53,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         (["attention=none,dot", "data.gold=nowhere"], "nowhere"),
         (["attention=none,dot", "output=/proc/here"], "cannot write /proc/here"),
-        (["attention=none,dot", "trian.threads=1"], "did you mean 'train.threads'?"),
+        (["attention=none,dot", "trian.threads=1"], "did you mean 'train.workers'?"),
     ],
 )
 def test_mistakes_are_refused_before_the_work(
@@ -174,7 +174,7 @@ def test_essence_leaves_out_what_changes_no_model() -> None:
     assert found["data.root"] == "r"
     assert found["train.accumulate"] == 1
     assert set(leaves(config.plain())) - set(found) == {
-        "name", "runs_dir", "cache_dir", "init_from", "data.gold", "data.gold_units", "train.device", "train.threads",
+        "name", "runs_dir", "cache_dir", "init_from", "data.gold", "data.gold_units", "train.device", "train.workers",
         "train.log_every", "train.examples",
     }  # fmt: skip
     elsewhere = replace(config, name="b", runs_dir="c", train=replace(config.train, threads=7))

@@ -36,7 +36,7 @@ def words(data: Path, runs: Path) -> list[str]:
         "encoder.d_hidden=8", "decoder.d_hidden=16", "optimizer.lr=0.02", "schedule=constant", "search.beam=2",
         "search.max_length_a=1", "search.max_length_b=5", "train.batch_tokens=600", "train.max_updates=6",
         "train.max_epochs=null", "train.validate_every=3", "train.log_every=2", "train.examples=0",
-        "train.patience=null", "train.precision=fp32", "train.device=cpu", "train.threads=1",
+        "train.patience=null", "train.precision=fp32", "train.device=cpu", "train.workers=1",
     ]  # fmt: skip
 
 

@@ -82,7 +82,7 @@ def any_words_are_a_command_or_one_line(given: tuple[str, list[str]]) -> None:
 def translate_command() -> TranslateCommand:
     """`nmt translate` with a small model."""
     translator()  # makes the run
-    words = [f"model={folder() / 'run'}", "device=cpu", "precision=fp32", "threads=1"]
+    words = [f"model={folder() / 'run'}", "device=cpu", "precision=fp32", "workers=1"]
     command: TranslateCommand = command_of("translate", words)
     return command
 

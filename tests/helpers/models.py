@@ -85,6 +85,7 @@ def defaults() -> dict[str, Any]:
     shipped = {group: section(group, name) for group, name in groups.items() if name and group != "data"}
     whole = root | shipped | {"data": section("data", "text"), "name": "run"}
     whole["attention"] |= root["attention"]
+    whole["train"] |= {"parts": 1}  # null is for a command line
     return {key: value for key, value in whole.items() if key not in ("resume", "resume_with", "trust")}
 
 

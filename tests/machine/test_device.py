@@ -48,7 +48,6 @@ def test_all_that_the_bits_depend_on_is_on_record() -> None:
     assert found == packages | {
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
         "device": "cpu",
         "products in": "bfloat16",
         "processor": torch.backends.cpu.get_cpu_capability(),

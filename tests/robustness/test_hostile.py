@@ -295,7 +295,7 @@ def test_a_pipe_in_a_run_folder_is_not_waited_for(run: Path, name: str) -> None:
         ("search.beam", 0, "search.beam is 0"),
         ("search.max_length_a", 1e30, "search.max_length_a is 1e+30"),
         ("search.max_length_b", 1e7, "search.max_length_b is 10000000.0"),
-        ("train.threads", 1.5, "train.threads=1.5 is not possible"),
+        ("train.workers", 1.5, "train.workers=1.5 is not possible"),
         ("model.more", 1, "unknown key 'model.more'"),
     ],
 )
@@ -322,7 +322,7 @@ def test_a_class_that_is_no_text_is_refused(run: Path, section: str) -> None:
         assert "is no text; write the name of a class" in refusal(lambda: read_run_config(config, []))
 
 
-@pytest.mark.parametrize(("key", "value"), [("max_updates", 10**30), ("threads", 10**30), ("max_epochs", 10**300)])
+@pytest.mark.parametrize(("key", "value"), [("max_updates", 10**30), ("workers", 10**30), ("max_epochs", 10**300)])
 def test_counts_of_no_run_are_refused(run: Path, key: str, value: int) -> None:
     config = json.loads((run / "config.json").read_text())
     config["train"][key] = value

@@ -19,7 +19,7 @@ from nmt.search.beam import search
 from nmt.search.ensemble import Ensemble, member_layers
 from nmt.translation.translator import Translator
 
-FAST = ["device=cpu", "precision=fp32", "threads=1"]
+FAST = ["device=cpu", "precision=fp32", "workers=1"]
 
 
 @pytest.fixture(scope="module")

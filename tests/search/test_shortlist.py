@@ -292,7 +292,7 @@ def test_the_verb_learns_and_the_others_use_it(
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trained, "run")
     capsys.readouterr()
-    words = ["model=run", "device=cpu", "precision=fp32", "threads=1"]
+    words = ["model=run", "device=cpu", "precision=fp32", "workers=1"]
     here = [*words, f"cache_dir={data / 'cache'}"]
     out, err, code = typed(monkeypatch, capsys, "shortlist", *here, "best=4", "frequent=6")
     assert (out, code) == ("", 0)

@@ -34,7 +34,7 @@ def test_any_number_of_threads_gives_the_same_bits(data: Path, tmp_path: Path, p
     words = {"train__parts": parts, "train__precision": precision, "train__accumulate": 2, **DRAWING}
     words |= {"train__metric": "loss", "train__bleu_sentences": 0}  # translations take longer than the updates
     for threads in (1, 2, 4):
-        assert start(data, tmp_path / str(threads), train__threads=threads, **words) == 0
+        assert start(data, tmp_path / str(threads), train__workers=threads, **words) == 0
     one, *others = (tmp_path / name / "run" for name in ("1", "2", "4"))
     for other in others:
         assert same(tensors(one / "model.safetensors"), tensors(other / "model.safetensors"))
@@ -43,10 +43,10 @@ def test_any_number_of_threads_gives_the_same_bits(data: Path, tmp_path: Path, p
 
 def test_a_run_goes_on_with_another_number_of_threads(data: Path, tmp_path: Path) -> None:
     words = {"train__parts": 3, **DRAWING}
-    assert start(data, tmp_path / "whole", train__threads=1, **words) == 0
+    assert start(data, tmp_path / "whole", train__workers=1, **words) == 0
     with signals_after({6}):
-        assert start(data, tmp_path / "halves", train__threads=3, **words) == SAVED
-    assert resume(tmp_path / "halves" / "run", train__threads=2) == 0
+        assert start(data, tmp_path / "halves", train__workers=3, **words) == SAVED
+    assert resume(tmp_path / "halves" / "run", train__workers=2) == 0
     whole, halves = (tensors(tmp_path / name / "run" / "model.safetensors") for name in ("whole", "halves"))
     assert same(whole, halves)
 
@@ -65,6 +65,6 @@ def test_draws_that_threads_would_share_are_refused(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(seq2seq, "kept", lambda like, share: torch.empty_like(like).bernoulli_(share))
-    assert start(data, tmp_path / "one", train__max_updates=1, train__threads=2, **DRAWING) == 0
+    assert start(data, tmp_path / "one", train__max_updates=1, train__workers=2, **DRAWING) == 0
     with pytest.raises(ConfigError, match=r"^a part of the model draws .*; draw with nmt.model.dropout, or set train"):
-        start(data, tmp_path / "two", train__max_updates=1, train__threads=2, train__parts=2, **DRAWING)
+        start(data, tmp_path / "two", train__max_updates=1, train__workers=2, train__parts=2, **DRAWING)

@@ -252,17 +252,12 @@ def test_an_optimiser_with_something_of_its_own_is_divided_among_threads() -> No
     weights = []
     for threads in (1, 2):
         model = small_model().train()
-        settings = replace(run_config(Path(), Path()).train, parts=2)
-        before = torch.get_num_threads()
-        torch.set_num_threads(threads)
-        try:
-            stepper = step.Stepper(model, Halving(model.parameters()), settings, torch.device("cpu"), torch.float32)
-            assert len(stepper.shards) == threads
-            for number in range(3):
-                parts = [(np.arange(3), random_batch(number, 3)), (np.arange(4), random_batch(number + 9, 4))]
-                stepper(parts, 0.1, lambda part: part)
-        finally:
-            torch.set_num_threads(before)
+        settings = replace(run_config(Path(), Path()).train, parts=2, workers=threads)
+        stepper = step.Stepper(model, Halving(model.parameters()), settings, torch.device("cpu"), torch.float32)
+        assert len(stepper.shards) == threads
+        for number in range(3):
+            parts = {0: (np.arange(3), random_batch(number, 3)), 1: (np.arange(4), random_batch(number + 9, 4))}
+            stepper(parts, 2, 0.1, lambda part: part)
         weights.append(list(model.parameters()))
     assert all(map(torch.equal, *weights))
 
@@ -272,7 +267,7 @@ def taken(parts: list[step.BatchPart], seed: int) -> tuple[step.Step, list[torch
     model = small_model(dropout=0.3).train()
     optimiser = torch.optim.AdamW(model.parameters())
     stepper = step.Stepper(model, optimiser, run_config(Path(), Path()).train, torch.device("cpu"), torch.float32)
-    found = stepper(parts, 0.01, lambda part: 10 * seed + part)
+    found = stepper(dict(enumerate(parts)), len(parts), 0.01, lambda part: 10 * seed + part)
     return found, [found.loss, found.nll, found.norm, *model.parameters()]
 
 
@@ -282,7 +277,7 @@ def test_parameters_that_take_no_gradient_stay_as_they_are() -> None:
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
     optimiser = torch.optim.AdamW(model.parameters())
     stepper = step.Stepper(model, optimiser, run_config(Path(), Path()).train, torch.device("cpu"), torch.float32)
-    stepper([(np.arange(3), random_batch(1, 3))], 0.01, lambda part: part)
+    stepper({0: (np.arange(3), random_batch(1, 3))}, 1, 0.01, lambda part: part)
     changed = {name for name, weight in model.named_parameters() if not torch.equal(weight, before[name])}
     assert changed == {name for name, weight in model.named_parameters() if weight is not frozen}
 

@@ -33,8 +33,9 @@ from nmt.runs.checkpoints import checkpoint_folder, last_resumable, saved_update
 from nmt.training import step
 from nmt.training.loss import batch_loss, output_loss
 from nmt.training.optim import Schedule
+from nmt.training.parts import refuse_untrainable
 from nmt.training.progress import Progress
-from nmt.training.run import get_ready, new_model, read_data
+from nmt.training.run import new_model, read_data
 from nmt.training.trainer import Trainer
 from nmt.training.validation import DevScores, Validator
 
@@ -49,7 +50,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trainer_of(data: Path, runs: Path, **changes: Any) -> Trainer:
     """A trainer at its start."""
     config = run_config(data, runs, **changes)
-    get_ready(config)
+    refuse_untrainable(config)
     prepared = read_data(config, None)
     model = new_model(config, prepared.tokenizers)
     return Trainer(runs / "run", config, prepared, model, Progress())

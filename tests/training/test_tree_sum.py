@@ -28,7 +28,7 @@ def values_of(parts: int) -> list[torch.Tensor]:
 
 def total(tree: TreeSum[torch.Tensor]) -> torch.Tensor:
     """The sum of the one or two values that are left."""
-    first, *second = tree.left()
+    first, *second = tree.left().values()
     assert len(second) < 2
     return first + second[0] if second else first
 
@@ -41,7 +41,7 @@ def test_the_order_in_which_parts_are_ready_changes_no_bit(parts: int) -> None:
     for _ in range(20):
         tree = TreeSum(parts, torch.Tensor.add_)
         for part in chance.sample(range(parts), parts):
-            tree.put(part, values[part].clone())
+            tree.put(values[part].clone(), part)
         assert torch.equal(total(tree), expected)
     if parts > 4:
         assert not torch.equal(sum(values[1:], values[0]), expected)  # the order does matter to these numbers
@@ -53,7 +53,7 @@ def test_few_values_are_alive_at_a_time() -> None:
     for part in range(1024):
         tree.put(part, part)
         most = max(most, len(tree.waiting))
-    assert sorted(tree.left()) == [sum(range(512)), sum(range(512, 1024))]
+    assert sorted(tree.left().values()) == [sum(range(512)), sum(range(512, 1024))]
     assert most == 10
 
 
@@ -63,5 +63,5 @@ def test_the_number_of_workers_changes_no_bit(parts: int, count: int) -> None:
     values = values_of(parts)
     for _ in range(20):
         tree = TreeSum(parts, torch.Tensor.add_)
-        Workers(count).each(lambda part, tree=tree: tree.put(part, values[part].clone()), range(parts))
+        Workers(count).each(lambda part, tree=tree: tree.put(values[part].clone(), part), range(parts))
         assert torch.equal(total(tree), reference(values))

@@ -18,6 +18,7 @@ from nmt.data.batch import Batch
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import DataError
 from nmt.machine.signals import Interrupted
+from nmt.machine.threads import Workers
 from nmt.model.seq2seq import Seq2Seq
 from nmt.search.beam import search
 from nmt.training import validation
@@ -62,7 +63,7 @@ def validator(check_stop: Callable[[], None] = lambda: None) -> Validator:
     short = {"search__max_length_a": 2, "search__max_length_b": 0.0, "search__batch_sentences": 4}
     settings = run_config(Path(), Path(), **short).search
     tokenizer = small_tokenizer()
-    return Validator(dev, TokenizerPair(tokenizer, tokenizer), settings, None, 0.1, 40, None, check_stop)
+    return Validator(dev, TokenizerPair(tokenizer, tokenizer), settings, None, 0.1, 40, None, check_stop, Workers(1))
 
 
 LOOPS: dict[str, Callable[[Validator, Seq2Seq], object]] = {

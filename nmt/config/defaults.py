@@ -1,0 +1,44 @@
+"""Values that null leaves to be chosen when a run begins; the run stores what was chosen."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+PART_TOKENS = 150  # of a part, at least: the costs of a part that do not shrink with it
+
+
+def with_chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration of a run that begins, as plain data, with every such value chosen."""
+    train = settings.get("train")
+    if not isinstance(train, Mapping) or train.get("parts") is not None or not isinstance(train["batch_tokens"], int):
+        return dict(settings)
+    return {**settings, "train": {**train, "parts": default_parts(train["batch_tokens"], str(train["device"]))}}
+
+
+def default_parts(batch_tokens: int, device: str) -> int:
+    """So many parts of a batch that every core of this machine, and of those it trains together with, gets one.
+
+    A power of two, so that any such number of processes gets equal shares; no part is smaller than PART_TOKENS.
+    A GPU takes a batch as a whole.
+    """
+    processes = int(os.environ.get("WORLD_SIZE", 1))
+    machines = processes // int(os.environ.get("LOCAL_WORLD_SIZE", processes))
+    wanted = processes if on_gpu(device) else max(processes, machines * cores())
+    parts = 1
+    while parts < wanted and (parts < processes or 2 * parts * PART_TOKENS <= batch_tokens):
+        parts *= 2
+    return parts
+
+
+def cores() -> int:
+    """Of this machine, as far as this process may use them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def on_gpu(device: str) -> bool:
+    """Does `train.device` mean a GPU here?"""
+    if device == "cpu":
+        return False
+    import torch
+
+    return torch.cuda.is_available()

@@ -1,0 +1,209 @@
+"""The processes that train together, on one machine or several, started by torchrun.
+
+They exchange numbers and JSON, never pickles: what a peer sends is not executed.
+"""
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NoReturn
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]  # torch does not list them
+
+from nmt.errors import ConfigError, PeerError
+
+PREPARING = timedelta(days=7)  # how long the others of a machine wait for the first to prepare a corpus
+ANSWER_S = 3.0  # after a failure: who has not said within this that it waits too, is the one that failed
+
+
+class Peers:
+    """This process among those that train together; `ALONE` is the only one of its training."""
+
+    def __init__(self, rank: int = 0, count: int = 1, store: dist.Store | None = None) -> None:
+        self.rank = rank
+        self.count = count
+        self.first = rank == 0  # who writes, and speaks to the user
+        self._store = store
+
+    def block(self, parts: int) -> range:
+        """The parts, of so many, that this process computes."""
+        return self.block_of(self.rank, parts)
+
+    def block_of(self, rank: int, parts: int) -> range:
+        """Those of another process."""
+        return range(parts * rank // self.count, parts * (rank + 1) // self.count)
+
+    def total(self, *numbers: int) -> list[int]:
+        """The sum of each number over all processes."""
+        if self.count == 1:
+            return list(numbers)
+        sums = torch.tensor(numbers, dtype=torch.int64)
+        with self._meeting():
+            dist.all_reduce(sums)
+        return [int(each) for each in sums]
+
+    def meet(self) -> None:
+        """Nobody goes on before all are here."""
+        self.total(1)  # a sum of no numbers waits for nobody
+
+    def gathered(self, value: Any) -> list[Any]:
+        """The value of every process, which JSON can say."""
+        if self.count == 1:
+            return [value]
+        mine = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
+        with self._meeting():
+            sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(self.count)]
+            dist.all_gather(sizes, torch.tensor([len(mine)]))
+            padded = torch.zeros(max(int(size) for size in sizes), dtype=torch.uint8)
+            padded[: len(mine)] = mine
+            texts = [torch.empty_like(padded) for _ in range(self.count)]
+            dist.all_gather(texts, padded)
+        return [json.loads(text[: int(size)].numpy().tobytes()) for text, size in zip(texts, sizes, strict=True)]
+
+    def dealt(self, chunks: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
+        """Chunk r goes to process r; from process r comes one of `sizes[r]` elements."""
+        received = chunks[0].new_empty(sum(sizes))
+        with self._meeting():
+            dist.all_to_all_single(received, torch.cat(list(chunks)), list(sizes), [len(chunk) for chunk in chunks])
+        return list(torch.split(received, list(sizes)))
+
+    def joined_up(self, chunk: Tensor) -> Tensor:
+        """The chunks of all processes, which are equally long, one after another."""
+        whole = chunk.new_empty(len(chunk) * self.count)
+        with self._meeting():
+            dist.all_gather(list(torch.split(whole, len(chunk))), chunk)
+        return whole
+
+    @contextmanager
+    def first_of_machine_before_others(self) -> Iterator[None]:
+        """The block runs in one process of each machine, and then in its others."""
+        mine = f"machine {os.environ.get('GROUP_RANK', 0)}"
+        first = int(os.environ.get("LOCAL_RANK", 0)) == 0
+        if self.count > 1 and not first:
+            with self._meeting():
+                assert self._store is not None
+                self._store.wait([mine], PREPARING)
+        yield
+        if self.count > 1 and first:
+            assert self._store is not None
+            self._store.set(mine, "done")
+
+    @contextmanager
+    def _meeting(self) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:  # of a connection
+            self._lost(error)
+
+    def _lost(self, error: RuntimeError) -> NoReturn:
+        """Names who has gone, or does not answer: whoever does not say that it waits too."""
+        gone = ["the first process"]
+        with contextlib.suppress(RuntimeError):
+            assert self._store is not None
+            self._store.set(f"waits {self.rank}", "")
+            time.sleep(ANSWER_S)
+            missing = [rank for rank in range(self.count) if not self._store.check([f"waits {rank}"])]
+            gone = [f"process {rank} on {self._store.get(f'host {rank}').decode()}" for rank in missing]
+        who = " and ".join(gone) or "another process"
+        raise PeerError(
+            f"{who} of {self.count} has gone or does not answer; see its own messages, and go on from the last "
+            "checkpoint: nmt train resume=RUN"
+        ) from error
+
+
+ALONE = Peers()
+_stores: list[tuple[dist.Store, dist.Store]] = []  # of the whole job, and of this attempt at it; once known
+
+
+def several() -> bool:
+    """Was this process started as one of several?"""
+    return int(os.environ.get("WORLD_SIZE", 1)) > 1 or "TORCHELASTIC_RUN_ID" in os.environ
+
+
+@contextmanager
+def joined(timeout_s: int) -> Iterator[Peers]:
+    """The processes that torchrun started, if it did; those but the first say nothing meanwhile.
+
+    Who waits longer than `timeout_s` for another gives up.
+    """
+    if not several():
+        yield ALONE
+        return
+    for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        if name not in os.environ:
+            raise ConfigError(
+                f"WORLD_SIZE={os.environ.get('WORLD_SIZE')}, but {name} is not set; start processes with torchrun"
+            )
+    rank, count = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    try:
+        limit = timedelta(seconds=timeout_s)
+        _, store = _known_stores(limit)
+        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+        dist.init_process_group(backend, store=store, rank=rank, world_size=count, timeout=limit)
+    except RuntimeError:
+        raise PeerError(
+            f"process {rank} of {count} does not reach the others by {os.environ['MASTER_ADDR']}:"
+            f"{os.environ['MASTER_PORT']}; see that all were started, and that no firewall is between them "
+            "(GLOO_SOCKET_IFNAME names the network interface)"
+        ) from None
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
+    store.set(f"host {rank}", socket.gethostname())
+    try:
+        with contextlib.ExitStack() as silence:
+            if rank:
+                nowhere = silence.enter_context(Path(os.devnull).open("w"))
+                silence.enter_context(contextlib.redirect_stdout(nowhere))
+                silence.enter_context(contextlib.redirect_stderr(nowhere))
+            yield Peers(rank, count, store)
+    finally:
+        dist.destroy_process_group()
+
+
+def begun_before(run: Path) -> bool:
+    """Has an earlier attempt of this job, which torchrun starts anew after a failure, begun this run?"""
+    if int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) == 0:
+        return False
+    job, _ = _known_stores()
+    return bool(job.check([f"begun {run.absolute()}"]))
+
+
+def note_begun(run: Path) -> None:
+    """A later attempt of this job is to go on with this run."""
+    if several():
+        job, _ = _known_stores()
+        job.set(f"begun {run.absolute()}", "")
+
+
+def is_first_to_say(error: Exception) -> bool:
+    """Should this process tell the user? Of several that say the same the first; who lost another, if nobody else."""
+    if not several():
+        return True
+    try:
+        _, store = _known_stores()
+        if isinstance(error, PeerError) and store.check(["said"]):
+            return False
+        store.set("said", "")
+        return int(store.add(f"said {error}", 1)) == 1
+    except (RuntimeError, KeyError):
+        return True
+
+
+def _known_stores(limit: timedelta = timedelta(seconds=ANSWER_S)) -> tuple[dist.Store, dist.Store]:
+    """What the processes of this job share, and what those of this attempt at it do."""
+    if not _stores:
+        hosting = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" and os.environ["RANK"] == "0"
+        address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+        job = TCPStore(address, port, is_master=hosting, wait_for_workers=False, timeout=limit)
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        _stores.append((job, PrefixStore(f"nmt attempt {attempt}", job)))
+    return _stores[0]

@@ -1,0 +1,59 @@
+"""What is chosen when a run begins."""
+
+import pytest
+
+from nmt.config import defaults
+from nmt.config.compose import command_of
+from nmt.config.defaults import cores, default_parts, with_chosen
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Two cores, no GPU, no torchrun."""
+    monkeypatch.setattr(defaults, "cores", lambda: 2)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("count", "batch_tokens", "parts"),
+    [(1, 4096, 1), (2, 4096, 2), (3, 4096, 4), (4, 4096, 4), (64, 4096, 16), (64, 1250, 8), (8, 299, 1), (8, 300, 2)],
+)
+def test_every_core_gets_a_part_that_is_not_too_small(
+    machine: pytest.MonkeyPatch, count: int, batch_tokens: int, parts: int
+) -> None:
+    machine.setattr(defaults, "cores", lambda: count)
+    assert default_parts(batch_tokens, "cpu") == parts
+    assert default_parts(batch_tokens, "auto") == parts
+
+
+@pytest.mark.parametrize(
+    ("processes", "of_machine", "parts"),
+    [(2, 2, 2), (4, 4, 4), (3, 3, 4), (4, 2, 4), (2, 1, 4), (6, 1, 8), (64, 1, 64)],
+)
+def test_every_process_and_every_core_of_their_machines_gets_a_part(
+    machine: pytest.MonkeyPatch, processes: int, of_machine: int, parts: int
+) -> None:
+    machine.setenv("WORLD_SIZE", str(processes))
+    machine.setenv("LOCAL_WORLD_SIZE", str(of_machine))
+    assert default_parts(1250, "cpu") == parts
+
+
+def test_a_gpu_takes_a_batch_as_a_whole(machine: pytest.MonkeyPatch) -> None:
+    machine.setattr("torch.cuda.is_available", lambda: True)
+    assert (default_parts(4096, "auto"), default_parts(4096, "cuda"), default_parts(4096, "cpu")) == (1, 1, 2)
+    machine.setenv("WORLD_SIZE", "2")
+    assert default_parts(4096, "auto") == 2
+
+
+def test_a_run_stores_what_was_chosen_and_what_was_typed_wins(machine: pytest.MonkeyPatch) -> None:
+    assert command_of("train", []).run.train.parts == 2
+    assert command_of("train", ["train.batch_tokens=200"]).run.train.parts == 1
+    assert command_of("train", ["train.parts=3"]).run.train.parts == 3
+    assert with_chosen({"model": "m"}) == {"model": "m"}  # of a verb that does not train
+
+
+def test_this_machine_has_cores() -> None:
+    assert cores() >= 1

@@ -1,0 +1,79 @@
+"""Trainings of several processes, as torchrun starts them."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+def words_of(config: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """A configuration as words of a command line."""
+    for key, value in config.items():
+        if isinstance(value, dict):
+            yield from words_of(value, f"{prefix}{key}.")
+        else:
+            text = "null" if value is None else yaml.safe_dump(value, default_flow_style=True).split("\n")[0]
+            yield f"{prefix}{key}={text}"
+
+
+def free_port() -> int:
+    """One that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def torchrun(count: int, words: Sequence[str], *options: str) -> list[str]:
+    """The command that starts `nmt train WORDS` in so many processes."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={count}"]
+    return [*launcher, f"--master-port={free_port()}", *options, "-m", "nmt.cli.main", "train", *words]
+
+
+def finished(command: Sequence[str], timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
+    """Runs the command to its end."""
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=timeout_s, stdin=subprocess.DEVNULL
+    )
+
+
+@contextmanager
+def started_apart(commands: Sequence[Sequence[str]], port: int) -> Iterator[list[subprocess.Popen[str]]]:
+    """`nmt train` in as many processes as there are commands, started by no launcher; what is left is killed."""
+    processes = []
+    for rank, words in enumerate(commands):
+        place = {"RANK": str(rank), "WORLD_SIZE": str(len(commands)), "LOCAL_RANK": str(rank)}
+        place |= {"LOCAL_WORLD_SIZE": str(len(commands)), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        processes.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "nmt.cli.main", "train", *words],
+                env=os.environ | place | {"OMP_NUM_THREADS": "1"},
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )
+        )  # fmt: skip
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
+def children_of(launcher: int) -> list[int]:
+    """Process ids of the workers that a launcher has started, in the order of their ranks."""
+    found = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+            environment = (status.parent / "environ").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        ranks = [word.removeprefix("RANK=") for word in environment if word.startswith("RANK=")]
+        if parent == launcher and ranks:
+            found[int(ranks[0])] = int(status.parent.name)
+    return [found[rank] for rank in sorted(found)]

@@ -1,0 +1,269 @@
+"""Processes that train together: their number changes no bit, what fails is said once, what dies is started anew."""
+
+import random
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from helpers.models import random_batch, small_model
+from helpers.processes import children_of, finished, free_port, started_apart, torchrun, words_of
+from helpers.training_runs import corpus, metrics, resume, run_config, same, start, tensors
+
+from nmt.cli.main import main
+from nmt.config.plain import leaves
+from nmt.machine.peers import Peers
+from nmt.machine.signals import SAVED
+from nmt.runs.checkpoints import saved_updates
+from nmt.training.step import BatchPart, Stepper
+from nmt.training.tree_sum import nodes_left
+
+DRAWING = {"encoder__dropout": 0.3, "decoder__dropout": 0.2, "model__word_dropout": 0.1}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return corpus(tmp_path_factory.mktemp("corpus"))
+
+
+class Meeting:
+    """What threads that stand for processes exchange."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.barrier = threading.Barrier(count, timeout=60)
+        self.brought: list[Any] = [None] * count
+
+    def of_all(self, rank: int, value: Any) -> list[Any]:
+        """What each has brought."""
+        self.barrier.wait()
+        self.brought[rank] = value
+        self.barrier.wait()
+        return list(self.brought)
+
+
+class Thread(Peers):
+    """A process that is a thread of this one."""
+
+    def __init__(self, rank: int, meeting: Meeting) -> None:
+        super().__init__(rank, meeting.count)
+        self.meeting = meeting
+
+    def total(self, *numbers: int) -> list[int]:
+        return [sum(each) for each in zip(*self.meeting.of_all(self.rank, numbers), strict=True)]
+
+    def dealt(self, chunks: Sequence[torch.Tensor], sizes: Sequence[int]) -> list[torch.Tensor]:
+        received = [chunks[self.rank].clone() for chunks in self.meeting.of_all(self.rank, list(chunks))]
+        assert [len(chunk) for chunk in received] == list(sizes)
+        return received
+
+    def joined_up(self, chunk: torch.Tensor) -> torch.Tensor:
+        return torch.cat(self.meeting.of_all(self.rank, chunk))
+
+
+def after_steps(count: int, parts: Sequence[BatchPart], frozen: Callable[[torch.nn.Module], None]) -> list[Any]:
+    """All that two steps come to in each of `count` processes."""
+    meeting = Meeting(count)
+    found: list[Any] = [None] * count
+
+    def process(rank: int) -> None:
+        model = models[rank]
+        settings = replace(run_config(Path(), Path()).train, workers=2)  # each draws from generators of its own
+        optimiser = torch.optim.AdamW(model.parameters())
+        peers = Thread(rank, meeting)
+        stepper = Stepper(model, optimiser, settings, torch.device("cpu"), torch.float32, peers)
+        own = {number: parts[number] for number in peers.block(len(parts))}
+        steps = [stepper(own, len(parts), 0.01, lambda part, update=update: 100 * update + part) for update in (1, 2)]
+        said = [(step.tokens, step.loss.item(), step.nll.item(), step.norm.item(), step.halved) for step in steps]
+        found[rank] = said, [p.grad is None for p in model.parameters()], [p.detach() for p in model.parameters()]
+
+    models = [small_model(dropout=0.3).train() for _ in range(count)]
+    for model in models:
+        frozen(model)
+    threads = [threading.Thread(target=process, args=(rank,)) for rank in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 4, 5, 6, 7, 8])
+def test_any_number_of_processes_takes_the_same_step(parts: int) -> None:
+    whole = [(np.arange(2 + n % 3), random_batch(n, 2 + n % 3)) for n in range(parts)]
+
+    def frozen(model: torch.nn.Module) -> None:
+        model.get_submodule("embedding").get_parameter("table.weight").requires_grad_(parts != 3)
+
+    [alone] = after_steps(1, whole, frozen)
+    for count in (2, 3, 4):
+        for said, without, weights in after_steps(count, whole, frozen):
+            assert said == alone[0]
+            assert without == alone[1]
+            assert all(map(torch.equal, weights, alone[2]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("parts", [1, 2, 5, 8, 12])
+def test_processes_have_all_parts_and_few_sums_to_exchange(parts: int, count: int) -> None:
+    blocks = [Peers(rank, count).block(parts) for rank in range(count)]
+    assert [part for block in blocks for part in block] == list(range(parts))
+    sizes = [len(block) for block in blocks]
+    assert max(sizes) - min(sizes) <= 1
+    nodes = [node for block in blocks for node in nodes_left(parts, block)]
+    assert len(set(nodes)) == len(nodes)
+    if parts % count == 0 and (parts // count) & (parts // count - 1) == 0:
+        assert len(nodes) == count or count == 1
+
+
+def test_who_is_alone_exchanges_nothing() -> None:
+    alone = Peers()
+    assert (alone.total(3, True), alone.gathered({"a": 1}), alone.first) == ([3, 1], [{"a": 1}], True)
+    with alone.first_of_machine_before_others():
+        pass
+
+
+def typed(data: Path, runs: Path, **changes: Any) -> list[str]:
+    """The words of a small run."""
+    config = run_config(data, runs, train__parts=4, **changes).plain()
+    chosen = {section: config.pop(section) for section in ("encoder", "decoder", "attention", "optimizer", "schedule")}
+    rest = {key: value for key, value in leaves(config).items() if key not in ("init_from",)}
+    own = {
+        f"{name}.{key}": value for name, section in chosen.items() for key, value in section.items() if key != "class"
+    }
+    return ["data=text", "schedule=constant", *words_of(rest), *words_of(own)]
+
+
+@pytest.mark.parametrize("count", [2, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+def test_processes_end_with_the_bits_of_one(data: Path, tmp_path: Path, count: int) -> None:
+    words = {"train__accumulate": 2, **DRAWING}
+    assert start(data, tmp_path / "alone", train__parts=4, **words) == 0
+    done = finished(torchrun(count, typed(data, tmp_path / "together", train__workers=2, **words)))
+    assert done.returncode == 0, done.stderr
+    alone, together = (tmp_path / name / "run" for name in ("alone", "together"))
+    assert saved_updates(alone) == saved_updates(together)
+    for update in saved_updates(alone):
+        for file in ("weights", "training"):
+            path = Path("checkpoints") / f"{update:08d}" / f"{file}.safetensors"
+            if (alone / path).exists():
+                assert same(tensors(alone / path), tensors(together / path))
+    assert same(tensors(alone / "model.safetensors"), tensors(together / "model.safetensors"))
+    assert metrics(alone) == metrics(together)
+    assert done.stderr.count("best on dev") == 1
+
+
+def test_an_error_is_said_once(data: Path, tmp_path: Path) -> None:
+    assert start(data, tmp_path, train__max_updates=1) == 0
+    done = finished(torchrun(2, typed(data, tmp_path)))
+    assert done.returncode != 0
+    assert re.findall("^error: .*", done.stderr, re.MULTILINE) == [
+        f"error: {tmp_path / 'run'} already holds a run; continue it with resume={tmp_path / 'run'}, or choose another "
+        "name="
+    ]
+    assert done.stderr.count("Traceback") == 1  # torchrun's own
+
+
+def test_processes_with_other_words_are_refused(data: Path, tmp_path: Path) -> None:
+    commands = [typed(data, tmp_path, seed=seed, train__workers=workers) for seed, workers in ((1, 1), (2, 2))]
+    with started_apart(commands, free_port()) as processes:
+        said = "".join(process.communicate(timeout=120)[1] for process in processes)
+        assert [process.returncode for process in processes] == [2, 2]
+    assert said.count("error: seed is 1 in process 0 and 2 in process 1; start all with the same words") == 1
+    assert said.count("error: ") == 1
+
+
+@pytest.mark.slow
+def test_another_corpus_on_another_machine_is_refused(data: Path, tmp_path: Path) -> None:
+    other = corpus(tmp_path / "other", count=90)
+    with started_apart([typed(each, tmp_path / "runs") for each in (data, other)], free_port()) as processes:
+        said = "".join(process.communicate(timeout=120)[1] for process in processes)
+        assert [process.returncode for process in processes] == [2, 2]
+    assert "error: the corpus is not the same on all machines, data.root=" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.slow
+def test_a_process_that_hangs_is_named(data: Path, tmp_path: Path) -> None:
+    words = typed(data, tmp_path, train__max_updates=100_000, train__peer_timeout_s=4)
+    with started_apart([words] * 3, free_port()) as processes:
+        wait_for(lambda: saved_updates(tmp_path / "run"))
+        processes[1].send_signal(signal.SIGSTOP)
+        said = "".join(processes[rank].communicate(timeout=120)[1] for rank in (0, 2))
+        assert [processes[rank].returncode for rank in (0, 2)] == [2, 2]
+    assert len(re.findall(r"error: process 1 on \S+ of 3 has gone or does not answer; ", said)) == 1
+    assert "Traceback" not in said
+
+
+@pytest.mark.slow
+def test_a_killed_process_is_started_anew_and_the_run_ends_with_the_same_bits(data: Path, tmp_path: Path) -> None:
+    words = {"train__max_updates": 60, **DRAWING}
+    assert start(data, tmp_path / "alone", train__parts=4, **words) == 0
+    chance = random.Random(1)
+    command = torchrun(2, typed(data, tmp_path / "killed", **words), "--max-restarts=3")
+    launcher = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+    for kill in range(2):
+        wait_for(lambda kill=kill: len(saved_updates(tmp_path / "killed" / "run")) > kill)
+        victims = children_of(launcher.pid)
+        subprocess.run(["kill", "-9", str(chance.choice(victims))], check=False)
+        time.sleep(6)
+    _, said = launcher.communicate(timeout=240)
+    assert launcher.returncode == 0, said
+    alone, killed = (tensors(tmp_path / name / "run" / "model.safetensors") for name in ("alone", "killed"))
+    assert same(alone, killed)
+    assert metrics(tmp_path / "alone" / "run") == metrics(tmp_path / "killed" / "run")
+
+
+@pytest.mark.slow
+def test_an_end_that_one_process_is_asked_for_ends_all_and_the_run_goes_on_alone(data: Path, tmp_path: Path) -> None:
+    words = {"train__max_updates": 60, **DRAWING}
+    assert start(data, tmp_path / "whole", train__parts=4, **words) == 0
+    with started_apart([typed(data, tmp_path / "halves", **words)] * 2, free_port()) as processes:
+        wait_for(lambda: saved_updates(tmp_path / "halves" / "run"))
+        processes[1].send_signal(signal.SIGTERM)
+        said = [process.communicate(timeout=120)[1] for process in processes]
+        assert [process.returncode for process in processes] == [SAVED, SAVED]
+    assert "saved; go on with: nmt train resume=" in said[0]
+    assert said[1] == ""
+    assert resume(tmp_path / "halves" / "run") == 0
+    whole, halves = (tensors(tmp_path / name / "run" / "model.safetensors") for name in ("whole", "halves"))
+    assert same(whole, halves)
+
+
+def test_what_one_process_does_is_refused_of_several(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for words, message in (
+        (["evaluate", "model=a"], "WORLD_SIZE=2, but nmt evaluate is one process; start it without torchrun"),
+        (["train", "-m", "seed=1,2"], "WORLD_SIZE=2, but a sweep is one process; start it without torchrun"),
+        (["train", "data=demo_en_de"], "WORLD_SIZE=2, but RANK is not set; start processes with torchrun"),
+    ):
+        assert main(words) == 2
+        assert f"error: {message}" in capsys.readouterr().err
+
+
+def test_processes_that_cannot_be_reached_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = {"WORLD_SIZE": "2", "RANK": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    for name, value in place.items():
+        monkeypatch.setenv(name, value)
+    assert main(["train", "data=demo_en_de", "train.peer_timeout_s=1"]) == 2
+    said = capsys.readouterr().err
+    assert f"error: process 1 of 2 does not reach the others by 127.0.0.1:{place['MASTER_PORT']}; see that all" in said
+
+
+def wait_for(condition: Callable[[], Any], limit_s: float = 120) -> None:
+    """Until it holds."""
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
