@@ -34,6 +34,8 @@ CHUNK_SENTENCES = 1024  # sentences translated between two looks of the progress
 Attention = bool | Literal["words"]  # "words": word links alone, which take little memory
 
 READ_AHEAD = 1 << 22  # characters of lines read ahead, at most, and one line
+Forced = tuple[list[float], list[NDArray[np.float32] | None]]  # log-probability and attention of each pair
+
 ONE = Workers(1)
 LONGEST_FORCED = 5000  # pieces of either side of a given pair
 
@@ -205,9 +207,8 @@ class Translator:
         """
         src, tgt = self.encode_pairs(sources, targets, first)
         done: dict[int, Translation] = {}
-        for rows in forced_batches(src, tgt):
-            ids = [src[row] for row in rows], [tgt[row] for row in rows]
-            for row, log_prob, weights in zip(rows, *self.forced(*ids), strict=True):
+        for rows, found in self.forced_side_by_side(src, tgt):
+            for row, log_prob, weights in zip(rows, *found, strict=True):
                 candidate = Candidate(targets[row], log_prob, log_prob)
                 pieces = self.tokenizers.src.pieces(src[row]), self.tokenizers.tgt.pieces(tgt[row])
                 done[row] = Translation(sources[row], [candidate], *pieces, weights)
@@ -217,11 +218,19 @@ class Translator:
         """Log-probability (nats, end of sentence included) of each given target under the model."""
         src, tgt = self.encode_pairs(sources, targets, first=1)
         scores = [0.0] * len(src)
-        for rows in forced_batches(src, tgt):
-            log_probs, _ = self.forced([src[row] for row in rows], [tgt[row] for row in rows])
+        for rows, (log_probs, _) in self.forced_side_by_side(src, tgt):
             for row, log_prob in zip(rows, log_probs, strict=True):
                 scores[row] = log_prob
         return scores
+
+    def forced_side_by_side(self, src: list[list[int]], tgt: list[list[int]]) -> Iterable[tuple[list[int], Forced]]:
+        """Numbers of some pairs, and what `forced` finds of these, for each batch."""
+
+        def work(rows: list[int]) -> Forced:
+            return self.forced([src[row] for row in rows], [tgt[row] for row in rows])
+
+        batches = forced_batches(src, tgt)
+        return zip(batches, self.workers.each(work, batches), strict=True)
 
     def encode_pairs(
         self, sources: Sequence[str], targets: Sequence[str], first: int
@@ -240,9 +249,7 @@ class Translator:
         return src, tgt
 
     @torch.inference_mode()
-    def forced(
-        self, src_ids: list[list[int]], tgt_ids: list[list[int]]
-    ) -> tuple[list[float], list[NDArray[np.float32] | None]]:
+    def forced(self, src_ids: list[list[int]], tgt_ids: list[list[int]]) -> Forced:
         """Log-probability of each target, and the attention [L, H, T, S] behind it (None for a model without).
 
         Row t of the attention chose piece t of the target; the end of both sentences is left out.
