@@ -93,14 +93,17 @@ class Stepper:
     ) -> list[_Sum]:
         """The gradient of all parts, as the one or two sums that are left to be added."""
         tree = TreeSum(count, _Sum.plus)
+        side_by_side = self.workers.count > 1 and len(parts) > 1
         drawn = torch.get_rng_state()
-        self.workers.each(
-            lambda number: tree.put(self._part(parts[number], tokens, seed_of(number)), number), list(parts)
-        )
-        if self.workers.count > 1 and not torch.equal(torch.get_rng_state(), drawn):
+
+        def work(number: int) -> None:
+            tree.put(self._part(parts[number], tokens, seed_of(number), not side_by_side), number)
+
+        self.workers.each(work, list(parts))
+        if side_by_side and not torch.equal(torch.get_rng_state(), drawn):
             raise ConfigError(
                 "a part of the model draws from torch's own generator, which threads would share in any order; "
-                "draw with nmt.model.dropout, or set train.parts=1"
+                "draw with nmt.model.dropout, or set train.workers=1"
             )
         return list(tree.left().values()) if self.peers.count == 1 else [self._exchanged(tree.left(), count)]
 
@@ -142,20 +145,23 @@ class Stepper:
         rest = torch.tensor([*there, float(each.halved)], device=self.device)
         torch.cat([*(number.reshape(-1) for number in numbers), each.means, rest], out=row)
 
-    def _part(self, part: BatchPart, tokens: int, seed: int) -> _Sum:
-        """The gradient of one part, in pieces that memory holds; its masks follow from `seed` alone."""
+    def _part(self, part: BatchPart, tokens: int, seed: int, alone: bool) -> _Sum:
+        """The gradient of one part, in pieces that memory holds; its masks follow from `seed` alone.
+
+        `alone`: no other part is computed at the same time.
+        """
         pieces, halved = [part], 0
-        while isinstance(found := self._gradient(pieces, tokens, seed), int):
+        while isinstance(found := self._gradient(pieces, tokens, seed, alone), int):
             pieces[found : found + 1] = _halves(pieces[found])
             halved += 1
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
         return _Sum(found.gradients, found.means, halved)
 
-    def _gradient(self, pieces: Sequence[BatchPart], tokens: int, seed: int) -> _Sum | int:
+    def _gradient(self, pieces: Sequence[BatchPart], tokens: int, seed: int, alone: bool) -> _Sum | int:
         """Adds up the gradient; or the number of the piece that memory does not hold."""
-        own = torch.Generator().manual_seed(seed) if self.workers.count > 1 else None
-        if own is None:
+        own = torch.Generator().manual_seed(seed) if self.device.type == "cpu" else None
+        if alone:  # for parts of a model that draw from torch's own generator
             torch.manual_seed(seed)
         total: _Sum | None = None
         with drawing_from(own):

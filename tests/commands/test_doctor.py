@@ -22,7 +22,7 @@ def test_a_sound_machine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert err == ""
     shown = {line.split()[0]: line for line in out.splitlines()}
     assert list(shown) == [
-        "nmt", "packages", "processor", "threads", "GPU", "precision", "runs_dir", "cache_dir", "self-test"
+        "nmt", "packages", "processor", "workers", "GPU", "precision", "runs_dir", "cache_dir", "self-test"
     ]  # fmt: skip
     assert "torch 2." in shown["packages"]
     assert "trained, saved, loaded; " in shown["self-test"]

@@ -105,7 +105,7 @@ def test_the_models_own_split(run: Path, corpus: Path, capsys: pytest.CaptureFix
         assert out.startswith(f"{split}: 30 sentences")
         assert "BLEU" in out
         assert "source length" in out
-        assert err == f"fp32, 1 thread, beam 1\n\nhypotheses, references and scores.json are in {folder}\n"
+        assert err == f"fp32, 1 worker, beam 1\n\nhypotheses, references and scores.json are in {folder}\n"
         assert (folder / "sources.txt").read_bytes() == (corpus / f"{split}.src").read_bytes()
         assert (folder / "reference.txt").read_bytes() == (corpus / f"{split}.tgt").read_bytes()
         result = json.loads((folder / "scores.json").read_text())

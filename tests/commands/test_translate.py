@@ -16,7 +16,7 @@ from nmt.cli.main import main
 from nmt.translation.translator import Translator
 
 ROOT = Path(__file__).parents[2]
-USED = re.compile(r"(bf16|fp32), \d+ threads?, (beam \d+|\d+ samples?)\n")  # what translations are made with
+USED = re.compile(r"(bf16|fp32), \d+ workers?, (beam \d+|\d+ samples?)\n")  # what translations are made with
 FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
 
 

@@ -53,7 +53,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         (["attention=none,dot", "data.gold=nowhere"], "nowhere"),
         (["attention=none,dot", "output=/proc/here"], "cannot write /proc/here"),
-        (["attention=none,dot", "trian.threads=1"], "did you mean 'train.workers'?"),
+        (["attention=none,dot", "trian.workers=1"], "did you mean 'train.workers'?"),
     ],
 )
 def test_mistakes_are_refused_before_the_work(
@@ -139,7 +139,7 @@ def test_help_lists_the_keys(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_run_with_another_configuration_is_refused(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     config = read_run(run)[0]
-    elsewhere = replace(config, cache_dir="/else", runs_dir="there", train=replace(config.train, threads=7))
+    elsewhere = replace(config, cache_dir="/else", runs_dir="there", train=replace(config.train, workers=7))
     assert run_state(run, config) == run_state(run, elsewhere) == "begun"
     with pytest.raises(ConfigError, match=r"another configuration: seed is 1 there and 2 here; move that folder away"):
         run_state(run, replace(config, seed=2))
@@ -175,9 +175,9 @@ def test_essence_leaves_out_what_changes_no_model() -> None:
     assert found["train.accumulate"] == 1
     assert set(leaves(config.plain())) - set(found) == {
         "name", "runs_dir", "cache_dir", "init_from", "data.gold", "data.gold_units", "train.device", "train.workers",
-        "train.log_every", "train.examples",
+        "train.peer_timeout_s", "train.log_every", "train.examples",
     }  # fmt: skip
-    elsewhere = replace(config, name="b", runs_dir="c", train=replace(config.train, threads=7))
+    elsewhere = replace(config, name="b", runs_dir="c", train=replace(config.train, workers=7))
     assert essence(elsewhere) == found != essence(replace(config, seed=2))
 
 

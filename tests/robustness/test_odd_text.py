@@ -200,7 +200,7 @@ def test_there_is_one_line_for_every_odd_line(run: Path, terminal: Terminal, way
     assert len(out) == len(LINES)
     assert all(len(line.splitlines()) <= 1 for line in out)
     used, *cautions = said
-    assert "thread" in used
+    assert "worker" in used
     assert cautions
     assert all(re.match("caution: line [0-9]+ has [0-9,]+ pieces; ", line) for line in cautions)
     if way == "text":

@@ -76,7 +76,7 @@ def after_steps(count: int, parts: Sequence[BatchPart], frozen: Callable[[torch.
 
     def process(rank: int) -> None:
         model = models[rank]
-        settings = replace(run_config(Path(), Path()).train, workers=2)  # each draws from generators of its own
+        settings = replace(run_config(Path(), Path()).train, workers=1)
         optimiser = torch.optim.AdamW(model.parameters())
         peers = Thread(rank, meeting)
         stepper = Stepper(model, optimiser, settings, torch.device("cpu"), torch.float32, peers)

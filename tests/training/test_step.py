@@ -301,9 +301,9 @@ def test_a_part_that_is_halved_leaves_the_others_alone(monkeypatch: pytest.Monke
     gradients: list[list[torch.Tensor]] = []
     put = step.TreeSum.put
 
-    def noted(tree: Any, part: int, value: Any) -> None:
+    def noted(tree: Any, value: Any, part: int) -> None:
         gradients.append([gradient.clone() for gradient in value.gradients if gradient is not None])
-        put(tree, part, value)
+        put(tree, value, part)
 
     monkeypatch.setattr(step.TreeSum, "put", noted)
     parts = [

@@ -68,8 +68,8 @@ def validator(check_stop: Callable[[], None] = lambda: None) -> Validator:
 
 LOOPS: dict[str, Callable[[Validator, Seq2Seq], object]] = {
     "dev loss": lambda given, model: given.scores(model, CPU, torch.float32),
-    "entropy": lambda given, model: given.entropy(model, CPU),
-    "translate": lambda given, model: given.translate(model, CPU),
+    "entropy": lambda given, model: given.entropy(model, CPU, nullcontext),
+    "translate": lambda given, model: given.translate(model, CPU, nullcontext),
 }
 
 
