@@ -1,21 +1,34 @@
 """`nmt translate`: one line out for every line in."""
 
 import json
+import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from nmt.config.sections import SearchConfig
 from nmt.config.verbs import TranslateCommand
-from nmt.data.streams import LINE_ENDS, input_lines, output_file
+from nmt.data.paths import read_lines
+from nmt.data.streams import LINE_ENDS, input_files, input_lines, output_file
 from nmt.errors import ConfigError
+from nmt.machine.digests import file_digest
+from nmt.machine.seeds import derived_seed
+from nmt.runs.shortlist_file import SHORTLIST_FILE
 from nmt.scoring.alignment import pharaoh
+from nmt.translation import bulk
 from nmt.translation.long_lines import caution, noted
-from nmt.translation.open import as_typed, means, open_model
+from nmt.translation.open import as_typed, means, model_folders, open_model
 from nmt.translation.translations import Translation
-from nmt.translation.translator import Attention, with_n_best
+from nmt.translation.translator import Translator, with_n_best
+
+CHECKSUM_DIGITS = 16  # of a model or a shortlist, in the record of a folder
 
 
 def main(command: TranslateCommand) -> int:
-    """Translates standard input or files."""
+    """Translates standard input or files, into one file or each into its own."""
+    plan = plan_of(command)
     translator = open_model(command)
     if command.alignments and not translator.has_attention:
         raise ConfigError(
@@ -27,18 +40,79 @@ def main(command: TranslateCommand) -> int:
             f"n_best={settings.n_best} needs format=jsonl: as text every line has one translation; "
             "add format=jsonl, or n_best=1"
         )
+    if plan is not None:
+        into_folder(command, translator, settings, plan)
+        return 0
     lines = input_lines(command.input)
     with output_file(command.output) as file:
-        wanted: Attention = "words" if command.alignments else False
-        translations = translator.stream(lines, command.buffer, wanted, settings)
-        for number, translation in enumerate(noted(translations, caution)):
-            text = translation.text
-            if command.format == "jsonl":
-                text = translation_json(translation, settings.n_best > 1, command.alignments)
-            print(text, file=file, flush=True)
+        for number, line in enumerate(translated(command, translator, settings, lines, caution)):
+            print(line, file=file, flush=True)
             if number == 0:  # input and output work: an error would have come without this line
                 print(means(translator, settings), file=sys.stderr)
     return 0
+
+
+def translated(
+    command: TranslateCommand,
+    translator: Translator,
+    settings: SearchConfig,
+    lines: Iterable[str],
+    say: Callable[[str], None],
+) -> Iterator[str]:
+    """The line that is written for each line of input; `say` gets a note for every line that is too long."""
+    stream = translator.stream(lines, command.buffer, "words" if command.alignments else False, settings)
+    for translation in noted(stream, say):
+        if command.format == "jsonl":
+            yield translation_json(translation, settings.n_best > 1, command.alignments)
+        else:
+            yield translation.text
+
+
+def plan_of(command: TranslateCommand) -> bulk.Plan | None:
+    """Which file of a folder holds the translation of which; None where `output` is a file, or standard output."""
+    if not command.output:
+        return None
+    path = Path(command.output).expanduser()
+    if command.shard is None and not command.output.endswith("/") and not path.is_dir():
+        return None
+    if command.input is None:
+        raise ConfigError(f"output={command.output} is a folder, and input names no files; add input=FILES")
+    return bulk.plan(input_files(command.input), path)
+
+
+def into_folder(command: TranslateCommand, translator: Translator, settings: SearchConfig, plan: bulk.Plan) -> None:
+    """Translates this process's share of the files, each into one of its own."""
+    if settings.sample and command.seed is None:
+        raise ConfigError(
+            "search.sample=true draws translations, and every process must draw the same of a file; add seed=1, for "
+            "example"
+        )
+    bulk.prepare(plan, made_with(command, translator, settings), command.shard)
+    print(means(translator, settings), file=sys.stderr)
+
+    def lines_of(source: Path) -> Iterator[str]:
+        drawn = derived_seed(translator.seed, "samples of a file", *os.fsencode(source.name))
+        translator.generator.manual_seed(drawn)
+        return translated(command, translator, settings, read_lines(source), lambda line: caution(f"{source}, {line}"))
+
+    bulk.translate_files(plan, command.share, lines_of)
+
+
+def made_with(command: TranslateCommand, translator: Translator, settings: SearchConfig) -> dict[str, Any]:
+    """Everything that decides a translation and its form, not what changes speed and memory alone."""
+    listed = translator.shortlist is not None and not settings.sample
+    shortlist = model_folders(command.model, "model")[0] / SHORTLIST_FILE
+    searched = {f"search.{key}": value for key, value in asdict(settings).items() if key != "batch_sentences"}
+    return {
+        "model": [checksum[:CHECKSUM_DIGITS] for checksum in translator.checksums],
+        "precision": translator.precision,
+        "shortlist": file_digest(shortlist)[:CHECKSUM_DIGITS] if listed else None,
+        "long_lines": command.long_lines,
+        "format": command.format,
+        "alignments": command.alignments,
+        "seed": translator.seed if settings.sample else None,
+        **searched,
+    }
 
 
 def translation_json(translation: Translation, n_best: bool, alignments: bool) -> str:

@@ -1,5 +1,6 @@
 """What each verb is asked to do: one frozen object, read from the composed configuration and what was typed of it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -14,7 +15,7 @@ from nmt.errors import ConfigError
 Trust = Annotated[list[str], "your own packages that parts may come from"]
 Model = Annotated[str, "run folder, for example runs/first"]
 Models = Annotated[str | list[str], "run folder, for example runs/first; several choose each token together"]
-Input = Annotated[str | list[str] | None, "file or list of files; null = standard input"]
+Input = Annotated[str | list[str] | None, "file, glob or list of them; null = standard input"]
 CacheDir = Annotated[str, "where prepared corpora are kept"]
 
 
@@ -141,7 +142,16 @@ class TranslateCommand(TranslationCommand):
     """nmt translate."""
 
     input: Input
-    output: Annotated[str | None, "file, written whole or not at all; null = standard output"]
+    output: Annotated[
+        str | None,
+        "file, written whole or not at all; or folder (one that exists, or FOLDER/), for one file of the same name for "
+        "each input, those that are there not made again; null = standard output",
+    ]
+    shard: Annotated[
+        str | None,
+        "i/n: of the input files in the order of their names every n-th, from the i-th on, into the folder output; "
+        "null = all; those that another process is translating are left to it",
+    ]
     format: Annotated[Literal["text", "jsonl"], "text, or jsonl: scores, n-best and alignments as well"]
     n_best: Annotated[
         Count | None, "translations per line, the beam at least as wide; null = search.n_best; above 1 jsonl only"
@@ -152,6 +162,21 @@ class TranslateCommand(TranslationCommand):
     def refuse(self) -> None:
         if self.alignments and self.format == "text":
             raise ConfigError("alignments=true needs format=jsonl: text has no place for them")
+        if self.shard is not None and not self.output:
+            raise ConfigError(f"shard={self.shard} divides files, whose translations go to a folder; add output=FOLDER")
+        _ = self.share
+
+    @property
+    def share(self) -> slice:
+        """The input files, in the order of their names, that fall to this process."""
+        if self.shard is None:
+            return slice(None)
+        numbers = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", self.shard)
+        if numbers is None or not 1 <= int(numbers[1]) <= int(numbers[2]):
+            raise ConfigError(
+                f"shard={self.shard} is not possible; give i/n with i from 1 to n, for example shard=3/16"
+            )
+        return slice(int(numbers[1]) - 1, None, int(numbers[2]))
 
 
 @dataclass(frozen=True)

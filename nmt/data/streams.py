@@ -1,5 +1,6 @@
 """Lines of text in and out: files, standard input, standard output."""
 
+import glob
 import io
 import os
 import sys
@@ -19,13 +20,28 @@ def input_lines(given: str | list[str] | None) -> Iterator[str]:
     """Lines of the files given, one after another, or of standard input; missing files are refused at once."""
     if given is None:
         return standard_input()
+    return (line for path in input_files(given) for line in file_lines(path))
+
+
+def input_files(given: str | list[str]) -> list[Path]:
+    """The files, pipes or folders that `input` names, those of a glob in the order of their names; none is refused."""
     names = [given] if isinstance(given, str) else given
     if not names:
         raise ConfigError("input is an empty list; name a file, or leave input out to read standard input")
-    for name in names:
-        if not Path(name).expanduser().exists():
-            raise DataError(f"no file {name}, input={name}; check the path")
-    return (line for name in names for line in file_lines(Path(name).expanduser()))
+    return [path for name in names for path in _named(name)]
+
+
+def _named(name: str) -> list[Path]:
+    path = Path(name).expanduser()
+    if path.exists():
+        return [path]
+    if not glob.has_magic(name):
+        raise DataError(f"no file {name}, input={name}; check the path")
+    found = sorted(Path(each) for each in glob.glob(str(path), recursive=True))
+    files = [each for each in found if each.is_file()]
+    if not files:
+        raise DataError(f"no file matches {name}, input={name}; check the pattern")
+    return files
 
 
 def standard_input() -> Iterator[str]:

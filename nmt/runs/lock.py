@@ -4,7 +4,6 @@ The lock is on the folder itself, because `filelock` writes a file of its own, w
 that it can only read, and because it uses a marker that outlives a killed process on a file system without locks.
 """
 
-import fcntl
 import os
 import sys
 import time
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nmt.errors import CheckpointError
+from nmt.machine.claims import take_lock
 from nmt.machine.safe_files import make_folder, refuse_foreign_files, unwritable
 
 PLACE = "runs_dir or name"  # which keys decide where a run lies
@@ -43,13 +43,9 @@ def _locked(handle: int) -> bool | None:
     """Takes the lock, unless a process holds it for longer than `is_held` does; None: a file system without locks."""
     for wait_s in (0.0, 0.05, 0.2):
         time.sleep(wait_s)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            continue
-        except OSError:
-            return None
-        return True
+        locked = take_lock(handle)
+        if locked is not False:
+            return locked
     return False
 
 

@@ -61,6 +61,7 @@ class Translator:
         self.name = name
         self.config = first.config
         self.checksum = first.checksum
+        self.checksums = [each.checksum for each in loaded]
         self.tokenizers = first.tokenizers
         self.members = len(loaded)
         self.has_attention = any(each.config.attention.part is not None for each in loaded)  # where it looked

@@ -1,0 +1,186 @@
+"""Whole files into a folder, by any number of processes on any number of machines; nothing finished is done again.
+
+Each process goes through the files and translates those that are neither finished nor claimed by another process. A
+translation gets its name when all of it is on the disk. `.nmt-translate.json` in the folder says how the translations
+are made, and none that would be made otherwise are added to them.
+"""
+
+import gzip
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from nmt.errors import DataError, remedy
+from nmt.machine.claims import claimed_file, has_locks
+from nmt.machine.safe_files import make_folder, read_file
+from nmt.translation.long_lines import caution
+
+RECORD = ".nmt-translate.json"
+NAMES_SHOWN = 5  # of files in one line
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Whole files into a folder."""
+
+    folder: Path
+    targets: Mapping[Path, Path]  # of each source, in the order of their names
+
+
+def plan(sources: Iterable[Path], folder: Path) -> Plan:
+    """A file of the same name for each source."""
+    found: dict[str, Path] = {}
+    for source in dict.fromkeys(sources):
+        if not source.is_file():
+            raise DataError(f"{source} is not a regular file, input; name files, or another output= than a folder")
+        if source.name in found:
+            raise DataError(
+                f"{found[source.name]} and {source} have the same name, input; their translations would be one file, "
+                f"{folder / source.name}: translate them into two folders"
+            )
+        if source.resolve() == (folder / source.name).resolve():
+            raise DataError(f"{source} is in the folder {folder}, output; choose another folder, or name a file in it")
+        found[source.name] = source
+    return Plan(folder, {found[name]: folder / name for name in sorted(found)})
+
+
+def prepare(plan: Plan, made_with: Mapping[str, Any], shard: str | None) -> None:
+    """Makes the folder and the record of how its translations are made; refuses one that has others, or other files.
+
+    `plan` is of the files of all processes; `shard`, as typed, says which of them are this one's.
+    """
+    folder = plan.folder
+    content = f"{json.dumps(made_with, indent=1)}\n".encode()
+    record = folder / RECORD
+    with _writing(folder):
+        make_folder(folder)
+        refuse_no_claims(folder, shard)
+        # asked before the record, which is older than they are
+        there = [target for target in plan.targets.values() if target.is_file()]
+        if there and not record.exists():
+            raise DataError(
+                f"{there[0]} exists, and no {RECORD} beside it says that nmt translate wrote it; choose another "
+                "output=, or move it away"
+            )
+        while not record.is_file():
+            with claimed_file(record) as file:
+                if file is None:  # another process is writing it
+                    time.sleep(0.01)
+                else:
+                    file.write(content)
+    refuse_others(record, json.loads(content))
+
+
+def refuse_no_claims(folder: Path, shard: str | None) -> None:
+    """Where nothing can be locked the processes need to be told who writes which file."""
+    if has_locks(folder):
+        return
+    if shard is None:
+        raise DataError(
+            f"{folder} lies where nothing can be locked, so processes cannot see which files others translate; give "
+            "each its own shard=i/n, shard=1/1 to a single one"
+        )
+    print(f"note: {folder} lies where nothing can be locked: start one process with shard={shard}", file=sys.stderr)
+
+
+def refuse_others(record: Path, made_with: Mapping[str, Any]) -> None:
+    """Refuses a folder whose translations are made otherwise, and says what differs."""
+    try:
+        stored = dict(json.loads(read_file(record)))
+    except (ValueError, TypeError, RecursionError):
+        raise DataError(f"{record} is damaged; choose another output=, or delete the folder") from None
+    differences = [
+        f"{key} was {json.dumps(stored.get(key))}, is {json.dumps(made_with.get(key))}"
+        for key in {**made_with, **stored}
+        if stored.get(key) != made_with.get(key)
+    ]
+    if differences:
+        raise DataError(
+            f"{record.parent} holds translations that are made otherwise: {'; '.join(differences)}; type the same as "
+            "there, or choose another output="
+        )
+
+
+def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Iterator[str]]) -> None:
+    """Writes the lines that `translated` gives for each source to its target, if that is not there nor being written.
+
+    `share`: which of the sources are this process's. One that cannot be read does not keep the others from being
+    translated; it is refused at the end.
+    """
+    counts: Counter[str] = Counter()
+    newer: list[Path] = []
+    bad: list[Path] = []
+    targets = list(plan.targets.items())[share]
+    for source, target in targets:
+        begin = time.perf_counter()
+        with _writing(target):
+            try:
+                with claimed_file(target) as file:
+                    lines = None if file is None else _write(translated(source), file, packed=source.suffix == ".gz")
+            except DataError as error:
+                caution(f"{error}; the other files go on")
+                counts["not readable"] += 1
+                bad.append(source)
+                continue
+        if lines is not None:
+            rate = lines / (time.perf_counter() - begin)
+            print(f"{target}: {lines:,} lines, {rate:,.0f} a second", file=sys.stderr)
+            counts["translated"] += 1
+        elif not target.is_file():
+            counts["in the hands of other processes"] += 1
+        else:
+            counts["there already"] += 1
+            if _is_newer(source, target):
+                newer.append(target)
+    said = ", ".join(f"{count:,} {what}" for what, count in counts.items())
+    print(f"{len(targets):,} of {len(plan.targets):,} files{said and f': {said}'}", file=sys.stderr)
+    if newer:
+        first = f"{newer[0]} is older than the file that it translates"
+        others = f", and {len(newer) - 1:,} others are" if len(newer) > 1 else ""
+        caution(f"{first}{others}; delete such translations, and they are made again")
+    if bad:
+        raise DataError(
+            f"{len(bad):,} of {len(targets):,} files cannot be read, for the reasons above: {_named(bad)}; mend them, "
+            "and type the same again"
+        )
+
+
+def _write(lines: Iterable[str], file: IO[bytes], packed: bool) -> int:
+    """Writes the lines, gzip or not, the same bytes for the same lines; their number."""
+    count = 0
+    # gzip without a name and a time
+    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else nullcontext(file) as out:
+        for line in lines:
+            out.write(f"{line}\n".encode())
+            count += 1
+    return count
+
+
+def _is_newer(source: Path, target: Path) -> bool:
+    """Was the source written after its translation?"""
+    with suppress(FileNotFoundError):
+        return source.stat().st_mtime > target.stat().st_mtime
+    return False
+
+
+def _named(paths: Sequence[Path]) -> str:
+    """The paths, the first few by name."""
+    more = len(paths) - NAMES_SHOWN
+    return ", ".join(map(str, paths[:NAMES_SHOWN])) + (f" and {more:,} more" if more > 0 else "")
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """The system's errors inside are those of writing the path."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise DataError(f"cannot write {path} ({error.strerror}); {remedy(error)}, or choose another output=") from None

@@ -1,0 +1,55 @@
+"""Translation in Ray Data: a class for `map_batches`, of which every worker of a cluster makes one.
+
+    texts.map_batches(TranslateBatch, fn_constructor_kwargs={"model": "runs/mine"}, num_cpus=1, concurrency=4)
+
+Ray itself is not imported here.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from nmt.config.sections import SearchConfig
+from nmt.errors import DataError
+from nmt.machine.allocator import keep_freed_memory
+from nmt.machine.device import TranslationPrecision
+from nmt.translation.long_lines import caution, noted
+from nmt.translation.translator import Translator
+
+
+class TranslateBatch:
+    """Adds to batches of rows, each a NumPy array for every column, a column of translations."""
+
+    def __init__(
+        self,
+        model: str | Path | Sequence[str | Path],
+        text: str = "text",
+        translation: str = "translation",
+        settings: SearchConfig | None = None,
+        precision: TranslationPrecision = "auto",
+        threads: int = 1,
+    ) -> None:
+        """`model`, `settings` and `precision` as for `Translator.load`; the worker's machine must reach the folder.
+
+        `text` and `translation` name columns: that of the texts and the new one. `threads`: as many as the worker has
+        of the cluster's CPUs, `num_cpus`.
+        """
+        torch.set_num_threads(threads)
+        keep_freed_memory()
+        self.translator = Translator.load(model, settings, precision=precision)
+        self.text, self.translation = text, translation
+
+    def __call__(self, batch: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The same columns and the new one: strings, in the order of the rows."""
+        if self.text not in batch:
+            raise DataError(f"no column {self.text}, text; the columns are {', '.join(batch)}")
+        texts = batch[self.text].tolist()
+        for value in texts:
+            if not isinstance(value, str):
+                raise DataError(f"{value!r} is not text, column {self.text}; drop such rows first, or fill them in")
+        found = noted(self.translator.translate(texts), lambda line: caution(f"in a batch, {line}"))
+        return {**batch, self.translation: np.array([each.text for each in found], dtype=object)}
