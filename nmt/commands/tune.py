@@ -5,9 +5,10 @@ import sys
 from nmt.config.identity import essence
 from nmt.config.run import RunConfig
 from nmt.machine.digests import digest
+from nmt.machine.safe_files import make_folder
 from nmt.machine.signals import SAVED
-from nmt.runs.lock import hold_run
 from nmt.training.parts import refuse_untrainable
+from nmt.tune.claims import alone_at
 from nmt.tune.plan import Plan
 from nmt.tune.study import (
     done,
@@ -20,15 +21,19 @@ from nmt.tune.study import (
 def main(plan: Plan, config: RunConfig) -> int:
     """Runs the trials that are missing and draws the picture; `config` is of one trial, with the first values."""
     refuse_untrainable(config)  # before the first trial
-    plan.folder.mkdir(parents=True, exist_ok=True)
-    with hold_run(plan.folder):
-        study = opened_study(plan, digest([essence(config), [repr(each) for each in plan.space], plan.startup]))
-        try:
-            while (missing := plan.trials - done(study)) > 0:
-                print(f"\n{missing} of {plan.trials} trials to go, in {plan.folder}", file=sys.stderr)
-                one_trial(plan, study)
-        except KeyboardInterrupt:
-            print("stopped; the same words go on", file=sys.stderr)
-            return SAVED
+    make_folder(plan.folder)
+    made_of = digest([essence(config), [repr(each) for each in plan.space], plan.startup])
+    with alone_at(plan.folder):
+        study = opened_study(plan, made_of)
+    try:
+        while one_trial(plan, study):
+            pass
+    except KeyboardInterrupt:
+        print("stopped; the same words go on", file=sys.stderr)
+        return SAVED
+    if (missing := plan.trials - done(study)) > 0:
+        print(f"the last {missing} of {plan.trials} trials are with other processes", file=sys.stderr)
+        return 0
+    with alone_at(plan.folder):
         report(plan, study)
     return 0

@@ -2,8 +2,10 @@
 
 The study is runs_dir/studies/NAME/study.db (SQLite), its trials' runs lie beside it. Every suggestion follows from the
 seed, the trial's number and the trials before it alone, so a study that was stopped goes on as if it had not been.
+Several processes may train trials of one study: then a suggestion depends on which trials have ended before it.
 """
 
+import os
 import shlex
 import shutil
 import sys
@@ -21,6 +23,7 @@ from nmt.machine.seeds import derived_seed
 from nmt.machine.signals import SAVED
 from nmt.training.progress import Progress
 from nmt.training.run import resume, start
+from nmt.tune.claims import alone_at, claimed
 from nmt.tune.figure import study_figure
 from nmt.tune.plan import Plan
 from nmt.tune.search_space import Value, word
@@ -61,16 +64,43 @@ def done(study: optuna.Study) -> int:
     return sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
 
 
-def one_trial(plan: Plan, study: optuna.Study) -> None:
-    """Begins a trial, or goes on with the one that was stopped, and tells the study how it ended."""
-    running = study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
-    number = running[0].number if running else len(study.get_trials(deepcopy=False))
-    seed = derived_seed(plan.seed, "trial", number) % 2**32  # numpy's RandomState takes no more
-    study.sampler = optuna.samplers.TPESampler(n_startup_trials=plan.startup, seed=seed)
-    trial = optuna.Trial(study, running[0]._trial_id) if running else study.ask()
-    chosen = {each.key: each.suggest(trial) for each in plan.space}
-    name = trial_name(number)
-    print(f"{name}: {settings_text(chosen)}", file=sys.stderr)
+def one_trial(plan: Plan, study: optuna.Study) -> bool:
+    """Begins a trial, or goes on with one that was stopped, and tells the study how it ended; False: none is left."""
+    with alone_at(plan.folder):
+        next_one = begun_trial(plan, study)
+    if next_one is None:
+        return False
+    trial, chosen, claim = next_one
+    name = trial_name(trial.number)
+    print(f"\n{name} of {plan.trials}, in {plan.folder}: {settings_text(chosen)}", file=sys.stderr)
+    try:
+        train_trial(plan, study, trial, chosen)
+        with alone_at(plan.folder):
+            drop_weights(plan, study)
+    finally:
+        os.close(claim)
+    print(f"{name}: {ending(plan, study.get_trials(deepcopy=False)[trial.number])}", file=sys.stderr)
+    return True
+
+
+def begun_trial(plan: Plan, study: optuna.Study) -> tuple[optuna.Trial, dict[str, Value], int] | None:
+    """A trial that no process is at, one that was stopped or a new one, with its settings and the claim on it."""
+    there = study.get_trials(deepcopy=False)
+    numbers = [trial.number for trial in there if trial.state == TrialState.RUNNING]
+    for number in [*numbers, *([len(there)] if len(there) < plan.trials else [])]:
+        claim = claimed(plan.folder, trial_name(number))
+        if claim is None:
+            continue
+        seed = derived_seed(plan.seed, "trial", number) % 2**32  # numpy's RandomState takes no more
+        study.sampler = optuna.samplers.TPESampler(n_startup_trials=plan.startup, seed=seed)
+        trial = optuna.Trial(study, there[number]._trial_id) if number < len(there) else study.ask()
+        return trial, {each.key: each.suggest(trial) for each in plan.space}, claim
+    return None
+
+
+def train_trial(plan: Plan, study: optuna.Study, trial: optuna.Trial, chosen: Mapping[str, Value]) -> None:
+    """Trains it with these settings and tells the study how it ended."""
+    name, number = trial_name(trial.number), trial.number
     try:
         trained(plan.folder / name, plan.config(chosen, name), plan.trust, partial(watch, plan, trial))
     except optuna.TrialPruned:
@@ -83,8 +113,6 @@ def one_trial(plan: Plan, study: optuna.Study) -> None:
     else:
         values = study.get_trials(deepcopy=False)[number].intermediate_values.values()
         study.tell(trial, max(values) if plan.metric == "bleu" else min(values))
-    drop_weights(plan, study)
-    print(f"{name}: {ending(plan, study.get_trials(deepcopy=False)[number])}", file=sys.stderr)
 
 
 def trained(folder: Path, config: RunConfig, trust: Sequence[str], watcher: Callable[[Progress], None]) -> None:

@@ -1,8 +1,13 @@
 """`nmt tune` from the command line: trials, pruning, going on after an interruption, the picture."""
 
 import json
+import os
 import shlex
 import signal
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +21,7 @@ from nmt.errors import NmtError
 from nmt.figures.curves import LINE_COLORS
 from nmt.machine.signals import SAVED
 from nmt.training.trainer import Trainer
+from nmt.tune.claims import alone_at, claimed
 from nmt.tune.figure import importances, study_figure
 from nmt.tune.study import HOPELESS_TRIALS, WARM_UP
 
@@ -219,3 +225,46 @@ def test_settings_with_which_nothing_can_be_trained(
     assert [trial["state"] for trial in trials(tmp_path, "none")] == [TrialState.FAIL] * HOPELESS_TRIALS
     assert main(typed(data, tmp_path, "name=none", "trials=0", "tokenizer.vocab_size=100000")) == 2
     assert "no trial of" in capsys.readouterr().err
+
+
+def test_several_processes_train_the_trials_of_one_study(data: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "nmt.cli.main", *typed(data, tmp_path, "name=shared", "trials=6")]
+    workers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    folder = tmp_path / "studies" / "shared"
+    while not (folder / "trial-0001" / "metrics.jsonl").exists():
+        assert any(worker.poll() is None for worker in workers)
+        time.sleep(0.05)
+    workers[0].kill()
+    said = [worker.communicate(timeout=200)[1] for worker in workers]
+    assert [worker.returncode for worker in workers] == [-signal.SIGKILL, 0, 0], said
+    if {trial["state"] for trial in trials(tmp_path, "shared")} & {TrialState.RUNNING}:  # the killed one's, begun last
+        assert main(typed(data, tmp_path, "name=shared", "trials=6")) == 0
+    found = trials(tmp_path, "shared")
+    assert len(found) == 6
+    assert {trial["state"] for trial in found} <= {TrialState.COMPLETE, TrialState.PRUNED}
+    for number, trial in enumerate(found):
+        lines = (folder / f"trial-{number:04d}" / "metrics.jsonl").read_text().splitlines()
+        losses = [each["loss"] for each in map(json.loads, lines) if each["kind"] == "dev"]
+        assert list(trial["steps"].values()) == losses
+
+
+def test_a_trial_is_claimed_once_and_a_study_decided_on_by_one(tmp_path: Path) -> None:
+    first = claimed(tmp_path, "trial-0000")
+    assert first is not None
+    assert claimed(tmp_path, "trial-0000") is None
+    os.close(first)
+    again = claimed(tmp_path, "trial-0000")
+    assert again is not None
+    os.close(again)
+    entered = threading.Event()
+
+    def waiting() -> None:
+        with alone_at(tmp_path):
+            entered.set()
+
+    with alone_at(tmp_path):
+        thread = threading.Thread(target=waiting)
+        thread.start()
+        assert not entered.wait(0.2)
+    thread.join(timeout=60)
+    assert entered.is_set()
