@@ -169,7 +169,7 @@ def test_mistakes_get_one_line(run: Path, blind: Path, terminal: Terminal) -> No
         ("search=beem",): "did you mean 'beam'?",
         ("output=nope/out", "input=text"): "cannot write nope/out (No such file or directory); choose another output=",
         ("output=text/out", "input=text"): "cannot write text/out (Not a directory)",
-        ("output=.", "input=text"): "cannot write . (Is a directory)",
+        ("output=.", "input=text"): "text is in the folder ., output; choose another folder",
         ("output=/dev/full", "input=text"): "cannot write /dev/full (No space left on device)",
     }.items():
         assert message in terminal.fails(*here, *words), words

@@ -1,0 +1,228 @@
+"""`nmt translate` of whole files into a folder, as it is typed: by one process or several, killed or not."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from helpers.small_runs import make_run, sentences
+
+from nmt.cli.main import main
+from nmt.runs.folder import load_model
+from nmt.runs.shortlist_file import write_shortlist
+from nmt.search.shortlist import Shortlist
+from nmt.translation.bulk import RECORD
+
+ROOT = Path(__file__).parents[2]
+FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "threads=1"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("runs") / "small")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with in/0.gz, in/1, in/2.gz, in/3, of 40 sentences each."""
+    monkeypatch.chdir(tmp_path)
+    Path("in").mkdir()
+    for number in range(4):
+        text = "".join(f"{line}\n" for line in sentences(40, number)).encode()
+        if number % 2 == 0:
+            Path(f"in/{number}.gz").write_bytes(gzip.compress(text))
+        else:
+            Path(f"in/{number}").write_bytes(text)
+
+
+def translate(run: Path, *words: str, code: int = 0) -> None:
+    assert main(["translate", f"model={run}", *FAST, *words]) == code
+
+
+def content(folder: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def test_every_file_has_what_it_has_alone(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    form = ["format=jsonl", "n_best=2", "alignments=true"]
+    translate(run, "input='in/*'", "output=out/", *form)
+    assert sorted(os.listdir("out")) == [RECORD, "0.gz", "1", "2.gz", "3"]
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert said.startswith("fp32, 1 thread, beam 2\nout/0.gz: 40 lines, ")
+    assert said.endswith("4 of 4 files: 4 translated\n")
+    for name in os.listdir("in"):
+        translate(run, f"input=in/{name}", *form)
+        alone = capsys.readouterr().out
+        found = Path("out", name).read_bytes()
+        assert (gzip.decompress(found) if name.endswith(".gz") else found).decode() == alone
+        assert len(json.loads(alone.splitlines()[0])["n_best"]) == 2
+    for number in (3, 1, 2):
+        translate(run, "input=[in/3,in/1,in/0.gz,in/2.gz]", "output=parts", f"shard={number}/3", *form)
+    assert content("parts") == content("out")
+    assert capsys.readouterr().err.count(" of 4 files: ") == 3
+
+
+def test_a_glob_is_its_files_one_after_another_in_one_output(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    translate(run, "input='in/*.gz'", "output=together")
+    translate(run, "input=[in/0.gz,in/2.gz]")
+    assert Path("together").read_text("utf-8") == capsys.readouterr().out
+
+
+def test_draws_depend_on_seed_and_file_alone(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sample = ["search=sample", "seed=3"]
+    translate(run, "input='in/*'", "output=out/", *sample)
+    for number in (2, 1):
+        translate(run, "input='in/*'", "output=parts/", f"shard={number}/2", *sample)
+    assert content("parts") == content("out")
+    translate(run, "input='in/*'", "output=others/", "search=sample", "seed=4")
+    assert content("others")["1"] != content("out")["1"]
+    Path("in/5").write_bytes(Path("in/3").read_bytes())
+    translate(run, "input=in/5", "output=out", *sample)
+    assert content("out")["5"] != content("out")["3"]  # each file has draws of its own
+    capsys.readouterr()
+    translate(run, "input='in/*'", "output=more/", "search=sample", code=2)
+    assert "search.sample=true draws translations, and every process must draw the same of a file; add seed=1" in (
+        capsys.readouterr().err
+    )
+
+
+def test_what_decides_translations_is_recorded(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = make_run(tmp_path / "other", seed=1)
+
+    def refused(*words: str) -> str:
+        capsys.readouterr()
+        assert main(["translate", *FAST, "input='in/*'", "output=out", *words]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith("error: out holds translations that are made otherwise: ")
+        assert err.endswith("; type the same as there, or choose another output=\n")
+        assert err.count(" was ") == 1
+        return err
+
+    translate(run, "input='in/*'", "output=out/")
+    first = load_model(run).checksum[:16]
+    assert f'model was ["{first}"], is ["{load_model(other).checksum[:16]}"]' in refused(f"model={other}")
+    assert f'model was ["{first}"], is ["{first}", "{load_model(other).checksum[:16]}"]' in (
+        refused(f"model=[{run},{other}]")
+    )
+    here = f"model={run}"
+    assert "search.alpha was 1.0, is 0.5" in refused(here, "search.alpha=0.5")
+    assert 'precision was "fp32", is "bf16"' in refused(here, "precision=bf16")
+    assert 'long_lines was "split", is "truncate"' in refused(here, "long_lines=truncate")
+    assert 'format was "text", is "jsonl"' in refused(here, "format=jsonl")
+    translate(run, "input='in/*'", "output=out", "search.batch_sentences=3", "buffer=7")
+    assert capsys.readouterr().err.endswith("4 of 4 files: 4 there already\n")
+
+    best = torch.arange(340)[:, None]
+    for kept in (5, 6):
+        write_shortlist(other, Shortlist(best, torch.arange(4, 4 + kept), 1.0), load_model(other).checksum)
+        if kept == 5:
+            translate(other, "input='in/*'", "output=listed/")
+    capsys.readouterr()
+    translate(other, "input='in/*'", "output=listed/", code=2)
+    assert 'made otherwise: shortlist was "' in capsys.readouterr().err
+    translate(other, "input='in/*'", "output=listed/", "shortlist=false", code=2)
+    assert '", is null; type the same' in capsys.readouterr().err
+
+
+def test_long_lines_are_named_with_their_file(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("in/1").write_text("der Hund\n" + "der Hund " * 600 + "\n")
+    translate(run, "input=in/1", "output=out/")
+    assert "caution: in/1, line 2 has 1,200 pieces; translated in 2 parts" in capsys.readouterr().err
+
+
+def test_mistakes_get_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("file").touch()
+    for words, message in {
+        (
+            "input='in/*'",
+            "output=in",
+        ): "in/0.gz is in the folder in, output; choose another folder, or name a file in it",
+        ("input=in", "output=out/"): "in is not a regular file, input; name files, or another output= than a folder",
+        ("output=in",): "output=in is a folder, and input names no files; add input=FILES",
+        ("output=out/",): "output=out/ is a folder, and input names no files; add input=FILES",
+        ("input='in/*'", "shard=1/2"): "shard=1/2 divides files, whose translations go to a folder; add output=FOLDER",
+        ("input='in/*'", "shard=1/2", "output=''"): "shard=1/2 divides files, whose translations go to a folder",
+        ("input='in/*'", "shard=1/2", "output=file"): "cannot write file (File exists); check that place, or choose",
+        ("input='no/*'", "output=out/"): "no file matches no/*, input=no/*; check the pattern",
+        ("input='in'", "output=''"): "cannot write (Is a directory)",
+        **{
+            (
+                "input='in/*'",
+                "output=out",
+                f"shard={shard}",
+            ): f"shard={shard} is not possible; give i/n with i from 1 to n, for example shard=3/16"
+            for shard in ("0/3", "4/3", "3", "1/2/3", "a/3", "-1/3", "1/0", "1 / 3", "9999999999/9999999999")
+        },
+    }.items():
+        translate(run, *words, code=2)
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith(f"error: {message}"), err
+        assert err.count("\n") == 1
+    assert sorted(os.listdir()) == ["file", "in"]
+
+
+def test_a_bad_file_does_not_keep_the_others(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("in/1").write_bytes(b"der Hund\n\xff\n")
+    translate(run, "input='in/*'", "output=out/", code=2)
+    caution, error = (line for line in capsys.readouterr().err.splitlines() if line.startswith(("caution", "error")))
+    assert caution.startswith("caution: in/1, line 2: byte 0xff is not valid UTF-8; ")
+    assert (
+        error == "error: 1 of 4 files cannot be read, for the reasons above: in/1; mend them, and type the same again"
+    )
+    assert sorted(os.listdir("out")) == [RECORD, "0.gz", "2.gz", "3"]
+
+
+def start(run: Path, output: str) -> subprocess.Popen[str]:
+    words = ["translate", f"model={run}", *FAST, "buffer=16", "input='in/*'", f"output={output}"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "nmt.cli.main", *words],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(pattern: str) -> None:
+    """Until a file of the pattern is there."""
+    end = time.monotonic() + 100
+    while not list(Path().glob(pattern)):
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+def test_processes_that_are_killed_or_interrupted_leave_whole_files(run: Path) -> None:
+    lines = "".join(f"{line}\n" for line in sentences(800)).encode()
+    Path("in/3").write_bytes(lines)
+    Path("in/4").write_bytes(lines)
+    translate(run, "input='in/*'", "output=whole/", "buffer=16")
+    whole = content("whole")
+    Path("out").mkdir()
+
+    killed, stopped = start(run, "out"), start(run, "out")
+    wait_for("out/.3.writing")
+    wait_for("out/.4.writing")
+    stopped.send_signal(signal.SIGINT)
+    said = stopped.communicate(timeout=60)[1]
+    assert stopped.returncode == 130
+    assert said.endswith("interrupted\n")
+    [half] = Path("out").glob(".*.writing")  # the other's alone
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert half.exists()
+    found = content("out")
+    assert {name: text for name, text in found.items() if name != half.name}.items() < whole.items()
+
+    last = [start(run, "out") for _ in range(2)]
+    for process in last:
+        process.communicate(timeout=100)
+        assert process.returncode == 0
+    assert content("out") == whole
