@@ -87,7 +87,7 @@ def into_folder(command: TranslateCommand, translator: Translator, settings: Sea
             "search.sample=true draws translations, and every process must draw the same of a file; add seed=1, for "
             "example"
         )
-    bulk.prepare(plan, made_with(command, translator, settings), command.shard)
+    bulk.prepare(plan, made_with(command, translator, settings), command.shard is not None)
     print(means(translator, settings), file=sys.stderr)
 
     def lines_of(source: Path) -> Iterator[str]:

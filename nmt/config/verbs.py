@@ -148,7 +148,7 @@ class TranslateCommand(TranslationCommand):
         "each input, those that are there not made again; null = standard output",
     ]
     shard: Annotated[
-        str | None,
+        str | Count | None,  # a number is refused like other texts that are not i/n
         "i/n: of the input files in the order of their names every n-th, from the i-th on, into the folder output; "
         "null = all; those that another process is translating are left to it",
     ]
@@ -171,7 +171,7 @@ class TranslateCommand(TranslationCommand):
         """The input files, in the order of their names, that fall to this process."""
         if self.shard is None:
             return slice(None)
-        numbers = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", self.shard)
+        numbers = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", str(self.shard))
         if numbers is None or not 1 <= int(numbers[1]) <= int(numbers[2]):
             raise ConfigError(
                 f"shard={self.shard} is not possible; give i/n with i from 1 to n, for example shard=3/16"

@@ -50,17 +50,17 @@ def plan(sources: Iterable[Path], folder: Path) -> Plan:
     return Plan(folder, {found[name]: folder / name for name in sorted(found)})
 
 
-def prepare(plan: Plan, made_with: Mapping[str, Any], shard: str | None) -> None:
+def prepare(plan: Plan, made_with: Mapping[str, Any], sharded: bool) -> None:
     """Makes the folder and the record of how its translations are made; refuses one that has others, or other files.
 
-    `plan` is of the files of all processes; `shard`, as typed, says which of them are this one's.
+    `plan` is of the files of all processes; `sharded`: this one was told which of them are its own.
     """
     folder = plan.folder
     content = f"{json.dumps(made_with, indent=1)}\n".encode()
     record = folder / RECORD
     with _writing(folder):
         make_folder(folder)
-        refuse_no_claims(folder, shard)
+        refuse_no_claims(folder, sharded)
         # asked before the record, which is older than they are
         there = [target for target in plan.targets.values() if target.is_file()]
         if there and not record.exists():
@@ -77,16 +77,16 @@ def prepare(plan: Plan, made_with: Mapping[str, Any], shard: str | None) -> None
     refuse_others(record, json.loads(content))
 
 
-def refuse_no_claims(folder: Path, shard: str | None) -> None:
+def refuse_no_claims(folder: Path, sharded: bool) -> None:
     """Where nothing can be locked the processes need to be told who writes which file."""
     if has_locks(folder):
         return
-    if shard is None:
+    if not sharded:
         raise DataError(
             f"{folder} lies where nothing can be locked, so processes cannot see which files others translate; give "
             "each its own shard=i/n, shard=1/1 to a single one"
         )
-    print(f"note: {folder} lies where nothing can be locked: start one process with shard={shard}", file=sys.stderr)
+    print(f"note: {folder} lies where nothing can be locked: start one process for each shard", file=sys.stderr)
 
 
 def refuse_others(record: Path, made_with: Mapping[str, Any]) -> None:

@@ -35,7 +35,7 @@ def capitals(path):
         yield line.upper()
 
 plan = bulk.plan(sorted(pathlib.Path("in").iterdir()), pathlib.Path(sys.argv[1]))
-bulk.prepare(plan, {"made": "in capitals"}, None)
+bulk.prepare(plan, {"made": "in capitals"}, False)
 bulk.translate_files(plan, slice(None), capitals)
 """
 WRITTEN = re.compile(r"^out/(\S+): [\d,]+ lines, [\d,]+ a second$", re.MULTILINE)
@@ -106,9 +106,9 @@ def capitals(source: Path) -> Iterator[str]:
     return (line.upper() for line in read_lines(source))
 
 
-def run(sources: list[Path], folder: Path, share: slice = EVERYTHING, shard: str | None = None, **made: str) -> None:
+def run(sources: list[Path], folder: Path, share: slice = EVERYTHING, sharded: bool = False, **made: str) -> None:
     plan = bulk.plan(sources, folder)
-    bulk.prepare(plan, made, shard)
+    bulk.prepare(plan, made, sharded)
     bulk.translate_files(plan, share, capitals)
 
 
@@ -289,8 +289,8 @@ def test_without_locks_shards_are_needed(
         f"{out} lies where nothing can be locked, so processes cannot see which files others translate; give each its "
         "own shard=i/n, shard=1/1 to a single one"
     )
-    run(sources, out, slice(0, None, 2), shard="1/2")
+    run(sources, out, slice(0, None, 2), sharded=True)
     said = capsys.readouterr().err
-    assert said.startswith(f"note: {out} lies where nothing can be locked: start one process with shard=1/2\n")
-    run(sources, out, slice(1, None, 2), shard="2/2")
+    assert said.startswith(f"note: {out} lies where nothing can be locked: start one process for each shard\n")
+    run(sources, out, slice(1, None, 2), sharded=True)
     assert sorted(os.listdir(out)) == sorted([bulk.RECORD, *(path.name for path in sources)])
