@@ -46,10 +46,11 @@ class TranslateBatch:
     def __call__(self, batch: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The same columns and the new one: strings, in the order of the rows."""
         if self.text not in batch:
-            raise DataError(f"no column {self.text}, text; the columns are {', '.join(batch)}")
+            columns = ", ".join(batch)
+            raise DataError(f"the rows have no column '{self.text}'; name the one with the texts, text=…: {columns}")
         texts = batch[self.text].tolist()
         for value in texts:
             if not isinstance(value, str):
-                raise DataError(f"{value!r} is not text, column {self.text}; drop such rows first, or fill them in")
+                raise DataError(f"{value!r} is not a text, column '{self.text}'; drop such rows, or fill them in")
         found = noted(self.translator.translate(texts), lambda line: caution(f"in a batch, {line}"))
         return {**batch, self.translation: np.array([each.text for each in found], dtype=object)}

@@ -3,6 +3,8 @@
 import gzip
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from helpers.small_runs import make_run, sentences
 
 from nmt.cli.main import main
@@ -226,3 +229,53 @@ def test_processes_that_are_killed_or_interrupted_leave_whole_files(run: Path) -
         process.communicate(timeout=100)
         assert process.returncode == 0
     assert content("out") == whole
+
+
+SBATCH = """\
+#!/usr/bin/env python3
+# Slurm's sbatch as far as the page uses it: each task of the array after the other
+import os, subprocess, sys
+
+options = dict(word.split("=", 1) for word in sys.argv[1:])
+last = int(options["--array"].removeprefix("1-"))
+for task in range(1, last + 1):
+    numbers = {"SLURM_ARRAY_TASK_ID": str(task), "SLURM_ARRAY_TASK_COUNT": str(last)}
+    subprocess.run(["sh", "-c", options["--wrap"]], env=os.environ | numbers, check=True)
+"""
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_run(run: Path, tmp_path: Path) -> None:
+    """As they stand there, the input in files that are all gzip; those for clusters without a cluster."""
+    page = (ROOT / "docs" / "many-files.md").read_text("utf-8")
+    shutil.copytree(run, "runs/mine")
+    Path("bin").mkdir()
+    nmt = f'#!/bin/sh\nexec "{sys.executable}" -m nmt.cli.main "$@"\n'
+    for name, text in {"nmt": nmt, "sbatch": SBATCH}.items():
+        Path("bin", name).write_text(text)
+        Path("bin", name).chmod(0o755)
+    for number in (1, 3):
+        Path(f"in/{number}.gz").write_bytes(gzip.compress(Path(f"in/{number}").read_bytes()))
+    environment = os.environ | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+    def outputs(*commands: str) -> dict[str, bytes]:
+        said = ""
+        for command in commands:
+            done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, check=True)
+            said += done.stderr
+        assert sum(map(int, re.findall(r"(\d+) translated", said))) == 4
+        found = content("out")
+        shutil.rmtree("out")
+        return found
+
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    first = next(text for language, text in blocks if language == "")
+    whole = outputs(f"{first.strip()} threads=1")
+    assert sorted(whole) == [RECORD, "0.gz", "1.gz", "2.gz", "3.gz"]
+    xargs, slurm = (text for language, text in blocks if language == "sh")
+    assert outputs(xargs) == whole
+    assert outputs(slurm) == whole
+    [job] = (yaml.safe_load(text) for language, text in blocks if language == "yaml")
+    [container] = job["spec"]["template"]["spec"]["containers"]
+    indices = range(job["spec"]["completions"])
+    assert outputs(*(f"JOB_COMPLETION_INDEX={index}; {container['command'][2]}" for index in indices)) == whole
