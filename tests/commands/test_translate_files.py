@@ -1,5 +1,7 @@
 """`nmt translate` of whole files into a folder, as it is typed: by one process or several, killed or not."""
 
+import errno
+import fcntl
 import gzip
 import json
 import os
@@ -101,25 +103,29 @@ def test_what_decides_translations_is_recorded(run: Path, tmp_path: Path, capsys
 
     def refused(*words: str) -> str:
         capsys.readouterr()
-        assert main(["translate", *FAST, "input='in/*'", "output=out", *words]) == 2
+        assert main(["translate", *FAST, "input='in/*'", *words]) == 2
         out, err = capsys.readouterr()
         assert out == ""
-        assert err.startswith("error: out holds translations that are made otherwise: ")
+        assert err.startswith(f"error: {words[1].removeprefix('output=')} holds translations that are made otherwise: ")
         assert err.endswith("; type the same as there, or choose another output=\n")
         assert err.count(" was ") == 1
         return err
 
     translate(run, "input='in/*'", "output=out/")
     first = load_model(run).checksum[:16]
-    assert f'model was ["{first}"], is ["{load_model(other).checksum[:16]}"]' in refused(f"model={other}")
+    assert f'model was ["{first}"], is ["{load_model(other).checksum[:16]}"]' in refused(f"model={other}", "output=out")
     assert f'model was ["{first}"], is ["{first}", "{load_model(other).checksum[:16]}"]' in (
-        refused(f"model=[{run},{other}]")
+        refused(f"model=[{run},{other}]", "output=out")
     )
     here = f"model={run}"
-    assert "search.alpha was 1.0, is 0.5" in refused(here, "search.alpha=0.5")
-    assert 'precision was "fp32", is "bf16"' in refused(here, "precision=bf16")
-    assert 'long_lines was "split", is "truncate"' in refused(here, "long_lines=truncate")
-    assert 'format was "text", is "jsonl"' in refused(here, "format=jsonl")
+    assert "search.alpha was 1.0, is 0.5" in refused(here, "output=out", "search.alpha=0.5")
+    assert 'precision was "fp32", is "bf16"' in refused(here, "output=out", "precision=bf16")
+    assert 'long_lines was "split", is "truncate"' in refused(here, "output=out", "long_lines=truncate")
+    assert 'format was "text", is "jsonl"' in refused(here, "output=out", "format=jsonl")
+    translate(run, "input='in/*'", "output=json/", "format=jsonl")
+    assert "alignments was false, is true" in refused(here, "output=json", "format=jsonl", "alignments=true")
+    translate(run, "input='in/*'", "output=drawn/", "search=sample", "seed=1")
+    assert "seed was 1, is 2" in refused(here, "output=drawn", "search=sample", "seed=2")
     translate(run, "input='in/*'", "output=out", "search.batch_sentences=3", "buffer=7")
     assert capsys.readouterr().err.endswith("4 of 4 files: 4 there already\n")
 
@@ -203,32 +209,47 @@ def wait_for(pattern: str) -> None:
 
 
 def test_processes_that_are_killed_or_interrupted_leave_whole_files(run: Path) -> None:
-    lines = "".join(f"{line}\n" for line in sentences(800)).encode()
-    Path("in/3").write_bytes(lines)
-    Path("in/4").write_bytes(lines)
+    for number, count in ((3, 800), (4, 3000)):  # long enough to be met
+        Path(f"in/{number}").write_text("".join(f"{line}\n" for line in sentences(count)))
     translate(run, "input='in/*'", "output=whole/", "buffer=16")
     whole = content("whole")
     Path("out").mkdir()
 
-    killed, stopped = start(run, "out"), start(run, "out")
+    killed = start(run, "out")
     wait_for("out/.3.writing")
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    found = content("out")
+    found.pop(".3.writing")
+    assert found.items() < whole.items()
+
+    stopped = start(run, "out")
     wait_for("out/.4.writing")
     stopped.send_signal(signal.SIGINT)
     said = stopped.communicate(timeout=60)[1]
     assert stopped.returncode == 130
     assert said.endswith("interrupted\n")
-    [half] = Path("out").glob(".*.writing")  # the other's alone
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    assert half.exists()
     found = content("out")
-    assert {name: text for name, text in found.items() if name != half.name}.items() < whole.items()
+    assert found == {name: text for name, text in whole.items() if name != "4"}
 
-    last = [start(run, "out") for _ in range(2)]
-    for process in last:
+    for process in [start(run, "out") for _ in range(2)]:
         process.communicate(timeout=100)
         assert process.returncode == 0
     assert content("out") == whole
+
+
+def test_where_nothing_can_be_locked_a_shard_is_needed(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    translate(run, "input='in/*'", "output=out/", code=2)
+    assert "error: out lies where nothing can be locked, " in capsys.readouterr().err
+    translate(run, "input='in/*'", "output=out/", "shard=1/1")
+    assert "note: out lies where nothing can be locked: start one process for each shard\n" in capsys.readouterr().err
+    assert len(content("out")) == 5
 
 
 SBATCH = """\
