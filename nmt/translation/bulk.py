@@ -116,6 +116,7 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
     counts: Counter[str] = Counter()
     newer: list[Path] = []
     bad: list[Path] = []
+    held: list[Path] = []  # by other processes when this one came to them
     targets = list(plan.targets.items())[share]
     for source, target in targets:
         begin = time.perf_counter()
@@ -133,11 +134,13 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
             print(f"{target}: {lines:,} lines, {rate:,.0f} a second", file=sys.stderr)
             counts["translated"] += 1
         elif not target.is_file():
-            counts["in the hands of other processes"] += 1
+            held.append(target)
         else:
             counts["there already"] += 1
             if _is_newer(source, target):
                 newer.append(target)
+    for target in held:
+        counts["done by other processes meanwhile" if target.is_file() else "in the hands of other processes"] += 1
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items())
     print(f"{len(targets):,} of {len(plan.targets):,} files{said and f': {said}'}", file=sys.stderr)
     if newer:

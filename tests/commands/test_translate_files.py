@@ -191,7 +191,7 @@ def test_a_bad_file_does_not_keep_the_others(run: Path, capsys: pytest.CaptureFi
 
 
 def start(run: Path, output: str) -> subprocess.Popen[str]:
-    words = ["translate", f"model={run}", *FAST, "buffer=16", "input='in/*'", f"output={output}"]
+    words = ["translate", f"model={run}", *FAST, "buffer=100", "input='in/*'", f"output={output}"]
     return subprocess.Popen(
         [sys.executable, "-m", "nmt.cli.main", *words],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
@@ -209,9 +209,9 @@ def wait_for(pattern: str) -> None:
 
 
 def test_processes_that_are_killed_or_interrupted_leave_whole_files(run: Path) -> None:
-    for number, count in ((3, 800), (4, 3000)):  # long enough to be met
+    for number, count in ((3, 1500), (4, 4000)):  # long enough to be met
         Path(f"in/{number}").write_text("".join(f"{line}\n" for line in sentences(count)))
-    translate(run, "input='in/*'", "output=whole/", "buffer=16")
+    translate(run, "input='in/*'", "output=whole/", "buffer=100")
     whole = content("whole")
     Path("out").mkdir()
 

@@ -141,6 +141,20 @@ def test_what_another_process_has_is_left_to_it(
     assert capsys.readouterr().err.endswith("10 of 10 files: 9 translated, 1 in the hands of other processes\n")
     run(sources, out)
     assert capsys.readouterr().err.endswith("10 of 10 files: 9 there already, 1 translated\n")
+    last = out / sources[9].name
+    last.unlink()
+    (out / sources[3].name).unlink()
+
+    def translated(source: Path) -> Iterator[str]:
+        yield from capitals(source)
+        other.__exit__(None, None, None)  # ends its file while this one is at the last
+
+    other = claimed_file(out / sources[3].name)
+    other.__enter__()
+    bulk.translate_files(bulk.plan(sources, out), EVERYTHING, translated)
+    assert capsys.readouterr().err.endswith(
+        "10 of 10 files: 8 there already, 1 translated, 1 done by other processes meanwhile\n"
+    )
     assert len(os.listdir(out)) == 11
 
 
