@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from nmt.config.sections import SearchConfig
@@ -31,16 +30,15 @@ class TranslateBatch:
         translation: str = "translation",
         settings: SearchConfig | None = None,
         precision: TranslationPrecision = "auto",
-        threads: int = 1,
+        workers: int = 1,
     ) -> None:
-        """`model`, `settings` and `precision` as for `Translator.load`; the worker's machine must reach the folder.
+        """`model`, `settings` and `precision` as for `Translator.load`; every machine must reach the folder.
 
-        `text` and `translation` name columns: that of the texts and the new one. `threads`: as many as the worker has
-        of the cluster's CPUs, `num_cpus`.
+        `text` and `translation` name columns: that of the texts and the new one. `workers`: as many as it has of the
+        cluster's CPUs, `num_cpus`.
         """
-        torch.set_num_threads(threads)
         keep_freed_memory()
-        self.translator = Translator.load(model, settings, precision=precision)
+        self.translator = Translator.load(model, settings, precision=precision, workers=workers)
         self.text, self.translation = text, translation
 
     def __call__(self, batch: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -25,7 +25,7 @@ from nmt.search.shortlist import Shortlist
 from nmt.translation.bulk import RECORD
 
 ROOT = Path(__file__).parents[2]
-FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "threads=1"]
+FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "workers=1"]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_every_file_has_what_it_has_alone(run: Path, capsys: pytest.CaptureFixtu
     assert sorted(os.listdir("out")) == [RECORD, "0.gz", "1", "2.gz", "3"]
     out, said = capsys.readouterr()
     assert out == ""
-    assert said.startswith("fp32, 1 thread, beam 2\nout/0.gz: 40 lines, ")
+    assert said.startswith("fp32, 1 worker, beam 2\nout/0.gz: 40 lines, ")
     assert said.endswith("4 of 4 files: 4 translated\n")
     for name in os.listdir("in"):
         translate(run, f"input=in/{name}", *form)
@@ -69,7 +69,9 @@ def test_every_file_has_what_it_has_alone(run: Path, capsys: pytest.CaptureFixtu
         assert (gzip.decompress(found) if name.endswith(".gz") else found).decode() == alone
         assert len(json.loads(alone.splitlines()[0])["n_best"]) == 2
     for number in (3, 1, 2):
-        translate(run, "input=[in/3,in/1,in/0.gz,in/2.gz]", "output=parts", f"shard={number}/3", *form)
+        translate(
+            run, "input=[in/3,in/1,in/0.gz,in/2.gz]", "output=parts", f"shard={number}/3", *form, f"workers={number}"
+        )
     assert content("parts") == content("out")
     assert capsys.readouterr().err.count(" of 4 files: ") == 3
 
@@ -208,6 +210,7 @@ def wait_for(pattern: str) -> None:
         time.sleep(0.002)
 
 
+@pytest.mark.slow
 def test_processes_that_are_killed_or_interrupted_leave_whole_files(run: Path) -> None:
     for number, count in ((3, 1500), (4, 4000)):  # long enough to be met
         Path(f"in/{number}").write_text("".join(f"{line}\n" for line in sentences(count)))
@@ -291,7 +294,7 @@ def test_the_commands_of_the_page_run(run: Path, tmp_path: Path) -> None:
 
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     first = next(text for language, text in blocks if language == "")
-    whole = outputs(f"{first.strip()} threads=1")
+    whole = outputs(f"{first.strip()} workers=1")
     assert sorted(whole) == [RECORD, "0.gz", "1.gz", "2.gz", "3.gz"]
     xargs, slurm = (text for language, text in blocks if language == "sh")
     assert outputs(xargs) == whole

@@ -49,16 +49,10 @@ def test_a_batch_keeps_its_columns_and_gets_one_more(run: Path) -> None:
     assert found["translation"].tolist() == [each.text for each in translator.translate(texts, settings=wide)]
 
 
-def test_a_worker_has_the_threads_that_it_is_given(run: Path) -> None:
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(2)
-        TranslateBatch(run)
-        assert torch.get_num_threads() == 1
-        TranslateBatch(run, threads=2)
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
+def test_it_uses_one_core_or_as_many_as_it_is_given(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    assert TranslateBatch(run).translator.workers.count == 1
+    assert TranslateBatch(run, workers=2).translator.workers.count == 2
 
 
 def test_mistakes_get_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
