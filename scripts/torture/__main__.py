@@ -4,7 +4,12 @@ import os
 import sys
 from pathlib import Path
 
-PARTS = {"resume": "torture.resume", "storage": "torture.storage", "numbers": "torture.numbers"}
+PARTS = {
+    "resume": "torture.resume",
+    "storage": "torture.storage",
+    "numbers": "torture.numbers",
+    "processes": "torture.processes",
+}
 
 if __name__ == "__main__":
     os.environ["OMP_NUM_THREADS"] = (

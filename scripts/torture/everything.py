@@ -1,10 +1,10 @@
 """Runs the tortures side by side on two cores and adds up what they counted.
 
-    make torture                       (100 kills, 200 faults of disks and files, 60 of numbers and memory)
+    make torture                       (120 kills, 200 faults of disks and files, 60 of numbers and memory)
     make torture ARGS="--quick"        (12 kills and a few faults: to see that everything runs)
     make torture ARGS="--seed 2"       (at other instants and places)
 
-One alone, with the options that --help names: python scripts/torture resume|storage|numbers --help
+One alone, with the options that --help names: python scripts/torture resume|storage|numbers|processes --help
 """
 
 import subprocess
@@ -16,8 +16,13 @@ from time import perf_counter
 from command_line import SCRIPTS, new_parser
 from torture.small import LOW
 
-FULL = {"resume": ("--kills", 100), "storage": ("--faults", 200), "numbers": ("--faults", 60)}
-QUICK = {"resume": 12, "storage": 20, "numbers": 12}
+FULL = {
+    "resume": ("--kills", 100),
+    "storage": ("--faults", 200),
+    "numbers": ("--faults", 60),
+    "processes": ("--kills", 20),
+}
+QUICK = {"resume": 12, "storage": 20, "numbers": 12, "processes": 2}
 
 
 def main(words: Sequence[str]) -> int:

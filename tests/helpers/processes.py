@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -62,18 +61,3 @@ def started_apart(commands: Sequence[Sequence[str]], port: int) -> Iterator[list
         for process in processes:
             process.kill()
             process.communicate()
-
-
-def children_of(launcher: int) -> list[int]:
-    """Process ids of the workers that a launcher has started, in the order of their ranks."""
-    found = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(status.read_text().rpartition(")")[2].split()[1])
-            environment = (status.parent / "environ").read_bytes().decode(errors="replace").split("\0")
-        except OSError:
-            continue
-        ranks = [word.removeprefix("RANK=") for word in environment if word.startswith("RANK=")]
-        if parent == launcher and ranks:
-            found[int(ranks[0])] = int(status.parent.name)
-    return [found[rank] for rank in sorted(found)]

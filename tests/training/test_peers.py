@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.models import random_batch, small_model
-from helpers.processes import children_of, finished, free_port, started_apart, torchrun, words_of
+from helpers.processes import finished, free_port, started_apart, torchrun, words_of
 from helpers.training_runs import corpus, metrics, resume, run_config, same, start, tensors
 
 from nmt.cli.main import main
@@ -25,6 +25,7 @@ from nmt.machine.signals import SAVED
 from nmt.runs.checkpoints import saved_updates
 from nmt.training.step import BatchPart, Stepper
 from nmt.training.tree_sum import nodes_left
+from torture.processes import children_of
 
 DRAWING = {"encoder__dropout": 0.3, "decoder__dropout": 0.2, "model__word_dropout": 0.1}
 

@@ -1,0 +1,120 @@
+"""Kills processes that train together, and compares what comes out with a run of one process that was left alone.
+
+    python scripts/torture processes                       (20 kills)
+    python scripts/torture processes --kills 100 --seed 2
+
+A small model is trained to its end by one process with one worker. Then torchrun trains it in two, three or four processes
+and starts all anew whenever one of them is killed, by SIGKILL at an instant of the clock. Weights, optimiser, what is on
+record, metrics.jsonl and tensorboard must be the same bits in the end, but for times and speeds. Exit code 1 if
+anything differs.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+
+from command_line import new_parser
+from torture.outcomes import add_options, check_work, keep
+from torture.same_run import differences
+from torture.small import LOW, Setting, trained, words_of, write_corpus
+from torture.victims import Fate
+
+SETTINGS = (
+    Setting("float32, dropout", ("train.parts=4", "train.precision=fp32", "train.max_updates=150")),
+    Setting(
+        f"{LOW}, accumulation, subword sampling",
+        ("train.parts=4", f"train.precision={LOW}", "train.accumulate=2", "tokenizer.sampling_alpha=0.1",
+         "train.max_updates=150"),
+    ),
+)  # fmt: skip
+COUNTS = (2, 3, 4)  # processes
+MOST_OF_ONE = 4  # kills of one run
+LATEST_S = 6.0  # after a checkpoint, or after all were started
+
+
+def main(words: Sequence[str]) -> int:
+    """1 if a run differs."""
+    parser = new_parser("torture processes", __doc__)
+    parser.add_argument("--kills", type=int, default=20, help="of processes in all (20)")
+    add_options(parser)
+    arguments = parser.parse_args(words)
+    if arguments.kills < 1:
+        parser.error(f"--kills {arguments.kills} kills nothing; give 1 or more")
+    check_work(parser, arguments.work)
+    with tempfile.TemporaryDirectory(dir=arguments.work) as temporary:
+        return tortured(Path(temporary), arguments)
+
+
+def tortured(place: Path, arguments: argparse.Namespace) -> int:
+    """Runs until so many kills are done."""
+    chance, start = random.Random(arguments.seed), perf_counter()
+    write_corpus(place)
+    alone = {setting: trained(place, setting, f"alone-{n}", Fate())[0] for n, setting in enumerate(SETTINGS)}
+    kills = runs = wrong = 0
+    while kills < arguments.kills:
+        setting, count = SETTINGS[runs % len(SETTINGS)], COUNTS[runs % len(COUNTS)]
+        run = place / "runs" / f"together-{runs}"
+        killed, failed = killed_again_and_again(
+            place, words_of(place, setting, run.name), count, min(MOST_OF_ONE, arguments.kills - kills), chance
+        )
+        kills, runs = kills + killed, runs + 1
+        found = [failed] if failed else list(differences(alone[setting], run))
+        if found:
+            wrong += 1
+            keep(place, f"{setting.name}, {count} processes", found)
+        shutil.rmtree(run, ignore_errors=True)
+    print(
+        f"{kills} processes killed in {runs} runs of {min(COUNTS)} to {max(COUNTS)}, {wrong} runs differ from one that"
+    )
+    print(f"was left alone with one process; {perf_counter() - start:.0f} s")
+    return int(wrong > 0)
+
+
+def killed_again_and_again(
+    place: Path, words: Sequence[str], count: int, most: int, chance: random.Random
+) -> tuple[int, str]:
+    """How many of its processes were killed until the run came to its end, and why it failed, if it did."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={count}", "--standalone"]
+    command = [*launcher, f"--max-restarts={most}", "-m", "nmt.cli.main", "train", *words]
+    log = place / "together.log"
+    kills = 0
+    with log.open("wb") as said, subprocess.Popen(command, stdout=said, stderr=said) as process:
+        while process.poll() is None:
+            workers = children_of(process.pid)
+            if kills == most or len(workers) < count:
+                time.sleep(0.05)
+                continue
+            end = time.monotonic() + chance.uniform(0.0, LATEST_S)
+            while time.monotonic() < end and process.poll() is None:
+                time.sleep(0.02)
+            if process.poll() is None:
+                try:
+                    os.kill(workers[chance.randrange(count)], signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+                kills += 1
+                while process.poll() is None and set(children_of(process.pid)) & set(workers):
+                    time.sleep(0.05)  # torchrun ends the others first
+    return kills, "" if process.returncode == 0 else f"exit code {process.returncode}: {log.read_text()[-1500:]}"
+
+
+def children_of(launcher: int) -> list[int]:
+    """Process ids of the processes that a launcher has started and that have a rank."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+            if parent == launcher and b"\0RANK=" in (status.parent / "environ").read_bytes():
+                found.append(int(status.parent.name))
+        except OSError:
+            continue
+    return sorted(found)
