@@ -171,7 +171,7 @@ def joined(timeout_s: int) -> Iterator[Peers]:
 
 def begun_before(run: Path) -> bool:
     """Has an earlier attempt of this job, which torchrun starts anew after a failure, begun this run?"""
-    if int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) == 0:
+    if int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) == 0 or not (run / "manifest.json").exists():
         return False
     job, _ = _known_stores()
     return bool(job.check([f"begun {run.absolute()}"]))

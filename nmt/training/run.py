@@ -87,8 +87,8 @@ def start(
     trainer = Trainer(folder, config, prepared, model, Progress(), watch, peers)
     with hold_run(folder) if peers.first else nullcontext():
         if peers.first:
-            create_run(folder, config, prepared.tokenizers, [*known, prepared.seen])
             note_begun(folder)
+            create_run(folder, config, prepared.tokenizers, [*known, prepared.seen])
         if given is not None:
             trainer.save()  # the weights to start from are part of the run
         return train(trainer, folder)

@@ -3,10 +3,10 @@
     python scripts/torture processes                       (20 kills)
     python scripts/torture processes --kills 100 --seed 2
 
-A small model is trained to its end by one process with one worker. Then torchrun trains it in two, three or four processes
-and starts all anew whenever one of them is killed, by SIGKILL at an instant of the clock. Weights, optimiser, what is on
-record, metrics.jsonl and tensorboard must be the same bits in the end, but for times and speeds. Exit code 1 if
-anything differs.
+A small model is trained to its end by one process with one worker. Then torchrun trains it in two, three or four
+processes and starts all anew whenever one of them is killed, by SIGKILL at an instant of the clock. Weights,
+optimiser, what is on record, metrics.jsonl and tensorboard must be the same bits in the end, but for times and speeds.
+Exit code 1 if anything differs.
 """
 
 import argparse
@@ -73,9 +73,9 @@ def tortured(place: Path, arguments: argparse.Namespace) -> int:
             keep(place, f"{setting.name}, {count} processes", found)
         shutil.rmtree(run, ignore_errors=True)
     print(
-        f"{kills} processes killed in {runs} runs of {min(COUNTS)} to {max(COUNTS)}, {wrong} runs differ from one that"
+        f"{kills} kills in {runs} runs of {min(COUNTS)} to {max(COUNTS)} processes; {wrong} runs that differ from one"
     )
-    print(f"was left alone with one process; {perf_counter() - start:.0f} s")
+    print(f"process that was left alone; {perf_counter() - start:.0f} s")
     return int(wrong > 0)
 
 

@@ -59,6 +59,19 @@ def test_killed_runs_end_like_those_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_killed_processes_are_started_anew_and_end_like_one(tmp_path: Path) -> None:
+    done = torture("processes", "--kills", "2", "--work", str(tmp_path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "2 kills in 1 runs of 2 to 4 processes; 0 runs that differ" in done.stdout
+
+
+def test_killing_nothing_is_refused() -> None:
+    done = torture("processes", "--kills", "0")
+    assert done.returncode == 2
+    assert "--kills 0 kills nothing; give 1 or more" in done.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("part", "faults"), [("storage", 24), ("numbers", 14)])
 def test_faults_cost_nothing(part: str, faults: int, tmp_path: Path) -> None:
     done = torture(part, "--faults", str(faults), "--work", str(tmp_path))
