@@ -1,14 +1,66 @@
 """What several benchmarks are given in the same words."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 WORK = Path("~/.cache/nmt/peers")  # of the other toolkits, unless another folder is named
+RECIPES = {"demo": "demo_en_de", "narrow": "multi30k_en_de", "reference": "reference"}  # experiments, by short names
 
 
 def add_multi30k(parser: argparse.ArgumentParser) -> None:
     """The corpus of most of them."""
     parser.add_argument("--multi30k", type=Path, required=True, help="folder of Multi30k")
+
+
+def words_of(recipe: str, multi30k: Path) -> list[str]:
+    """For `nmt train`."""
+    place = [] if recipe == "demo" else [f"data.root={multi30k.resolve()}"]
+    return [f"experiment={RECIPES[recipe]}", *place]
+
+
+def add_measuring(parser: argparse.ArgumentParser, seconds: float) -> None:
+    """How long and how often; and the mark of the process that is one case."""
+    parser.add_argument("--seconds", type=float, default=seconds, help=f"of each measurement ({seconds:.0f})")
+    add_rounds(parser)
+    parser.add_argument("--case", action="store_true", help=argparse.SUPPRESS)
+
+
+def add_rounds(parser: argparse.ArgumentParser, rounds: int = 1) -> None:
+    """How often."""
+    parser.add_argument("--rounds", type=int, default=rounds, help=f"measurements of each case ({rounds})")
+
+
+def parse_measuring(
+    parser: argparse.ArgumentParser, given: Sequence[str], file: str = "train.en"
+) -> tuple[argparse.Namespace, list[str]]:
+    """Own options, and words for nmt; refuses no rounds and a folder of Multi30k without this file."""
+    arguments, words = parser.parse_known_args(given)
+    check_rounds(parser, arguments.rounds)
+    check_multi30k(parser, arguments.multi30k, file)
+    return arguments, words
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """The run that is translated with."""
+    parser.add_argument("--model", type=Path, required=True, help="run folder")
+
+
+def check_model(parser: argparse.ArgumentParser, folder: Path) -> None:
+    """Refuses a folder that is no run."""
+    if not (folder / "manifest.json").is_file():
+        parser.error(f"--model {folder} is no run; name a folder that nmt train has made")
+
+
+def add_neighbours(parser: argparse.ArgumentParser) -> None:
+    """How many processes that count without end."""
+    parser.add_argument("--neighbours", type=whole_numbers, default=[0, 1, 3], help="with commas, 0 first (0,1,3)")
+
+
+def check_neighbours(parser: argparse.ArgumentParser, neighbours: list[int]) -> None:
+    """Refuses what has no idle machine to be compared to."""
+    if neighbours[0] != 0:
+        parser.error(f"--neighbours begins with {neighbours[0]}; begin with 0, which the others are compared to")
 
 
 def check_multi30k(parser: argparse.ArgumentParser, folder: Path, file: str = "train.en") -> None:

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 import torch
 
 from bench import machine
-from bench.arguments import add_multi30k, check_multi30k, check_rounds
+from bench.arguments import add_measuring, add_multi30k, parse_measuring
 from bench.operations import counted
 from bench.processes import measured_apart
 from bench.training_loop import ready_to_train, trained_for
@@ -77,13 +77,8 @@ def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     add_multi30k(parser)
     parser.add_argument("--attention", default="general", help="one or several, with commas (general)")
     parser.add_argument("--precision", default="auto", help="auto, bf16, fp32, or several with commas (auto)")
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each measurement (30)")
-    parser.add_argument("--rounds", type=int, default=1, help="measurements of each case (1)")
-    parser.add_argument("--case", action="store_true", help=argparse.SUPPRESS)
-    arguments, rest = parser.parse_known_args(words)
-    check_rounds(parser, arguments.rounds)
-    check_multi30k(parser, arguments.multi30k)
-    return arguments, rest
+    add_measuring(parser, seconds=30.0)
+    return parse_measuring(parser, words)
 
 
 def run_case(arguments: argparse.Namespace, attention: str, precision: str, words: list[str]) -> Speed:

@@ -25,7 +25,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from bench import machine
-from bench.arguments import add_multi30k, check_multi30k, check_rounds, whole_numbers
+from bench.arguments import add_model, add_multi30k, add_rounds, check_model, parse_measuring, whole_numbers
 from bench.processes import command_of
 from bench.usage import Usage, peak_memory_mb
 from command_line import ROOT, new_parser
@@ -117,20 +117,17 @@ def main(given: Sequence[str]) -> int:
 def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     """Own options, and words for `nmt translate`."""
     parser = new_parser("bench translate", __doc__)
-    parser.add_argument("--model", type=Path, required=True, help="run folder")
+    add_model(parser)
     add_multi30k(parser)
     parser.add_argument("--beam", type=whole_numbers, default=[5, 1], help="one or several, with commas (5,1)")
-    parser.add_argument("--rounds", type=int, default=5, help="measured after the warm-up (5)")
+    add_rounds(parser, 5)
     parser.add_argument("--sentences", type=int, default=1000, help="of the test set, from its beginning (1000)")
     parser.add_argument("--ab", metavar="WORDS", help="more words for a second configuration, measured in turn")
     parser.add_argument("--ab-code", type=Path, default=ROOT, help="checkout whose code the second one runs")
     parser.add_argument("--no-starts", dest="starts", action="store_false", help="without starts and single sentences")
     parser.add_argument("--case", action="store_true", help=argparse.SUPPRESS)
-    arguments, rest = parser.parse_known_args(given)
-    check_rounds(parser, arguments.rounds)
-    check_multi30k(parser, arguments.multi30k, "test_2016_flickr.en")
-    if not (arguments.model / "manifest.json").is_file():
-        parser.error(f"--model {arguments.model} is no run; name a folder that nmt train has made")
+    arguments, rest = parse_measuring(parser, given, "test_2016_flickr.en")
+    check_model(parser, arguments.model)
     return arguments, rest
 
 
@@ -229,13 +226,23 @@ def load(model: Path, words: list[str]) -> Translator:
     return open_model(command)
 
 
+def of_words(sources: Sequence[str]) -> list[str]:
+    """Those with the usual number of words."""
+    return [source for source in sources if len(source.split()) == WORDS]
+
+
 def single_ms(translator: Translator, sources: Sequence[str]) -> float:
     """Median milliseconds of one sentence by itself."""
-    chosen = [source for source in sources if len(source.split()) == WORDS][:SINGLE]
+    chosen = of_words(sources)[:SINGLE]
     translator.translate(chosen[:1])
+    return statistics.median(each_ms(translator, chosen))
+
+
+def each_ms(translator: Translator, sources: Sequence[str]) -> list[float]:
+    """Milliseconds of each sentence by itself."""
     seconds = []
-    for source in chosen:
+    for source in sources:
         start = perf_counter()
         translator.translate([source])
         seconds.append(perf_counter() - start)
-    return 1000 * statistics.median(seconds)
+    return [1000 * each for each in seconds]
