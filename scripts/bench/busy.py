@@ -1,47 +1,54 @@
 """Training on a machine that does something else as well: tokens per second beside busy neighbours.
 
     python scripts/bench busy --multi30k FOLDER
-    python scripts/bench busy --multi30k FOLDER --recipes reference --parts 1,2,4 --neighbours 0,1,3 --rounds 3
+    python scripts/bench busy --multi30k FOLDER --recipes reference --parts 1,2,auto --neighbours 0,1,2,4 --rounds 3
+    python scripts/bench busy --multi30k FOLDER --trainings 1,2       (beside so many others of the same training)
 
-FOLDER holds Multi30k: train, val and test_2016_flickr, .en and .de. A neighbour is a process that counts without end.
+FOLDER holds Multi30k: train, val and test_2016_flickr, .en and .de. A neighbour is a process that counts without end,
+or another training with the same words, which has begun before the clock starts.
 Every recipe with every number of parts is a process of its own, which trains beside each number of neighbours in turn.
-Printed are the medians over the rounds, and within a round the share of the idle rate, and of the fair share: with w
-threads on c cores beside n neighbours, c / (w + n) of it, at most all of it.
+Printed are the medians over the rounds, and within a round the share of the idle rate, and of the fair
+share: with w workers on c cores, c / (w + n) of the idle rate beside n neighbours that count, and beside n trainings
+c / (w + n w), which is 1 / (n + 1) where one training uses all cores; at most all of it.
 """
 
 import argparse
 import json
 import statistics
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-import torch
-
 from bench import machine
-from bench.arguments import add_multi30k, check_multi30k, check_rounds, chosen, whole_numbers
-from bench.processes import measured_apart
+from bench.arguments import (
+    RECIPES,
+    add_measuring,
+    add_multi30k,
+    add_neighbours,
+    check_neighbours,
+    chosen,
+    parse_measuring,
+    whole_numbers,
+    words_of,
+)
+from bench.neighbours import busy_neighbours, fair_share, is_to_end, spread, working_neighbours
+from bench.processes import command_of, measured_apart
 from bench.training_loop import ready_to_train, trained_for
 from bench.usage import peak_memory_mb
 from command_line import new_parser
 
-RECIPES = {
-    "demo": ["experiment=demo_en_de"],
-    "narrow": ["experiment=multi30k_en_de"],
-    "reference": ["experiment=reference"],
-}
 WARM_UP = 15  # updates before the clock starts
+AUTO = "auto"  # parts that `nmt train` chooses
+TRAININGS = "trainings"
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Tokens per second of one process, by the number of its neighbours."""
+    """Tokens per second of one process, by what runs beside it."""
 
     tokens_per_s: dict[str, float]
     peak_memory_mb: float
-    threads: int
+    parts: int
+    workers: int  # that have something to do
 
 
 def main(given: Sequence[str]) -> int:
@@ -49,10 +56,11 @@ def main(given: Sequence[str]) -> int:
     arguments, words = parse_arguments(given)
     if arguments.case:
         recipe, parts = arguments.recipes[0], arguments.parts[0]
-        print(json.dumps(asdict(measure(arguments, [*RECIPES[recipe], f"train.parts={parts}", *words]))))
+        chosen_words = [*words_of(recipe, arguments.multi30k), *words_for(parts), *words]
+        measure(arguments, chosen_words, command_of("busy", [*given, "--beside"]))
         return 0
     print(machine.describe())
-    print("\n| recipe | parts | neighbours | tokens/s | ÷ idle, 1 part | ÷ idle | ÷ fair share | peak MB |")
+    print("\n| recipe | parts | neighbours | tokens/s | ÷ idle, first | ÷ idle | ÷ fair share | peak MB |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for recipe in arguments.recipes:
         rounds = [
@@ -60,8 +68,8 @@ def main(given: Sequence[str]) -> int:
             for _ in range(arguments.rounds)
         ]
         for parts in arguments.parts:
-            for neighbours in arguments.neighbours:
-                print(line(recipe, parts, neighbours, rounds), flush=True)
+            for beside in cases(arguments):
+                print(line(recipe, parts, beside, rounds), flush=True)
     return 0
 
 
@@ -70,71 +78,81 @@ def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser = new_parser("bench busy", __doc__)
     add_multi30k(parser)
     parser.add_argument("--recipes", default="demo,narrow,reference", help="with commas (demo,narrow,reference)")
-    parser.add_argument("--parts", type=whole_numbers, default=[1, 2], help="train.parts, with commas (1,2)")
-    parser.add_argument("--neighbours", type=whole_numbers, default=[0, 1, 3], help="with commas, 0 first (0,1,3)")
-    parser.add_argument("--seconds", type=float, default=15.0, help="of each measurement (15)")
-    parser.add_argument("--rounds", type=int, default=1, help="measurements of each case (1)")
-    parser.add_argument("--case", action="store_true", help=argparse.SUPPRESS)
-    arguments, rest = parser.parse_known_args(words)
-    check_rounds(parser, arguments.rounds)
-    check_multi30k(parser, arguments.multi30k)
+    parser.add_argument("--parts", default="1,auto", help="with commas; auto: as nmt train chooses (1,auto)")
+    add_neighbours(parser)
+    parser.add_argument("--trainings", type=whole_numbers, default=[2], help="more neighbours, that train (2); 0: none")
+    add_measuring(parser, seconds=15.0)
+    parser.add_argument("--beside", action="store_true", help=argparse.SUPPRESS)
+    arguments, rest = parse_measuring(parser, words)
     arguments.recipes = chosen(parser, "--recipes", arguments.recipes, list(RECIPES))
-    if min(arguments.parts) < 1:
-        parser.error(f"--parts {min(arguments.parts)} is no number of parts; give 1 or more")
-    if arguments.neighbours[0] != 0:
-        parser.error(
-            f"--neighbours begins with {arguments.neighbours[0]}; begin with 0, which the others are compared to"
-        )
+    arguments.parts = arguments.parts.split(",")
+    for parts in arguments.parts:
+        if parts != AUTO and not (parts.isdecimal() and int(parts)):
+            parser.error(f"--parts {parts} is no number of parts; give 1 or more, or {AUTO}")
+    check_neighbours(parser, arguments.neighbours)
+    arguments.trainings = [count for count in arguments.trainings if count]
     return arguments, rest
 
 
-def run_case(arguments: argparse.Namespace, recipe: str, parts: int, words: list[str]) -> Rates:
+def words_for(parts: str) -> list[str]:
+    """For `nmt train`."""
+    return [] if parts == AUTO else [f"train.parts={parts}"]
+
+
+def cases(arguments: argparse.Namespace) -> list[str]:
+    """What runs beside the training: how many that count, how many trainings."""
+    return [*map(str, arguments.neighbours), *(f"{count} {TRAININGS}" for count in arguments.trainings)]
+
+
+def run_case(arguments: argparse.Namespace, recipe: str, parts: str, words: list[str]) -> Rates:
     """The figures of one recipe with so many parts, measured in a new process."""
-    neighbours = ",".join(map(str, arguments.neighbours))
-    options = ["--multi30k", str(arguments.multi30k), "--seconds", str(arguments.seconds), "--neighbours", neighbours]
-    return measured_apart(Rates, "busy", ["--case", *options, "--recipes", recipe, "--parts", str(parts), *words])
+    return measured_apart(Rates, "busy", case_words(arguments, recipe, parts, words))
 
 
-def measure(arguments: argparse.Namespace, words: list[str]) -> Rates:
-    """Tokens per second of one training, beside each number of neighbours."""
-    if not any("demo" in word for word in words):
-        words = [*words, f"data.root={arguments.multi30k.resolve()}"]
+def case_words(arguments: argparse.Namespace, recipe: str, parts: str, words: Sequence[str]) -> list[str]:
+    """Of the process that measures a case."""
+    options = ["--multi30k", str(arguments.multi30k), "--seconds", str(arguments.seconds)]
+    options += ["--neighbours", ",".join(map(str, arguments.neighbours))]
+    options += ["--trainings", ",".join(map(str, arguments.trainings)) or "0"]
+    return ["--case", *options, "--recipes", recipe, "--parts", parts, *words]
+
+
+def measure(arguments: argparse.Namespace, words: list[str], neighbour: Sequence[str]) -> None:
+    """Prints tokens per second of one training, beside each number of neighbours; or trains until standard input ends.
+
+    `neighbour`: the command that does the latter.
+    """
     found = {}
     with ready_to_train(words) as trainer:
+        if arguments.beside:
+            trained_for(0.0, trainer, WARM_UP)
+            print("trains", flush=True)
+            while not is_to_end():
+                trainer.update()
+            return
         for count in arguments.neighbours:
             with busy_neighbours(count):
                 found[str(count)] = trained_for(arguments.seconds, trainer, WARM_UP).tokens_per_s
-    return Rates(found, peak_memory_mb(), torch.get_num_threads())
+        for count in arguments.trainings:
+            with working_neighbours(count, neighbour):
+                found[f"{count} {TRAININGS}"] = trained_for(arguments.seconds, trainer, WARM_UP).tokens_per_s
+        parts = trainer.settings.parts
+        rates = Rates(found, peak_memory_mb(), parts, min(parts, trainer.step.workers.count))
+    print(json.dumps(asdict(rates)))
 
 
-@contextmanager
-def busy_neighbours(count: int) -> Iterator[None]:
-    """So many processes that count without end, while the block runs."""
-    neighbours = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for neighbour in neighbours:
-            neighbour.kill()
-            neighbour.wait()
-
-
-def line(recipe: str, parts: int, neighbours: int, rounds: Sequence[dict[int, Rates]]) -> str:
+def line(recipe: str, parts: str, beside: str, rounds: Sequence[dict[str, Rates]]) -> str:
     """One line of the table."""
     first = next(iter(rounds[0]))
     here = [each[parts] for each in rounds]
-    rates = [each.tokens_per_s[str(neighbours)] for each in here]
+    rates = [each.tokens_per_s[beside] for each in here]
     idle = [each.tokens_per_s["0"] for each in here]
     beside_first = [rate / each[first].tokens_per_s["0"] for rate, each in zip(rates, rounds, strict=True)]
     shares = [rate / alone for rate, alone in zip(rates, idle, strict=True)]
-    cores, threads = machine.cores(), here[0].threads
-    fair = min(1.0, cores / (threads + neighbours))
+    workers = here[0].workers
+    others = int(beside.split()[0]) * (workers if TRAININGS in beside else 1)
+    fair = fair_share(workers, others)
     figures = f"{spread(beside_first)} | {spread(shares)} | {spread([share / fair for share in shares])}"
+    shown = f"{parts}: {here[0].parts}" if parts == AUTO else parts
     memory = statistics.median(each.peak_memory_mb for each in here)
-    return f"| {recipe} | {parts} | {neighbours} | {statistics.median(rates):,.0f} | {figures} | {memory:,.0f} |"
-
-
-def spread(values: Sequence[float]) -> str:
-    """Median, and from least to most where there are several."""
-    middle = f"{statistics.median(values):.2f}"
-    return middle if len(values) == 1 else f"{middle} ({min(values):.2f} to {max(values):.2f})"
+    return f"| {recipe} | {shown} | {beside} | {statistics.median(rates):,.0f} | {figures} | {memory:,.0f} |"

@@ -11,7 +11,7 @@ import pytest
 import torch
 from helpers.models import random_batch, small_model
 
-from bench import busy, data, everything, machine, train, translate
+from bench import busy, data, everything, machine, neighbours, train, translate
 from bench.__main__ import PARTS
 from bench.memory import anonymous_memory_mb
 from bench.operations import counted
@@ -180,7 +180,8 @@ def test_the_page_and_the_readme_get_what_was_printed(tmp_path: Path, monkeypatc
     ("words", "message"),
     [
         (["--recipes", "demo,small"], "--recipes demo,small: small is none of demo, narrow, reference"),
-        (["--parts", "0,1"], "--parts 0 is no number of parts; give 1 or more"),
+        (["--parts", "0,1"], "--parts 0 is no number of parts; give 1 or more, or auto"),
+        (["--parts", "auto,-1"], "--parts -1 is no number of parts; give 1 or more, or auto"),
         (["--neighbours", "1,3"], "--neighbours begins with 1; begin with 0, which the others are compared to"),
     ],
 )
@@ -197,16 +198,76 @@ def test_cases_beside_neighbours_that_cannot_be_are_refused(
 def test_shares_are_those_of_the_same_round(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "cores", lambda: 2)
     rounds = [
-        {1: busy.Rates({"0": 100.0, "1": 30.0}, 500.0, 2), 2: busy.Rates({"0": 110.0, "1": 66.0}, 600.0, 2)},
-        {1: busy.Rates({"0": 200.0, "1": 50.0}, 520.0, 2), 2: busy.Rates({"0": 200.0, "1": 100.0}, 620.0, 2)},
+        {
+            "1": busy.Rates({"0": 100.0, "1": 30.0, "2 trainings": 50.0}, 500.0, 1, 1),
+            "auto": busy.Rates({"0": 110.0, "1": 66.0, "2 trainings": 33.0}, 600.0, 2, 2),
+        },
+        {
+            "1": busy.Rates({"0": 200.0, "1": 50.0, "2 trainings": 100.0}, 520.0, 1, 1),
+            "auto": busy.Rates({"0": 200.0, "1": 100.0, "2 trainings": 60.0}, 620.0, 2, 2),
+        },
     ]
-    assert busy.line("demo", 2, 1, rounds) == (
-        "| demo | 2 | 1 | 83 | 0.58 (0.50 to 0.66) | 0.55 (0.50 to 0.60) | 0.82 (0.75 to 0.90) | 610 |"
+    assert busy.line("demo", "auto", "1", rounds) == (
+        "| demo | auto: 2 | 1 | 83 | 0.58 (0.50 to 0.66) | 0.55 (0.50 to 0.60) | 0.82 (0.75 to 0.90) | 610 |"
     )
+    assert busy.line("demo", "auto", "2 trainings", rounds[1:]) == (
+        "| demo | auto: 2 | 2 trainings | 60 | 0.30 | 0.30 | 0.90 | 620 |"
+    ), "a third is fair"
+    assert busy.line("demo", "1", "2 trainings", rounds[:1]) == (
+        "| demo | 1 | 2 trainings | 50 | 0.50 | 0.50 | 0.75 | 500 |"
+    ), "three trainings of one worker have two cores: two thirds"
+
+
+@pytest.mark.parametrize(
+    ("workers", "others", "share"), [(2, 0, 1), (2, 1, 2 / 3), (2, 3, 2 / 5), (1, 1, 1), (1, 3, 1 / 2), (4, 2, 2 / 3)]
+)
+def test_the_fair_share_is_that_of_two_cores(
+    workers: int, others: int, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "cores", lambda: 2)
+    assert neighbours.fair_share(workers, others) == pytest.approx(share)
+
+
+def test_what_runs_beside_a_training(tmp_path: Path) -> None:
+    (tmp_path / "train.en").touch()
+    words = ["--multi30k", str(tmp_path), "--recipes", "narrow", "--neighbours", "0,4", "train.accumulate=2"]
+    arguments, rest = busy.parse_arguments(words)
+    assert busy.cases(arguments) == ["0", "4", "2 trainings"]
+    again, same = busy.parse_arguments(busy.case_words(arguments, "narrow", "auto", rest))
+    assert (again.case, again.parts, again.trainings, again.neighbours) == (True, ["auto"], [2], [0, 4])
+    assert same == rest == ["train.accumulate=2"]
+    without, _ = busy.parse_arguments([*words, "--trainings", "0"])
+    assert busy.cases(without) == ["0", "4"]
+    again, _ = busy.parse_arguments(busy.case_words(without, "narrow", "1", rest))
+    assert (again.parts, again.trainings) == (["1"], [])
+    assert busy.words_for("auto") == []
+    assert busy.words_for("3") == ["train.parts=3"]
+
+
+WORKING = """
+import sys, time
+from pathlib import Path
+from bench.neighbours import is_to_end
+print("works", flush=True)
+while not is_to_end():
+    time.sleep(0.01)
+Path(sys.argv[1]).touch()
+"""
+
+
+def test_neighbours_that_work_have_begun_and_end_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "scripts"))
+    ended = tmp_path / "ended"
+    with neighbours.working_neighbours(2, [sys.executable, "-c", WORKING, str(ended)]):
+        assert not ended.exists()
+    assert ended.exists()
+    with pytest.raises(SystemExit) as stop, neighbours.working_neighbours(1, [sys.executable, "-c", "exit(3)"]):
+        raise AssertionError("it has not begun")
+    assert stop.value.code == 3
 
 
 def test_neighbours_are_there_while_they_are_wanted() -> None:
-    with Usage() as usage, busy.busy_neighbours(1):
+    with Usage() as usage, neighbours.busy_neighbours(1):
         time.sleep(1.0)
     assert usage.ours + usage.others > 0.3 / machine.cores()  # ended ones are counted as our own
 
