@@ -6,6 +6,8 @@ from pathlib import Path
 PARTS = {
     "train": "bench.train",
     "busy": "bench.busy",
+    "busy_translation": "bench.busy_translation",
+    "workers": "bench.workers",
     "translate": "bench.translate",
     "data": "bench.data",
     "scale": "bench.scale",

@@ -1,11 +1,12 @@
 """Runs the benchmarks one after another and writes docs/speed.md and the table of the README.
 
-    make bench ARGS="--multi30k FOLDER --tatoeba FOLDER"           (an hour on two idle cores, the first time half more)
+    make bench ARGS="--multi30k FOLDER --tatoeba FOLDER"           (1.5 hours on two idle cores, the first time 2)
     make bench ARGS="--multi30k FOLDER --tatoeba FOLDER --quick"   (short forms: to see that everything runs)
 
 Without --quick the README gets the tables of `bench peers` and docs/speed.md all that was printed. --only does some
 sections again (or goes on after an interruption); of the others the page keeps what they printed last. A part alone,
-with the options that --help names: python scripts/bench train|busy|translate|data|scale|precision|peers --help
+with the options that --help names: python scripts/bench PART --help, where PART is also network (which needs root),
+on_paper or precision.
 """
 
 import argparse
@@ -22,7 +23,10 @@ from bench.arguments import WORK, add_multi30k, check_corpus, check_multi30k, ch
 from command_line import ROOT, new_parser
 
 BEGIN, END = "<!-- written by make bench -->\n", "<!-- end of what make bench writes -->\n"
-NAMES = ["peers", "scores", "fp32", "feeding", "busy", "translation", "shortlist", "data", "scale"]
+NAMES = [
+    "peers", "scores", "fp32", "feeding", "busy", "workers",
+    "translation", "shortlist", "busy_translation", "data", "scale",
+]  # fmt: skip
 SCRIPT = "scripts/bench"
 PEERS = "Beside other toolkits"  # the part that the README shows as well
 SCORES = "dot,scaled_dot,cosine,general,reduced_rank,additive,key_value,multi_head,none"
@@ -100,8 +104,15 @@ def benches(m30k: str, tatoeba: str, work: str) -> list[Bench]:
             "busy",
             "Training beside busy neighbours",
             [SCRIPT, "busy", "--multi30k", m30k],
-            ["--seconds", "2"],
-            [*thrice, "--seconds", "10"],
+            ["--recipes", "demo", "--seconds", "2"],
+            ["--neighbours", "0,1,2,3,4", *thrice, "--seconds", "10"],
+        ),
+        Bench(
+            "workers",
+            "Training in threads and processes",
+            [SCRIPT, "workers", "--multi30k", m30k],
+            ["--updates", "10", "--precision", "bf16"],
+            ["--updates", "200"],
         ),
         Bench(
             "translation",
@@ -116,6 +127,13 @@ def benches(m30k: str, tatoeba: str, work: str) -> list[Bench]:
             [*translate, "shortlist=true"],
             once,
             thrice,
+        ),
+        Bench(
+            "busy_translation",
+            "Translation beside busy neighbours",
+            [SCRIPT, "busy_translation", "--multi30k", m30k, "--model", f"{work}/runs/reference"],
+            ["--singles", "10", "--sentences", "100"],
+            ["--neighbours", "0,1,2,3,4", *thrice],
         ),
         Bench("data", "Start-up and data", [SCRIPT, "data", "--tatoeba", tatoeba], once, thrice),
         Bench("scale", "How cost grows", [SCRIPT, "scale"], ["--quick"], ["--output", "docs/speed"]),

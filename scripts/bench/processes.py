@@ -22,3 +22,9 @@ def measured_apart(kind: type[Figures], part: str, words: Sequence[str]) -> Figu
     if done.returncode:
         sys.exit(done.returncode)
     return kind(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def train_command(processes: int | None, words: Sequence[str]) -> list[str]:
+    """`nmt train WORDS`, started by torchrun as so many processes; None: as itself."""
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes else []
+    return [sys.executable, *launcher, "-m", "nmt.cli.main", "train", *words]
