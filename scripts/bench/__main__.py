@@ -8,6 +8,8 @@ PARTS = {
     "busy": "bench.busy",
     "busy_translation": "bench.busy_translation",
     "workers": "bench.workers",
+    "network": "bench.network",
+    "on_paper": "bench.on_paper",
     "translate": "bench.translate",
     "data": "bench.data",
     "scale": "bench.scale",

@@ -13,6 +13,7 @@ from nmt.config.compose import command_of
 from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand
 from nmt.data.prepare import Prepared
+from nmt.machine.peers import ALONE, Peers
 from nmt.model.seq2seq import Seq2Seq
 from nmt.training.parts import refuse_untrainable
 from nmt.training.progress import Progress
@@ -43,20 +44,20 @@ def configuration(words: Sequence[str]) -> RunConfig:
 
 
 @contextmanager
-def ready_to_train(words: Sequence[str]) -> Iterator[Trainer]:
+def ready_to_train(words: Sequence[str], peers: Peers = ALONE) -> Iterator[Trainer]:
     """A trainer at its first update, as `nmt train` with these words makes it; its folder goes with the block."""
     config = configuration(words)
-    prepared = read_data(config, None)
+    prepared = read_data(config, None, peers)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = new_trainer(config, prepared, new_model(config, prepared.tokenizers), Path(folder))
+        trainer = new_trainer(config, prepared, new_model(config, prepared.tokenizers), Path(folder), peers)
         yield trainer
         trainer.reporter.close()
 
 
-def new_trainer(config: RunConfig, prepared: Prepared, model: Seq2Seq, folder: Path) -> Trainer:
+def new_trainer(config: RunConfig, prepared: Prepared, model: Seq2Seq, folder: Path, peers: Peers = ALONE) -> Trainer:
     """At its first update."""
     refuse_untrainable(config)
-    return Trainer(folder, config, prepared, model, Progress())
+    return Trainer(folder, config, prepared, model, Progress(), peers=peers)
 
 
 def trained_for(
