@@ -71,17 +71,29 @@ class Peers:
 
     def dealt(self, chunks: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
         """Chunk r goes to process r; from process r comes one of `sizes[r]` elements."""
-        received = chunks[0].new_empty(sum(sizes))
-        with self._meeting():
-            dist.all_to_all_single(received, torch.cat(list(chunks)), list(sizes), [len(chunk) for chunk in chunks])
-        return list(torch.split(received, list(sizes)))
+        received = [chunks[0].new_empty(size) for size in sizes]
+        self._swap(chunks, received)
+        return received
 
     def joined_up(self, chunk: Tensor) -> Tensor:
         """The chunks of all processes, which are equally long, one after another."""
         whole = chunk.new_empty(len(chunk) * self.count)
-        with self._meeting():
-            dist.all_gather(list(torch.split(whole, len(chunk))), chunk)
+        self._swap([chunk] * self.count, torch.split(whole, len(chunk)))
         return whole
+
+    def _swap(self, sent: Sequence[Tensor], received: Sequence[Tensor]) -> None:
+        """`sent[r]` goes to process r, and what it sends here comes into `received[r]`.
+
+        Gloo tells the sender that there is room by the connection that also carries data the other way. So all room is
+        offered before anything is sent: else one direction waits for the end of the other, twice the time.
+        """
+        received[self.rank].copy_(sent[self.rank])
+        others = [rank for rank in range(self.count) if rank != self.rank]
+        operations = [dist.P2POp(dist.irecv, received[rank], rank) for rank in others if len(received[rank])]
+        operations += [dist.P2POp(dist.isend, sent[rank], rank) for rank in others if len(sent[rank])]
+        with self._meeting():
+            for work in dist.batch_isend_irecv(operations) if operations else ():
+                work.wait()
 
     @contextmanager
     def first_of_machine_before_others(self) -> Iterator[None]:

@@ -105,7 +105,9 @@ class Stepper:
                 "a part of the model draws from torch's own generator, which threads would share in any order; "
                 "draw with nmt.model.dropout, or set train.workers=1"
             )
-        return list(tree.left().values()) if self.peers.count == 1 else [self._exchanged(tree.left(), count)]
+        if self.peers.count == 1:
+            return list(tree.left().values())
+        return self.workers.each(lambda sums: self._exchanged(sums, count), [tree.left()])  # with one thread of torch's
 
     def _exchanged(self, sums: Mapping[Node, _Sum], count: int) -> _Sum:
         """The sum of all processes' sums: each process adds one stretch of all the numbers, in the tree's order."""

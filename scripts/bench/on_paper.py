@@ -7,9 +7,9 @@ W machines, one process each, compute the parts of an update, which takes one of
 sum of its parts: 4 bytes a parameter. It sends every other one its stretch of the numbers, adds up what it is sent,
 and sends the sum to all: (W - 1) / W of all numbers, twice. So
 
-    t(W) = t(1) / W + fixed + 2 (W - 1) / W · 4 P / bandwidth + (3 W - 2) · 2 delay
+    t(W) = t(1) / W + fixed + 2 (W - 1) / W · 4 P / bandwidth + 2 W · 2 delay
 
-P parameters; bandwidth of one machine's link, each way; delay of a message one way, and 3 W - 2 round trips; `fixed`
+P parameters; bandwidth of one machine's link, each way; delay of a message one way, and 2 W round trips; `fixed`
 seconds that do not depend on the network: copies, sums, and waiting for whoever needs longest. W is at most the number
 of parts.
 """
@@ -53,11 +53,11 @@ def sent_bytes(parameters: float, machines: int) -> float:
 
 
 def round_trips(machines: int) -> int:
-    """Of an update, one after another, as gloo has them: two sums of small numbers and the joining go around a ring.
+    """Of an update, one after another: two sums of small numbers go around gloo's ring, W - 1 each.
 
-    The dealing is one. Measured for two and four processes, with 10 ms of delay: each ring W - 1.
+    The dealing of stretches is one, and so is their joining. Measured with 10 ms of delay, for two and four processes.
     """
-    return 3 * (machines - 1) + 1 if machines > 1 else 0
+    return 2 * machines if machines > 1 else 0
 
 
 def update_s(training: Training, network: Network, machines: int) -> float:
