@@ -114,14 +114,14 @@ def test_words_of_the_command_line(
     Path("in").write_text("".join(f"{line}\n" for line in sentences(4)))
     model = f"model=[{','.join(map(str, runs))}]"
     assert main(["translate", model, "input=in", "output=out", *FAST]) == 0
-    assert capsys.readouterr().err == "3 models together, fp32, 1 thread, beam 5\n"
+    assert capsys.readouterr().err == "3 models together, fp32, 1 worker, beam 5\n"
     expected = Translator.load(runs, device="cpu", precision="fp32").translate(sentences(4))
     assert Path("out").read_text() == "".join(f"{translation.text}\n" for translation in expected)
     words = ["src=in", "ref=in", "intervals=false", f"compare_with={runs[1]}"]
     assert main(["evaluate", model, *words, *FAST]) == 0
     out, err = capsys.readouterr()
     assert f"first: {model.removeprefix('model=')}    second: {runs[1]}    (paired bootstrap)" in out
-    assert "compare_with: fp32, 1 thread, beam 5\n" in err
+    assert "compare_with: fp32, 1 worker, beam 5\n" in err
     folder = runs[0] / "evaluations" / "in+b+c"
     assert json.loads((folder / "scores.json").read_text())["model"] == [str(run) for run in runs]
     assert (folder / "hypotheses.txt").read_bytes() == Path("out").read_bytes()

@@ -308,14 +308,14 @@ def test_the_verb_learns_and_the_others_use_it(
     assert translator.shortlist.best.shape == (60, 5)
     about = f"shortlist (about {translator.shortlist.candidates:.0f} of 60 pieces)"
     out, err, code = typed(monkeypatch, capsys, "translate", *words)
-    assert (out.count("\n"), err, code) == (3, f"fp32, 1 thread, beam 1, {about}\n", 0)
+    assert (out.count("\n"), err, code) == (3, f"fp32, 1 worker, beam 1, {about}\n", 0)
     assert typed(monkeypatch, capsys, "translate", *words, "shortlist=true")[:2] == (out, err)
-    assert typed(monkeypatch, capsys, "translate", *words, "shortlist=false")[1] == "fp32, 1 thread, beam 1\n"
+    assert typed(monkeypatch, capsys, "translate", *words, "shortlist=false")[1] == "fp32, 1 worker, beam 1\n"
     drawn = typed(monkeypatch, capsys, "translate", *words, "search=sample", "seed=5")
-    assert drawn[1] == "fp32, 1 thread, 1 sample with seed=5\n"
+    assert drawn[1] == "fp32, 1 worker, 1 sample with seed=5\n"
     for use, expected in (("auto", True), ("false", False)):
         scored = ["evaluate", *here, "split=dev", "intervals=false", "output=out", f"shortlist={use}"]
-        assert typed(monkeypatch, capsys, *scored)[1].startswith("fp32, 1 thread, beam 1" + f", {about}" * expected)
+        assert typed(monkeypatch, capsys, *scored)[1].startswith("fp32, 1 worker, beam 1" + f", {about}" * expected)
         assert json.loads(Path("out/scores.json").read_text())["shortlist"] is expected
     path.write_bytes(b"damaged")  # is put right by the verb that the message names
     assert typed(monkeypatch, capsys, "translate", *words)[2] == 2

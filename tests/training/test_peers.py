@@ -161,6 +161,7 @@ def test_processes_end_with_the_bits_of_one(data: Path, tmp_path: Path, count: i
     assert done.stderr.count("best on dev") == 1
 
 
+@pytest.mark.slow
 def test_an_error_is_said_once(data: Path, tmp_path: Path) -> None:
     assert start(data, tmp_path, train__max_updates=1) == 0
     done = finished(torchrun(2, typed(data, tmp_path)))
@@ -172,6 +173,7 @@ def test_an_error_is_said_once(data: Path, tmp_path: Path) -> None:
     assert done.stderr.count("Traceback") == 1  # torchrun's own
 
 
+@pytest.mark.slow
 def test_processes_with_other_words_are_refused(data: Path, tmp_path: Path) -> None:
     commands = [typed(data, tmp_path, seed=seed, train__workers=workers) for seed, workers in ((1, 1), (2, 2))]
     with started_apart(commands, free_port()) as processes:
@@ -251,6 +253,7 @@ def test_what_one_process_does_is_refused_of_several(
         assert f"error: {message}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_processes_that_cannot_be_reached_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -74,6 +74,7 @@ def write_inputs(folder: Path, count: int) -> None:
             (folder / f"{number:02}.txt.gz").write_bytes(gzip.compress(text))
 
 
+@pytest.mark.slow
 def test_killed_processes_lose_and_double_nothing(tmp_path: Path) -> None:
     write_inputs(tmp_path / "in", 40)
     finish(start(tmp_path, "undisturbed"))

@@ -55,6 +55,7 @@ def test_it_uses_one_core_or_as_many_as_it_is_given(run: Path, monkeypatch: pyte
     assert TranslateBatch(run, workers=2).translator.workers.count == 2
 
 
+@pytest.mark.slow
 def test_mistakes_get_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     translate = TranslateBatch(run)
     with pytest.raises(DataError) as found:

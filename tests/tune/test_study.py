@@ -227,6 +227,7 @@ def test_settings_with_which_nothing_can_be_trained(
     assert "no trial of" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_several_processes_train_the_trials_of_one_study(data: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "nmt.cli.main", *typed(data, tmp_path, "name=shared", "trials=6")]
     workers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
