@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nmt.errors import FAILING, FORBIDDEN, NO_ROOM, ConfigError, NmtError, nearest, printable, remedy
+from nmt.machine.launch import refuse_several
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; a bug of ours ends with a traceback and 1
 
@@ -63,11 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except NmtError as error:
         if debug:
             raise
-        if not _is_alone():
-            from nmt.machine.peers import is_first_to_say
-
-            if not is_first_to_say(error):
-                return BAD_INPUT
+        if not _is_first_to_say(error):
+            return BAD_INPUT
         print(f"error: {printable(' '.join(str(error).split()))}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
@@ -100,9 +98,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _is_alone() -> bool:
-    """Is this process no one of several that torchrun has started?"""
-    return os.environ.get("WORLD_SIZE", "1") == "1"
+def _is_first_to_say(error: NmtError) -> bool:
+    """Does this process tell the user, and not another that torchrun has started with it?"""
+    if os.environ.get("WORLD_SIZE", "1") == "1":
+        return True
+    from nmt.machine.peers import is_first_to_say
+
+    return is_first_to_say(error)
 
 
 def _let_go_of_output() -> None:
@@ -131,10 +133,8 @@ def _dispatch(words: list[str]) -> int:
 
         print(describe(words[0], words[1:]), end="")
     else:
-        if not _is_alone() and words[0] != "train":
-            raise ConfigError(
-                f"WORLD_SIZE={os.environ['WORLD_SIZE']}, but nmt {words[0]} is one process; start it without torchrun"
-            )
+        if words[0] != "train":
+            refuse_several(f"nmt {words[0]}")
         if words[0] == "compare":  # the verb that is called once with all jobs of its sweep
             from nmt.cli.run_many import run_comparison as run
         elif words[0] == "tune":  # which composes a configuration for each trial

@@ -20,6 +20,7 @@ from nmt.config.compose import (
 from nmt.config.hydra_private import hydra_options, run_jobs
 from nmt.config.overrides import readable
 from nmt.errors import ConfigError, nearest
+from nmt.machine.launch import refuse_several
 from nmt.machine.signals import SAVED
 
 NOT_OURS = {  # options of Hydra
@@ -36,10 +37,8 @@ def run(verb: str, entry: str, words: list[str]) -> int:
     if sum(map(bool, (args.run, args.multirun, args.cfg, args.info, args.shell_completion))) > 1:
         raise ConfigError("only one of --run, --multirun, --cfg, --info, --shell-completion is possible")
     args.multirun = sweep = args.multirun or "hydra.mode=MULTIRUN" in args.overrides
-    if sweep and os.environ.get("WORLD_SIZE", "1") != "1":
-        raise ConfigError(
-            f"WORLD_SIZE={os.environ['WORLD_SIZE']}, but a sweep is one process; start it without torchrun"
-        )
+    if sweep:
+        refuse_several("a sweep")
     if not args.shell_completion:
         args.overrides = [readable(word, sweep) for word in args.overrides]
     typed = list(args.overrides)

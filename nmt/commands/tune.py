@@ -4,6 +4,7 @@ import sys
 
 from nmt.config.identity import essence
 from nmt.config.run import RunConfig
+from nmt.machine.claims import has_locks
 from nmt.machine.digests import digest
 from nmt.machine.safe_files import make_folder
 from nmt.machine.signals import SAVED
@@ -22,6 +23,8 @@ def main(plan: Plan, config: RunConfig) -> int:
     """Runs the trials that are missing and draws the picture; `config` is of one trial, with the first values."""
     refuse_untrainable(config)  # before the first trial
     make_folder(plan.folder)
+    if not has_locks(plan.folder):
+        print(f"note: {plan.folder} lies where nothing can be locked: start no second process for it", file=sys.stderr)
     made_of = digest([essence(config), [repr(each) for each in plan.space], plan.startup])
     with alone_at(plan.folder):
         study = opened_study(plan, made_of)

@@ -1,6 +1,5 @@
 """Everything a comparison found, as plain data: what results.json holds, and all that page, table and figures show."""
 
-import os
 import platform
 import statistics
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from nmt.compare.runs import Job, Sweep
 from nmt.compare.scores import RULE, History, Scores, TestSet
 from nmt.config.identity import essence
 from nmt.machine.device import choose_device, choose_dtype, versions
+from nmt.machine.launch import cores
 from nmt.machine.threads import workers_on
 from nmt.scoring.aer import diagonal_scores
 from nmt.scoring.alignment import source_length
@@ -163,7 +163,7 @@ def machine_record(job: Job, scores: Scores) -> Record:
     trained = str(choose_dtype(settings.precision, device)).removeprefix("torch.")
     return {
         "processor": processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": cores(),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "workers": workers_on(device, settings.workers).count,
         "precision_of_training": trained,

@@ -1,8 +1,9 @@
 """Values that null leaves to be chosen when a run begins; the run stores what was chosen."""
 
-import os
 from collections.abc import Mapping
 from typing import Any
+
+from nmt.machine.launch import cores, machines, processes
 
 PART_TOKENS = 150  # of a part, at least: the costs of a part that do not shrink with it
 
@@ -21,18 +22,12 @@ def default_parts(batch_tokens: int, device: str) -> int:
     A power of two, so that any such number of processes gets equal shares; no part is smaller than PART_TOKENS.
     A GPU takes a batch as a whole.
     """
-    processes = int(os.environ.get("WORLD_SIZE", 1))
-    machines = processes // int(os.environ.get("LOCAL_WORLD_SIZE", processes))
-    wanted = processes if on_gpu(device) else max(processes, machines * cores())
+    least = processes()
+    wanted = least if on_gpu(device) else max(least, machines() * cores())
     parts = 1
-    while parts < wanted and (parts < processes or 2 * parts * PART_TOKENS <= batch_tokens):
+    while parts < wanted and (parts < least or 2 * parts * PART_TOKENS <= batch_tokens):
         parts *= 2
     return parts
-
-
-def cores() -> int:
-    """Of this machine, as far as this process may use them."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def on_gpu(device: str) -> bool:

@@ -12,7 +12,8 @@ MOST_HYPOTHESES = 10_000  # of a sentence
 
 Device = Annotated[Literal["auto", "cpu", "cuda"], "where tensors live; auto = the GPU where there is one"]
 WorkerCount = Annotated[
-    Workers | None, "threads that compute side by side, which changes no result; null = one for each core"
+    Workers | None,
+    "threads that compute side by side, which changes no result; null = one for each core, or OMP_NUM_THREADS",
 ]
 
 

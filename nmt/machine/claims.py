@@ -33,9 +33,9 @@ def claimed_file(path: Path) -> Iterator[IO[bytes] | None]:
     """A file to write that takes the path's place at the end, unless that fails.
 
     None where the path is a file already, or another process is writing it. Until the end the file has a hidden name
-    beside the path. That file is the claim: it is locked, so a killed process lets go of it, and whoever claims the
-    path next writes it anew. Where nothing can be locked there are no claims: every process gets a file of its own,
-    the last to end wins, and one that is killed leaves its file behind.
+    beside the path. That file is the claim. It is locked, and a killed process lets go of the lock. The next process
+    that claims the path writes the file anew. Where nothing can be locked there are no claims: every process gets a
+    file of its own, the last to end wins, and one that is killed leaves its file behind.
     """
     if not has_locks(path.parent):
         if path.is_file():

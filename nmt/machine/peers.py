@@ -20,13 +20,14 @@ from torch import Tensor
 from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]  # torch does not list them
 
 from nmt.errors import ConfigError, PeerError
+from nmt.machine.launch import processes
 
 PREPARING = timedelta(days=7)  # how long the others of a machine wait for the first to prepare a corpus
-ANSWER_S = 3.0  # after a failure: who has not said within this that it waits too, is the one that failed
+ANSWER_S = 3.0  # after a failure every process that waits says so within this time; the others have failed
 
 
 class Peers:
-    """This process among those that train together; `ALONE` is the only one of its training."""
+    """This process among those that train together. `ALONE` trains by itself."""
 
     def __init__(self, rank: int = 0, count: int = 1, store: dist.Store | None = None) -> None:
         self.rank = rank
@@ -53,7 +54,7 @@ class Peers:
 
     def meet(self) -> None:
         """Nobody goes on before all are here."""
-        self.total(1)  # a sum of no numbers waits for nobody
+        self.total(1)  # gloo does not wait where there is nothing to add
 
     def gathered(self, value: Any) -> list[Any]:
         """The value of every process, which JSON can say."""
@@ -117,7 +118,7 @@ class Peers:
             self._lost(error)
 
     def _lost(self, error: RuntimeError) -> NoReturn:
-        """Names who has gone, or does not answer: whoever does not say that it waits too."""
+        """Names the processes that have gone or do not answer. All others say that they wait, as this one does."""
         gone = ["the first process"]
         with contextlib.suppress(RuntimeError):
             assert self._store is not None
@@ -138,7 +139,7 @@ _stores: list[tuple[dist.Store, dist.Store]] = []  # of the whole job, and of th
 
 def several() -> bool:
     """Was this process started as one of several?"""
-    return int(os.environ.get("WORLD_SIZE", 1)) > 1 or "TORCHELASTIC_RUN_ID" in os.environ
+    return processes() > 1 or "TORCHELASTIC_RUN_ID" in os.environ
 
 
 @contextmanager
@@ -155,7 +156,7 @@ def joined(timeout_s: int) -> Iterator[Peers]:
             raise ConfigError(
                 f"WORLD_SIZE={os.environ.get('WORLD_SIZE')}, but {name} is not set; start processes with torchrun"
             )
-    rank, count = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    rank, count = int(os.environ["RANK"]), processes()
     try:
         limit = timedelta(seconds=timeout_s)
         _, store = _known_stores(limit)
@@ -198,15 +199,13 @@ def note_begun(run: Path) -> None:
 
 def is_first_to_say(error: Exception) -> bool:
     """Should this process tell the user? Of several that say the same the first; who lost another, if nobody else."""
-    if not several():
-        return True
     try:
         _, store = _known_stores()
         if isinstance(error, PeerError) and store.check(["said"]):
             return False
         store.set("said", "")
         return int(store.add(f"said {error}", 1)) == 1
-    except (RuntimeError, KeyError):
+    except (RuntimeError, KeyError, ConfigError):  # no other process can be asked
         return True
 
 

@@ -138,7 +138,7 @@ class Stepper:
         )
 
     def _flatten(self, each: _Sum, row: Tensor) -> None:
-        """All its numbers one after another; where a parameter has no gradient -0, which changes no number."""
+        """Writes all its numbers into the row. A parameter without gradient has -0 there, which changes no sum."""
         numbers = [
             torch.full_like(parameter, -0.0) if gradient is None else gradient
             for gradient, parameter in zip(each.gradients, self.parameters, strict=True)

@@ -1,6 +1,6 @@
 """Whole files into a folder, by any number of processes on any number of machines; nothing finished is done again.
 
-Each process goes through the files and translates those that are neither finished nor claimed by another process. A
+Each process goes through the files. It skips a file that is finished, or that another process has claimed. A
 translation gets its name when all of it is on the disk. `.nmt-translate.json` in the folder says how the translations
 are made, and none that would be made otherwise are added to them.
 """

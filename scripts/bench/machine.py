@@ -1,10 +1,11 @@
 """The machine under a benchmark: what it is, and its own matrix rate."""
 
-import os
 import platform
 import time
 
 import torch
+
+from nmt.machine.launch import cores
 
 SIZE = 2048  # rows and columns of the matrices whose product is the measure
 
@@ -35,11 +36,6 @@ def wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-def cores() -> int:
-    """That this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def describe(device: torch.device | None = None) -> str:
     """One line: processor or card, threads, torch; without a device, of the one that `nmt train` takes."""
     device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -48,4 +44,4 @@ def describe(device: torch.device | None = None) -> str:
     capabilities = torch.cpu.get_capabilities()
     has = [name for name in ("amx_bf16", "avx512_bf16", "avx512_f", "avx2") if capabilities.get(name)]
     widest = has[0] if has else platform.machine()
-    return f"{os.cpu_count()} cores, {widest}, torch {torch.__version__} with {torch.get_num_threads()} threads"
+    return f"{cores()} cores, {widest}, torch {torch.__version__} with {torch.get_num_threads()} threads"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from bench import machine
+from nmt.machine.launch import cores
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def is_to_end() -> bool:
 
 def fair_share(workers: int, others: int) -> float:
     """Of its idle rate, what w workers on c cores get beside n busy threads of others: c / (w + n), at most all."""
-    return min(1.0, max(machine.cores(), workers) / (workers + others))
+    return min(1.0, max(cores(), workers) / (workers + others))
 
 
 def spread(values: Sequence[float], form: str = ".2f") -> str:

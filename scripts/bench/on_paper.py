@@ -10,7 +10,7 @@ and sends the sum to all: (W - 1) / W of all numbers, twice. So
     t(W) = t(1) / W + fixed + 2 (W - 1) / W · 4 P / bandwidth + 2 W · 2 delay
 
 P parameters; bandwidth of one machine's link, each way; delay of a message one way, and 2 W round trips; `fixed`
-seconds that do not depend on the network: copies, sums, and waiting for whoever needs longest. W is at most the number
+seconds that do not depend on the network: copies, sums, and waiting for the slowest machine. W is at most the number
 of parts.
 """
 

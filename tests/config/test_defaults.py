@@ -4,7 +4,7 @@ import pytest
 
 from nmt.config import defaults
 from nmt.config.compose import command_of
-from nmt.config.defaults import cores, default_parts, with_chosen
+from nmt.config.defaults import default_parts, with_chosen
 
 
 @pytest.fixture
@@ -53,7 +53,3 @@ def test_a_run_stores_what_was_chosen_and_what_was_typed_wins(machine: pytest.Mo
     assert command_of("train", ["train.batch_tokens=200"]).run.train.parts == 1
     assert command_of("train", ["train.parts=3"]).run.train.parts == 3
     assert with_chosen({"model": "m"}) == {"model": "m"}  # of a verb that does not train
-
-
-def test_this_machine_has_cores() -> None:
-    assert cores() >= 1

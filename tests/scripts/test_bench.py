@@ -18,6 +18,7 @@ from bench.operations import counted
 from bench.precision import FIGURES, Run, table
 from bench.precision import parse_arguments as precision_arguments
 from bench.usage import Usage, peak_memory_mb
+from nmt.machine.launch import cores
 from nmt.model.rnn import RnnLayer
 from nmt.training.loss import batch_loss
 
@@ -269,7 +270,7 @@ def test_neighbours_that_work_have_begun_and_end_by_themselves(tmp_path: Path, m
 def test_neighbours_are_there_while_they_are_wanted() -> None:
     with Usage() as usage, neighbours.busy_neighbours(1):
         time.sleep(1.0)
-    assert usage.ours + usage.others > 0.3 / machine.cores()  # ended ones are counted as our own
+    assert usage.ours + usage.others > 0.3 / cores()  # ended ones are counted as our own
 
 
 def test_a_part_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

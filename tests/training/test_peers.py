@@ -1,4 +1,4 @@
-"""Processes that train together: their number changes no bit, what fails is said once, what dies is started anew."""
+"""Processes that train together give the same bits in any number. One line names a failure. torchrun restarts them."""
 
 import random
 import re

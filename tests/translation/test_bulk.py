@@ -1,4 +1,4 @@
-"""Many processes on one folder: whoever is killed when, every file is there once, with the bytes of one process."""
+"""Many processes fill one folder. Some are killed, and every file is there once, with the bytes of one process."""
 
 import errno
 import fcntl

@@ -1,5 +1,7 @@
 """`nmt tune` from the command line: trials, pruning, going on after an interruption, the picture."""
 
+import errno
+import fcntl
 import json
 import os
 import shlex
@@ -269,3 +271,18 @@ def test_a_trial_is_claimed_once_and_a_study_decided_on_by_one(tmp_path: Path) -
         assert not entered.wait(0.2)
     thread.join(timeout=60)
     assert entered.is_set()
+
+
+def test_a_study_where_nothing_can_be_locked_is_noted(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    assert main(typed(data, tmp_path, "name=alone", "trials=1")) == 0
+    folder = tmp_path / "studies" / "alone"
+    assert (
+        f"note: {folder} lies where nothing can be locked: start no second process for it\n" in capsys.readouterr().err
+    )
+    assert len(trials(tmp_path, "alone")) == 1

@@ -1,0 +1,52 @@
+"""What a process was given when it was started."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from nmt.errors import ConfigError
+from nmt.machine.launch import cores, machines, processes, refuse_several
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A process that torchrun has not started."""
+    for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+def test_a_process_is_alone_unless_torchrun_says_otherwise(alone: pytest.MonkeyPatch) -> None:
+    assert (processes(), machines()) == (1, 1)
+    refuse_several("a sweep")
+    alone.setenv("WORLD_SIZE", "6")
+    assert (processes(), machines()) == (6, 1)
+    alone.setenv("LOCAL_WORLD_SIZE", "2")
+    assert (processes(), machines()) == (6, 3)
+    with pytest.raises(ConfigError, match=r"^WORLD_SIZE=6, but a sweep is one process; start it without torchrun$"):
+        refuse_several("a sweep")
+
+
+@pytest.mark.parametrize("text", ["", "many", "0", "-2", "1.5"])
+def test_what_is_no_number_of_processes_is_refused(alone: pytest.MonkeyPatch, text: str) -> None:
+    alone.setenv("WORLD_SIZE", text)
+    with pytest.raises(ConfigError, match=rf"^WORLD_SIZE={text} is no number of processes; torchrun sets it"):
+        processes()
+
+
+def test_the_command_line_says_so_in_one_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "nmt.cli.main", "status", "model=a"],
+        env=os.environ | {"WORLD_SIZE": "many"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("error: WORLD_SIZE=many is no number of processes; ")
+
+
+def test_this_process_may_use_the_cores_it_is_bound_to() -> None:
+    [one, *_] = os.sched_getaffinity(0)
+    code = f"import os; os.sched_setaffinity(0, [{one}]); from nmt.machine.launch import cores; print(cores())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1\n"
+    assert cores() == len(os.sched_getaffinity(0))
