@@ -23,7 +23,7 @@ from nmt.machine.signals import SAVED
 from nmt.scoring.aer import load_gold
 from nmt.scoring.alignment import source_length
 from nmt.scoring.cautions import refuse_unfit
-from nmt.scoring.metrics import bleu_tokenizer, word_rule_of
+from nmt.scoring.word_rules import bleu_tokenizer, word_rule_of
 from nmt.translation.long_lines import caution
 
 
@@ -64,7 +64,7 @@ def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
         path = resolve(data.gold, data.root)
         gold = load_gold(path, False, sources, references, data.gold_units)
     shown = rows_by_rule(sources, references, *lengths)
-    return TestSet(sweep.split, sources, references, word_rule_of(data), gold, data.gold_units, shown)
+    return TestSet(sweep.split, sources, references, word_rule_of(data, references), gold, data.gold_units, shown)
 
 
 def write_results(folder: Path, results: dict[str, Any]) -> None:

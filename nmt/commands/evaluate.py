@@ -21,7 +21,8 @@ from nmt.scoring.benchmark import (
     read_benchmark,
 )
 from nmt.scoring.cautions import of_test_set, of_training, of_translations, refuse_other_languages, refuse_unfit
-from nmt.scoring.metrics import bleu_by_length, bleu_tokenizer, paired_bootstrap, score_corpus
+from nmt.scoring.metrics import bleu_by_length, paired_bootstrap, score_corpus
+from nmt.scoring.word_rules import bleu_tokenizer
 from nmt.translation.align import gold_scores
 from nmt.translation.long_lines import caution
 from nmt.translation.open import as_typed, means, model_folders, open_model

@@ -16,6 +16,7 @@ from nmt.data.train_hashes import HASHES_FILE
 from nmt.errors import NmtError, printable
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record, saved_updates
 from nmt.runs.folder import read_run, seen_file
+from nmt.runs.learned import caution_of
 from nmt.runs.lock import is_held
 from nmt.runs.tensors import check_tensors
 from nmt.training.history import LoggedPoint, damaged_lines, read_points
@@ -41,6 +42,7 @@ def main(command: StatusCommand) -> int:
         "saved": saved(run, last),
         **how_far([point for _, point in recorded if point and point["kind"] == "train"], progress, settings),
         **how_good(progress, settings),
+        **({"caution": caution} if (caution := caution_of(run)) is not None else {}),
         "disk": f"{size(run) / 1e6:,.0f} MB, {shutil.disk_usage(run).free / 1e6:,.0f} MB free",
         "faults": "; ".join(faults(progress, recorded)) or "none",
     }
@@ -111,8 +113,8 @@ def how_good(progress: Progress, settings: TrainConfig) -> dict[str, str]:
     if not progress.validations:
         return {"dev": "not validated yet"}
     rows = {"best": scores_text(progress.ranked(settings.metric)[0])}
-    waited = progress.since_best(settings.metric)
-    patience = f"; {waited} since the best, stops at {settings.patience}" if settings.patience and waited else ""
+    waited = progress.since_gain(settings.metric)
+    patience = f"; {waited} since the last gain, stops at {settings.patience}" if settings.patience and waited else ""
     return rows | {"last": scores_text(progress.validations[-1]) + patience}
 
 

@@ -22,7 +22,7 @@ from nmt.machine.safe_files import write_atomically
 from nmt.runs.folder import seen_file
 from nmt.scoring import cautions
 from nmt.scoring.aer import AlignmentScores, Gold
-from nmt.scoring.metrics import WordRule, bleu_tokenizer
+from nmt.scoring.word_rules import WordRule, bleu_tokenizer
 from nmt.training.history import read_points
 from nmt.training.report import METRICS_FILE
 from nmt.translation.align import gold_scores

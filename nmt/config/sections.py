@@ -51,8 +51,11 @@ class DataConfig(Section):
     root: Annotated[
         str | None, "folder that relative paths start from; null = the current one; bundled:NAME = nmt's own data"
     ]
-    src_lang: Annotated[str | None, "ISO 639 code of the source's language, for the record"]
-    tgt_lang: Annotated[str | None, "ISO 639 code of the target's language; chooses sacreBLEU's tokeniser (zh, ja, ko)"]
+    src_lang: Annotated[str | None, "code of the source's language (ISO 639), such as en; for the record"]
+    tgt_lang: Annotated[
+        str | None,
+        "code of the target's language (ISO 639); decides what BLEU counts as a word; null = the script decides",
+    ]
     tokenized: Annotated[bool, "the text is tokenised already: BLEU counts what is between spaces (tokeniser none)"]
     src_column: Annotated[
         str | int | None, "tsv: column, counted from 0; other tables: name, nested by dots (translation.en)"
@@ -74,6 +77,13 @@ class DataConfig(Section):
     gold_units: Annotated[Unit, "what these count: words between spaces; tokens: a word's punctuation by itself"]
     nfc: Annotated[bool, "Unicode NFC on both sides: é is one character, however it was typed"]
     filters: FilterConfig
+
+    def refuse(self) -> None:
+        for key, code in (("data.src_lang", self.src_lang), ("data.tgt_lang", self.tgt_lang)):
+            if code is not None:
+                from nmt.config.languages import refuse_unknown_language
+
+                refuse_unknown_language(key, code)
 
     @property
     def has_dev(self) -> bool:
@@ -180,8 +190,13 @@ class TrainConfig(Section):
     ]
     validate_every: Annotated[Count | None, "updates between validations; null = each epoch"]
     bleu_sentences: Annotated[Whole | None, "dev sentences translated at each validation; null = all; 0 = none"]
-    metric: Annotated[Literal["bleu", "loss"], "decides what is best"]
-    patience: Annotated[Count | None, "validations without a new best before stopping; null = off"]
+    metric: Annotated[
+        Literal["bleu", "loss"], "decides what is best; bleu: the dev loss below 1 BLEU, and among equals"
+    ]
+    patience: Annotated[
+        Count | None,
+        "validations after the warm-up without a new best, or a lower dev loss, before stopping; null = off",
+    ]
     keep_best: Annotated[Count, "checkpoints kept besides the last"]
     average_best: Annotated[bool, "end with the average of the kept checkpoints, if better on dev"]
     log_every: Annotated[Count, "updates between lines and tensorboard points"]

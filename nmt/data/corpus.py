@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from nmt.config.sections import DataConfig
 from nmt.data.cache import cached
+from nmt.data.parallel import LengthAgreement
 from nmt.data.paths import read_lines, resolve
 from nmt.data.readers import Pair, Split, find_split
 from nmt.data.tables import BATCH_ROWS, TableWriter, load_table, read_batches
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SPLITS", "Corpus", "clean", "load_table", "read_batches", "read_corpus", "read_lines", "resolve"]
 
-CORPUS_VERSION = 1  # of the cached tables; raise it whenever what they hold changes
+CORPUS_VERSION = 2  # of the cached tables; raise it whenever what they hold changes
 SPLITS = ("train", "dev", "test")
 CORPUS_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string()), ("index", pa.int64())])
 BATCH_CHARACTERS = 1 << 25
@@ -96,10 +97,12 @@ class _Marks:
 
 def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> None:
     marks: dict[str, _Marks] = {}
-    report = []
+    report, cautions = [], []
     for name, split in splits.items():
         if split is not None:
-            marks[name] = _store(split, data.nfc, folder / f"{name}.arrow")
+            agreement = LengthAgreement()
+            marks[name] = _store(split, data.nfc, folder / f"{name}.arrow", agreement)
+            cautions += [line for line in [agreement.caution(name)] if line is not None]
             if not len(marks[name].src):
                 raise DataError(f"the {name} split holds no sentence pair, data.{name}; check its files")
     keep, dropped = _filter(data, marks["train"])
@@ -113,11 +116,11 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
     report += [_cut_line(name, home, data) for name in missing]
     report += [_overlap_line(name, marks[name], train.src[home == 0]) for name in ("dev", "test") if name in marks]
     _route(folder, home, missing)
-    (folder / "report.json").write_text(json.dumps(report, ensure_ascii=False), "utf-8")
+    (folder / "report.json").write_text(json.dumps(report + cautions, ensure_ascii=False), "utf-8")
 
 
-def _store(split: Split, nfc: bool, path: Path) -> _Marks:
-    """Write the pairs of a split, cleaned; nothing that grows with the corpus is kept but the marks."""
+def _store(split: Split, nfc: bool, path: Path, agreement: LengthAgreement) -> _Marks:
+    """Write the pairs of a split, cleaned, and judge their lengths; only the marks grow with the corpus."""
     src_hash, pair_hash = array("Q"), array("Q")
     empty, identical = array("b"), array("b")
     first = 0
@@ -128,6 +131,7 @@ def _store(split: Split, nfc: bool, path: Path) -> _Marks:
                 pair_hash.append(_hash(f"{src}\n{tgt}"))
                 empty.append(not (_VISIBLE.search(src) and _VISIBLE.search(tgt)))
                 identical.append(src == tgt)
+            agreement.add(*sides)
             count = len(sides[0])
             table.write({"src": sides[0], "tgt": sides[1], "index": range(first, first + count)})
             first += count

@@ -4,6 +4,7 @@ runs/NAME/  config.json  manifest.json  src.spm  tgt.spm        written once
             model.safetensors                                   the best weights so far; what translation loads
             seen.bin                                            hashes of the training pairs: see seen.py
             shortlist.safetensors                               see shortlist.py
+            learned.json                                        whether it translates: see learned.py
             checkpoints/                                        see training_state.py
             metrics.jsonl  tensorboard/
 """

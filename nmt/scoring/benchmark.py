@@ -1,6 +1,7 @@
 """What a model is evaluated on: sentences, references, gold alignments."""
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from nmt.config.sections import DataConfig, Unit
@@ -10,9 +11,8 @@ from nmt.data.paths import read_lines, resolve
 from nmt.data.text import clean
 from nmt.errors import ConfigError, DataError
 from nmt.scoring.aer import Gold, load_gold
-from nmt.scoring.alignment import spaceless
-from nmt.scoring.metrics import WordRule, word_rule_of
 from nmt.scoring.test_sets import named_test_set
+from nmt.scoring.word_rules import WordRule, word_rule_of
 
 
 @dataclass(frozen=True)
@@ -37,24 +37,16 @@ class GoldAlignments:
 def read_benchmark(config: EvaluateCommand, data: DataConfig) -> Benchmark:
     """What is evaluated on: files, a set that sacreBLEU knows by name, or a split of the model's own corpus."""
     if config.src is not None and config.ref is not None:
-        benchmark = from_files(config.src, config.ref, word_rule_of(data))
-    elif config.test_set is not None:
+        return from_files(config.src, config.ref, data)
+    if config.test_set is not None:
         if data.src_lang is None or data.tgt_lang is None:
             raise ConfigError(
                 f"the model's corpus does not say its languages, test_set={config.test_set}; "
                 "type them, for example data.src_lang=en data.tgt_lang=de"
             )
         sources, references = named_test_set(config.test_set, data.src_lang, data.tgt_lang)
-        benchmark = Benchmark(config.test_set, sources, references, word_rule_of(data))
-    else:
-        benchmark = from_corpus(config.split, data, Path(config.cache_dir).expanduser())
-    text = "".join("".join(reference) for reference in benchmark.references)
-    if benchmark.word_rule is None and 2 * sum(map(spaceless, text)) > len(text):
-        raise ConfigError(
-            "the references are in a script without spaces, and data.tgt_lang=null does not say how BLEU "
-            "counts its words; type data.tgt_lang=zh, for example"
-        )
-    return benchmark
+        return Benchmark(config.test_set, sources, references, rule_of(data, references))
+    return from_corpus(config.split, data, Path(config.cache_dir).expanduser())
 
 
 def read_alignments(config: EvaluateCommand, data: DataConfig, benchmark: Benchmark) -> GoldAlignments | None:
@@ -81,10 +73,11 @@ def from_corpus(split: str, data: DataConfig, cache_dir: Path) -> Benchmark:
     table = getattr(read_corpus(data, cache_dir), split)
     if not len(table):
         raise DataError(f"the corpus has no pairs in its {split} split, split={split}; give src=FILE ref=FILE")
-    return Benchmark(split, list(table["src"]), [list(table["tgt"])], word_rule_of(data))
+    references = [list(table["tgt"])]
+    return Benchmark(split, list(table["src"]), references, rule_of(data, references))
 
 
-def from_files(src: str, ref: str | list[str], word_rule: WordRule) -> Benchmark:
+def from_files(src: str, ref: str | list[str], data: DataConfig) -> Benchmark:
     """A test set in text files; every reference has as many lines as the source."""
     sources = text_lines(src, "src")
     names = [ref] if isinstance(ref, str) else ref
@@ -99,7 +92,12 @@ def from_files(src: str, ref: str | list[str], word_rule: WordRule) -> Benchmark
             )
     if not sources:
         raise DataError(f"{src} is empty, src={src}; give a file with sentences")
-    return Benchmark(Path(src).name, sources, references, word_rule)
+    return Benchmark(Path(src).name, sources, references, rule_of(data, references))
+
+
+def rule_of(data: DataConfig, references: list[list[str]]) -> WordRule:
+    """What BLEU counts as a word in all of them."""
+    return word_rule_of(data, chain.from_iterable(references))
 
 
 def text_lines(name: str, key: str) -> list[str]:

@@ -11,25 +11,10 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest, Result
 
-from nmt.config.sections import DataConfig
-from nmt.errors import ConfigError, DataError
+from nmt.errors import DataError
+from nmt.scoring.word_rules import WordRule, bleu_tokenizer, language_of
 
 BOOTSTRAP_SAMPLES = 1000  # sacreBLEU's own choice; its seed is 12345 unless SACREBLEU_SEED says otherwise
-
-# ISO 639 codes (two and three letters) of the languages that sacreBLEU tokenises in a way of their own
-_LANGUAGES = {
-    "zh": "zh",
-    "zho": "zh",
-    "chi": "zh",
-    "cmn": "zh",
-    "ja": "ja",
-    "jpn": "ja",
-    "ko": "ko",
-    "kor": "ko",
-}
-WordRule = str | None  # what BLEU counts as a word: by target language (ISO 639), or TOKENIZED
-TOKENIZED = "tokenized"  # stands in for a language: words are what stands between spaces already
-_TOKENIZERS = {TOKENIZED: "none", "zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 
 
 @dataclass(frozen=True)
@@ -88,28 +73,6 @@ class Comparison:
             "p": f"{self.p_value:.4f}",
             "signature": self.signature,
         }
-
-
-def word_rule_of(data: DataConfig) -> WordRule:
-    """What counts as a word in the target of a corpus, as the functions below want it: its language, or TOKENIZED."""
-    return TOKENIZED if data.tokenized else data.tgt_lang
-
-
-def bleu_tokenizer(word_rule: WordRule) -> str:
-    """sacreBLEU's tokeniser for a target language (ISO 639 code), or for text that is TOKENIZED.
-
-    Raises ConfigError when that needs a package that is missing, so that a run can find out before it starts.
-    """
-    name = _TOKENIZERS.get(_language(word_rule), "13a")
-    try:
-        BLEU(tokenize=name)
-    except (RuntimeError, ImportError) as error:
-        extra = f"sacrebleu[{_language(word_rule)}]"
-        raise ConfigError(
-            f"BLEU for target language '{word_rule}' needs sacreBLEU's '{name}' tokeniser, "
-            f"data.tgt_lang={word_rule}; install it with: pip install '{extra}'"
-        ) from error
-    return name
 
 
 def score_corpus(
@@ -181,15 +144,9 @@ def paired_bootstrap(
     return comparisons
 
 
-def _language(word_rule: WordRule) -> str:
-    """zh-CN, zh_Hans and cmn are all zh."""
-    primary = (word_rule or "").replace("_", "-").split("-")[0].lower()
-    return _LANGUAGES.get(primary, primary)
-
-
 def _scorers(word_rule: WordRule) -> dict[str, Scorer]:
     # TER's Asian support has an effect only together with its normalisation
-    asian = _language(word_rule) in ("zh", "ja")
+    asian = language_of(word_rule) in ("zh", "ja")
     return {
         "BLEU": BLEU(tokenize=bleu_tokenizer(word_rule), force=True),  # no advice on its own options
         "CHRF": CHRF(),

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 
-from nmt.scoring.metrics import BOOTSTRAP_SAMPLES, WordRule, bleu_tokenizer
+from nmt.scoring.metrics import BOOTSTRAP_SAMPLES
+from nmt.scoring.word_rules import WordRule, bleu_tokenizer
 
 RESAMPLING_SEED = 12345  # of the resamples, sacreBLEU's own
 ORDERS = 4

@@ -9,7 +9,7 @@ from nmt.errors import ConfigError
 from nmt.machine.device import choose_device, choose_dtype
 from nmt.model.build import build_outline
 from nmt.runs.tensors import Form
-from nmt.scoring.metrics import bleu_tokenizer, word_rule_of
+from nmt.scoring.word_rules import bleu_tokenizer, word_rule_of
 from nmt.training.optim import Schedule
 
 GIVE_DEV = "give data.dev.src and data.dev.tgt, or a larger data.dev_size"

@@ -11,6 +11,7 @@ from nmt.config.sections import TrainConfig
 from nmt.errors import CheckpointError, ConfigError
 
 MOST_COUNTED = 10**15  # of anything on record
+BLEU_SIGNAL = 1.0  # percent: what is below comes from the smoothing of counts that are 0, and orders no models
 SUMS = ("updates", "fine", "tokens", "loss", "nll", "grad_norm", "learning_rate")  # since the last log point
 
 
@@ -40,30 +41,29 @@ class Progress:
     halved: list[int] = field(default_factory=list)  # updates for which memory was too small
     finished: bool = False  # trained to its end, and the model chosen
 
-    def goodness(self, metric: Literal["bleu", "loss"], validation: Validation) -> float:
-        """Higher is better."""
-        if metric == "bleu":
-            return -math.inf if validation.bleu is None else validation.bleu
-        return -validation.loss
+    def goodness(self, metric: Literal["bleu", "loss"], validation: Validation) -> tuple[float, float]:
+        """Higher is better. BLEU decides where it is a signal; below that, and among equals, dev loss does."""
+        bleu = validation.bleu if metric == "bleu" and validation.bleu is not None else 0.0
+        return (bleu if bleu >= BLEU_SIGNAL else 0.0), -validation.loss
 
     def ranked(self, metric: Literal["bleu", "loss"]) -> list[Validation]:
         """Validations, the best first, earlier ones first among equals."""
-        return sorted(self.validations, key=lambda v: (-self.goodness(metric, v), v.update))
+        return sorted(self.validations, key=lambda v: (self.goodness(metric, v), -v.update), reverse=True)
 
-    def since_best(self, metric: Literal["bleu", "loss"]) -> int:
-        """Validations after the best one."""
+    def since_gain(self, metric: Literal["bleu", "loss"], warmup: int = 0) -> int:
+        """Validations after the last gain: a new best, a new lowest dev loss, or the end of the warm-up."""
         if not self.validations:
             return 0
-        best = self.ranked(metric)[0]
-        return sum(v.update > best.update for v in self.validations)
+        gain = max(warmup, self.ranked(metric)[0].update, self.ranked("loss")[0].update)
+        return sum(v.update > gain for v in self.validations)
 
-    def is_at_end(self, settings: TrainConfig) -> bool:
-        """Last update, last epoch, or patience at its end."""
+    def is_at_end(self, settings: TrainConfig, warmup: int) -> bool:
+        """Last update, last epoch, or patience at its end. `warmup`: updates for which the learning rate rises."""
         s = settings
         return (
             (s.max_updates is not None and self.update >= s.max_updates)
             or (s.max_epochs is not None and self.epoch >= s.max_epochs)
-            or (s.patience is not None and self.since_best(s.metric) >= s.patience)
+            or (s.patience is not None and self.since_gain(s.metric, warmup) >= s.patience)
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from nmt.model.seq2seq import Seq2Seq
 from nmt.runs import checkpoints
 from nmt.runs.checkpoints import checkpoint_folder, refuse_other_tensors, to_resume
 from nmt.runs.folder import change_config, create_run, read_run, refuse_unfitting, refuse_used, seen_file
+from nmt.runs.learned import caution_of
 from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.tensors import read_tensors, set_parameters
 from nmt.training.parts import optimiser_forms, refuse_untrainable
@@ -258,5 +259,7 @@ def train(trainer: Trainer, run: Path) -> int:
         best = ranked[0]
         bleu = f"BLEU {best.bleu:.2f}, " if best.bleu is not None else ""
         print(f"best on dev: {bleu}loss {best.loss:.4f} at update {best.update}", file=sys.stderr)
+    if (caution := caution_of(run)) is not None:
+        print(f"caution: {caution}", file=sys.stderr)
     print(f"next: nmt evaluate model={run}    nmt interactive model={run}", file=sys.stderr)
     return 0

@@ -1,7 +1,8 @@
 """The training loop: updates, validation, early stopping, checkpoints, resuming."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,11 +21,13 @@ from nmt.machine.seeds import dropout_seed
 from nmt.machine.signals import Interrupted, StopRequest
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.checkpoints import average, last_good, prune, read_checkpoint_part, save_checkpoint, saved_updates
+from nmt.runs.learned import Learned, write_learned
 from nmt.runs.tensors import Signed, parameters_of, set_parameters, signed, write_signed
-from nmt.scoring.metrics import word_rule_of
+from nmt.scoring.word_rules import word_rule_of
 from nmt.training import failures
 from nmt.training.batches import RowNumbers, TrainingData
 from nmt.training.failures import HOPELESS_UPDATES, halved, hopeless, is_sound, no_room, quiet_writers
+from nmt.training.judgement import length_correlation, nll_of_frequencies, unknown_share
 from nmt.training.optim import Schedule, set_state, state_of
 from nmt.training.parts import refuse_without_dev
 from nmt.training.progress import Progress, Validation
@@ -71,7 +74,8 @@ class Trainer:
         if len(prepared.dev):
             self.validator = Validator(
                 prepared.dev, prepared.tokenizers, config.search, settings.bleu_sentences, settings.label_smoothing,
-                settings.batch_tokens, word_rule_of(config.data), self.stop.check, self.step.workers, peers,
+                settings.batch_tokens, word_rule_of(config.data, prepared.dev[:]["tgt"]), self.stop.check,
+                self.step.workers, peers,
             )  # fmt: skip
         else:
             refuse_without_dev(config, self.schedule)
@@ -113,7 +117,7 @@ class Trainer:
             if self.validation_is_due():
                 self.validate()
                 self.tell()
-            if self.progress.is_at_end(self.settings):
+            if self.is_at_end():
                 break
             self.check_stop()
             self.update()
@@ -132,12 +136,16 @@ class Trainer:
         if self.watch is not None:
             self.watch(self.progress)
 
+    def is_at_end(self) -> bool:
+        """Is there no update left to do?"""
+        return self.progress.is_at_end(self.settings, self.schedule.warmup)
+
     def validation_is_due(self) -> bool:
         """Every `validate_every` updates or each epoch, and at the end; once per update."""
         p, every = self.progress, self.settings.validate_every
         if p.update == 0 or (p.validations and p.validations[-1].update == p.update):
             return False
-        return self.progress.is_at_end(self.settings) or (p.batch == 0 if every is None else p.update % every == 0)
+        return self.is_at_end() or (p.batch == 0 if every is None else p.update % every == 0)
 
     def update(self) -> None:
         """One optimiser step over `accumulate` batches, as if they were one large batch."""
@@ -293,24 +301,59 @@ class Trainer:
             self.reporter.note(f"{wanted - len(kept)} of the {wanted} best checkpoints are gone")
         if self.validator is None:
             self.publish(signed(parameters_of(self.model)))
-        elif s.average_best and len(kept) > 1 and self.is_better(average := self.average(kept), self.validator, kept):
-            self.publish(signed(average))
         elif kept:
-            self.publish(signed(self.average(kept[:1])))
+            chosen, weights = kept[0], self.average(kept[:1])
+            if s.average_best and len(kept) > 1:
+                average = self.average(kept)
+                of_average = self.better_average(average, self.validator, kept)
+                if of_average is not None:
+                    chosen, weights = of_average, average
+            self.publish(signed(weights))
+            self.judge(weights, chosen, self.validator)
 
-    def is_better(self, average: Mapping[str, Tensor], validator: Validator, kept: Sequence[Validation]) -> bool:
-        """Is the average of the kept checkpoints better on dev than the best of them?"""
+    @contextmanager
+    def weights_for_now(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
+        """The model has these weights inside."""
         own = {name: tensor.clone() for name, tensor in parameters_of(self.model).items()}
-        set_parameters(self.model, average, self.run)
+        set_parameters(self.model, weights, self.run)
         try:
-            scores, _ = validator.scores(self.model, self.device, self.dtype)
+            yield
         finally:
             set_parameters(self.model, own, self.run)
+
+    def judge(self, weights: Mapping[str, Tensor], scores: Validation, validator: Validator) -> None:
+        """Puts on record what the run's model has learned."""
+        with self.weights_for_now(weights):
+            nll_of_others = validator.nll_of_others(self.model, self.device, self.dtype)
+        if nll_of_others is None or not self.peers.first:
+            return
+        dev_ids = self.prepared.dev[:]["tgt_ids"]
+        learned = Learned(
+            bleu=scores.bleu,
+            nll=scores.nll,
+            nll_of_others=nll_of_others,
+            nll_of_frequencies=nll_of_frequencies(self.data.tgt, self.prepared.tokenizers.tgt.vocab_size, dev_ids),
+            last_nll=self.progress.validations[-1].nll,
+            updates=self.progress.update,
+            warmup=self.schedule.warmup,
+            pairs=len(self.data.tgt),
+            length_correlation=length_correlation(self.data.src, self.data.tgt),
+            unknown=unknown_share(dev_ids),
+        )
+        write_learned(self.run, learned)
+
+    def better_average(
+        self, average: Mapping[str, Tensor], validator: Validator, kept: Sequence[Validation]
+    ) -> Validation | None:
+        """Dev scores of the average of the kept checkpoints; None: it is not better than the best of them."""
+        with self.weights_for_now(average):
+            scores, _ = validator.scores(self.model, self.device, self.dtype)
+        found = self.validation(scores)
         goodness = partial(self.progress.goodness, self.settings.metric)
-        better = goodness(self.validation(scores)) > goodness(kept[0])
+        better = goodness(found) > goodness(kept[0])
         shown = f"BLEU {scores.bleu:.2f}, " if scores.bleu is not None else ""
         self.reporter.note(
             f"average of the {len(kept)} best checkpoints: {shown}loss {scores.loss:.4f} on dev: "
             + ("it is the model" if better else f"not better than update {kept[0].update}, which stays the model")
         )
-        return better
+        return found if better else None

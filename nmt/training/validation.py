@@ -26,7 +26,8 @@ from nmt.machine.peers import ALONE, Peers
 from nmt.machine.signals import Interrupted
 from nmt.machine.threads import Workers
 from nmt.model.seq2seq import Seq2Seq, evaluation_mode
-from nmt.scoring.metrics import WordRule, bleu
+from nmt.scoring.metrics import bleu
+from nmt.scoring.word_rules import WordRule
 from nmt.search.beam import search
 from nmt.training.loss import batch_loss
 
@@ -173,6 +174,23 @@ class Validator:
         """Sums of loss and negative log-likelihood."""
         found: list[float] = torch.stack(batch_loss(model, self.pairs(rows, device), self.smoothing)).tolist()
         return found
+
+    def nll_of_others(self, model: Seq2Seq, device: torch.device, dtype: torch.dtype) -> float | None:
+        """Nats per token of the translations, each after the source of another sentence of about its length.
+
+        None: no two sentences are alike enough to share a batch.
+        """
+
+        def of_rows(rows: list[int]) -> float:
+            batch = self.pairs(rows, device)
+            others = replace(batch, src=batch.src.roll(1, 0), src_mask=batch.src_mask.roll(1, 0))
+            return float(batch_loss(model, others, self.smoothing)[1])
+
+        batches = [rows.tolist() for rows in self.batches if len(rows) > 1]
+        with evaluation_mode(model):
+            sums = self.shared(batches, of_rows, partial(autocast, device, dtype))
+        tokens = sum(int(self.tgt_lengths[rows].sum()) for rows in batches)
+        return sum(sums) / tokens if tokens else None
 
     def entropy(
         self, model: Seq2Seq, device: torch.device, products: Callable[[], AbstractContextManager[None]]

@@ -10,6 +10,7 @@ from nmt.config.verbs import ModelCommand, TranslationCommand
 from nmt.errors import ConfigError
 from nmt.machine.allocator import keep_freed_memory
 from nmt.runs.folder import read_run
+from nmt.runs.learned import caution_of
 from nmt.translation.translator import Translator
 
 
@@ -44,8 +45,12 @@ def open_scorer(command: ModelCommand, named: str | None = None, key: str = "mod
 
 def prepared_settings(command: ModelCommand, named: str | list[str] | None, key: str) -> SearchConfig:
     """The search settings of a model that is about to be loaded; gets the process ready for it."""
-    stored, _ = read_run(model_folders(named or command.model, key)[0])
+    folders = model_folders(named or command.model, key)
+    stored, _ = read_run(folders[0])
     settings = replace(stored, search=command.changes.of(stored.search)).search
+    for folder in folders:
+        if (caution := caution_of(folder)) is not None:
+            print(f"caution: {folder}: {caution}", file=sys.stderr)
     keep_freed_memory()
     return settings
 

@@ -241,9 +241,17 @@ def test_mistakes_get_one_line(run: Path, tmp_path: Path, capsys: pytest.Capture
     assert not Path("nope").exists()
     silent = make_run(tmp_path / "silent", data={"src_lang": None, "tgt_lang": None})
     assert "data.src_lang=en data.tgt_lang=de" in fails(capsys, f"model={silent}", "test_set=wmt14")
+
+
+def test_without_a_language_the_script_of_the_references_decides(tmp_path: Path) -> None:
+    silent = make_run(tmp_path / "silent", data={"src_lang": None, "tgt_lang": None})
+    Path("three").write_text("a b c\nb c\nc a\n")
     Path("zh").write_text("我们，今天\n去学校。\n他\n")
-    assert "type data.tgt_lang=zh" in fails(capsys, f"model={silent}", "src=three", "ref=zh")
-    assert scored(f"model={silent}", "src=three", "ref=zh", "data.tgt_lang=zh", "intervals=false")
+    Path("th").write_text("ฉันรักคุณ\nมาก\nไป\n")
+    for reference, tokenizer in (("zh", "zh"), ("th", "char"), ("three", "13a")):
+        assert scored(f"model={silent}", "src=three", f"ref={reference}", "intervals=false")
+        signatures = [score["signature"] for score in json.loads(Path("out/scores.json").read_text())["scores"]]
+        assert f"tok:{tokenizer}|" in signatures[0]
 
 
 def test_a_test_set_that_cannot_be_fetched(

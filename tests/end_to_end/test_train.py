@@ -389,9 +389,10 @@ def test_fine_tuning_killed_at_once_goes_on_from_the_weights_given(
 
 def test_the_end_says_what_to_type_next(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert start(data, tmp_path, train__max_updates=2) == 0
-    last = capsys.readouterr().err.splitlines()[-2:]
+    last = capsys.readouterr().err.splitlines()[-3:]
     assert last[0].startswith("best on dev: BLEU ")
-    assert last[1] == f"next: nmt evaluate model={tmp_path / 'run'}    nmt interactive model={tmp_path / 'run'}"
+    assert last[1].startswith("caution: the model has learned next to nothing: ")
+    assert last[2] == f"next: nmt evaluate model={tmp_path / 'run'}    nmt interactive model={tmp_path / 'run'}"
 
 
 def test_another_version_on_resuming_is_noted(

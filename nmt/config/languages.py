@@ -1,0 +1,46 @@
+"""Language codes: which are known, and what is probably meant by one that is not."""
+
+import difflib
+import re
+from functools import cache
+
+import langcodes
+from langcodes.registry_parser import parse_registry
+
+from nmt.errors import ConfigError
+
+ENGLISH_SPEAKING = ("GB", "US", "AU", "NZ", "IE", "CA")  # of an unknown territory, too, English is the likeliest
+
+
+def refuse_unknown_language(key: str, code: str) -> None:
+    """Refuses what is no code of ISO 639 (BCP 47 with a script or a region), naming the right one where it is clear."""
+    if langcodes.tag_is_valid(code):
+        return
+    meant = meant_language(code)
+    remedy = f"did you mean '{meant}'?" if meant else "give a code of ISO 639, such as en, de or zh, or null"
+    raise ConfigError(f"{key}={code} is not a language code; {remedy}")
+
+
+def meant_language(word: str) -> str | None:
+    """The code of the language of this country, where the word is one's code; or of that with this English name."""
+    if len(word) == 2:
+        language = langcodes.Language.make(territory=word.upper()).maximize().language
+        return None if language == "en" and word.upper() not in ENGLISH_SPEAKING else language
+    names = language_names()
+    close = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.85)
+    return names[close[0]] if close else None
+
+
+@cache
+def language_names() -> dict[str, str]:
+    """English name, in small letters -> code, by IANA's registry; of a name that several have, the shortest code."""
+    found: dict[str, str] = {}
+    for entry in parse_registry():  # type: ignore[no-untyped-call]
+        if entry["Type"] == "language" and "Subtag" in entry:
+            descriptions = entry["Description"]
+            for description in descriptions if isinstance(descriptions, list) else [descriptions]:
+                name = re.sub(r"\s*\(.*?\)|^modern\s+", "", description.lower())
+                code = found.setdefault(name, entry["Subtag"])
+                if len(entry["Subtag"]) < len(code):
+                    found[name] = entry["Subtag"]
+    return found

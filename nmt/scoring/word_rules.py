@@ -1,0 +1,73 @@
+"""What BLEU counts as a word: decided by the target's language, or by the script of the references."""
+
+from collections.abc import Iterable
+
+from sacrebleu.metrics.bleu import BLEU
+
+from nmt.config.sections import DataConfig
+from nmt.errors import ConfigError
+from nmt.scoring.alignment import spaceless
+
+WordRule = (
+    str | None
+)  # a language (ISO 639), or TOKENIZED or CHARACTERS in its place; None: what sacreBLEU does by default
+TOKENIZED = "tokenized"  # words are what stands between spaces already
+CHARACTERS = "characters"  # each is a word: of scripts without spaces that sacreBLEU has no tokeniser for
+
+# ISO 639 codes (two and three letters) of the languages whose words are counted in a way of their own
+_LANGUAGES = {
+    code: rule
+    for rule, codes in {
+        "zh": "zh zho chi cmn yue wuu hak gan hsn lzh",
+        "ja": "ja jpn",
+        "ko": "ko kor",
+        CHARACTERS: "th tha lo lao km khm my mya bur shn bo bod tib dz dzo",
+    }.items()
+    for code in codes.split()
+}
+HARDLY = 0.02  # share of other letters in Chinese text, such as kana of a name
+_TOKENIZERS = {TOKENIZED: "none", CHARACTERS: "char", "zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
+
+
+def word_rule_of(data: DataConfig, references: Iterable[str] = ()) -> WordRule:
+    """What counts as a word in these translations: by the corpus's language, or by their script where none is given."""
+    if data.tokenized:
+        return TOKENIZED
+    return data.tgt_lang if data.tgt_lang is not None else rule_of_script(references)
+
+
+def rule_of_script(texts: Iterable[str]) -> WordRule:
+    """For text mostly in scripts without spaces: zh if it is all in Han letters, else CHARACTERS. None: other text."""
+    visible = [character for text in texts for character in text if not character.isspace()]
+    without = [character for character in visible if spaceless(character)]
+    if 2 * len(without) <= len(visible):
+        return None
+    others = sum(character.isalpha() and not _is_han(character) for character in without)
+    return CHARACTERS if others > len(without) * HARDLY else "zh"
+
+
+def _is_han(character: str) -> bool:
+    return "\u3400" <= character <= "\u9fff" or "\uf900" <= character <= "\ufaff" or character >= "\U00020000"
+
+
+def bleu_tokenizer(word_rule: WordRule) -> str:
+    """sacreBLEU's tokeniser for a target language (ISO 639 code), for TOKENIZED text or for CHARACTERS.
+
+    Raises ConfigError when that needs a package that is missing, so that a run can find out before it starts.
+    """
+    name = _TOKENIZERS.get(language_of(word_rule), "13a")
+    try:
+        BLEU(tokenize=name)
+    except (RuntimeError, ImportError) as error:
+        extra = f"sacrebleu[{language_of(word_rule)}]"
+        raise ConfigError(
+            f"BLEU for target language '{word_rule}' needs sacreBLEU's '{name}' tokeniser, "
+            f"data.tgt_lang={word_rule}; install it with: pip install '{extra}'"
+        ) from error
+    return name
+
+
+def language_of(word_rule: WordRule) -> str:
+    """zh-CN, zh_Hans and cmn are all zh."""
+    primary = (word_rule or "").replace("_", "-").split("-")[0].lower()
+    return _LANGUAGES.get(primary, primary)

@@ -1,0 +1,72 @@
+"""Files whose lines do not belong together are recognised by their lengths, and parallel ones are let be."""
+
+import random
+
+import numpy as np
+import pytest
+
+from nmt.data.parallel import BLOCK, LengthAgreement, correlation
+
+
+def pairs(count: int, seed: int = 1) -> list[tuple[str, str]]:
+    """Sentences of 3 to 60 characters, and translations of 0.8 to 1.3 times their length."""
+    rng = random.Random(seed)
+    lengths = [rng.randint(3, 60) for _ in range(count)]
+    return [("s" * length, "t" * max(1, round(length * rng.uniform(0.8, 1.3)))) for length in lengths]
+
+
+def judged(rows: list[tuple[str, str]], chunk: int = 777) -> str | None:
+    agreement = LengthAgreement()
+    for start in range(0, len(rows), chunk):
+        agreement.add(*map(list, zip(*rows[start : start + chunk], strict=True)))
+    return agreement.caution("train")
+
+
+def shifted(rows: list[tuple[str, str]], first: int) -> list[tuple[str, str]]:
+    """One target line is missing: from there on every source has the next sentence's translation."""
+    targets = [tgt for _, tgt in rows]
+    moved = targets[:first] + targets[first + 1 :] + targets[first : first + 1]
+    return [(src, tgt) for (src, _), tgt in zip(rows, moved, strict=True)]
+
+
+@pytest.mark.parametrize("count", [1, 10, 49, 60, 400, 5000])
+def test_parallel_text_has_no_caution(count: int) -> None:
+    assert judged(pairs(count)) is None
+
+
+@pytest.mark.parametrize("count", [60, 150, 400, 5000])
+def test_shifted_text_is_recognised(count: int) -> None:
+    said = judged(shifted(pairs(count), 0))
+    assert said is not None
+    assert said.startswith("caution: train does not look parallel: lengths of the two sides do not go together")
+
+
+@pytest.mark.parametrize("first", [1000, 3000])
+def test_the_place_of_the_missing_line_is_named(first: int) -> None:
+    said = judged(shifted(pairs(5000), first))
+    assert said is not None
+    assert f"from about pair {first + 1:,} on, " in said
+
+
+def test_a_few_shifted_pairs_are_no_reason() -> None:
+    rows = pairs(5000)
+    rows[1000 : 1000 + 2 * BLOCK] = shifted(rows[1000 : 1000 + 2 * BLOCK], 0)
+    assert judged(rows) is None
+
+
+def test_lengths_that_are_all_alike_say_nothing() -> None:
+    assert judged([("word", "Wort")] * 1000) is None
+    rng = random.Random(1)
+    assert judged([("w" * rng.randint(5, 6), "t" * rng.randint(5, 6)) for _ in range(1000)]) is None
+
+
+def test_empty_sides_say_nothing() -> None:
+    assert judged([row for pair in pairs(1000) for row in (pair, ("", ""))]) is None
+    assert judged([("a", "")] * 1000) is None
+
+
+def test_the_correlation_is_that_of_the_logarithms() -> None:
+    lengths = np.random.default_rng(1).integers(1, 80, (300, 2))
+    a, b = np.log1p(lengths).T
+    expected = ((a - a.mean()) * (b - b.mean())).mean() / (a.std() * b.std())
+    assert correlation(lengths) == pytest.approx(expected)

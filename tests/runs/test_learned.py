@@ -1,0 +1,85 @@
+"""A model that has learned next to nothing says so, with the likely cause; a file that nmt did not write is refused."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt.errors import CheckpointError
+from nmt.runs.learned import LEARNED_FILE, Learned, caution_of, read_learned, write_learned
+
+GOOD = Learned(
+    bleu=30.0,
+    nll=2.0,
+    nll_of_others=7.0,
+    nll_of_frequencies=6.0,
+    last_nll=2.1,
+    updates=3000,
+    warmup=400,
+    pairs=29_000,
+    length_correlation=0.9,
+    unknown=0.0,
+)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"bleu": None}, {"bleu": 1.0}, {"length_correlation": None}, {"pairs": 300}, {"length_correlation": 0.0}],
+)
+def test_a_model_that_translates_has_no_caution(changes: dict[str, Any]) -> None:
+    assert replace(GOOD, **changes).caution() is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "sign"),
+    [
+        ({"bleu": 0.02}, "its greedy translations of the dev split have 0.02 BLEU"),
+        ({"bleu": None, "nll_of_others": 2.05}, "no more of the translation than another sentence's (2.00 and 2.05"),
+        ({"bleu": None, "nll": 6.5}, "knows dev translations no better (6.50 nats per token) than"),
+    ],
+)
+def test_what_shows_it(changes: dict[str, Any], sign: str) -> None:
+    said = replace(GOOD, **changes).caution()
+    assert said is not None
+    assert said.startswith("the model has learned next to nothing: ")
+    assert sign in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        ({"unknown": 0.4}, "Its vocabulary cannot write 40% of the dev translations"),
+        ({"length_correlation": 0.02}, "The files are most likely not parallel"),
+        ({"nll": 6.5}, "Training has most likely diverged; lower optimizer.lr"),
+        ({"last_nll": 4.0}, "Training has most likely diverged; lower optimizer.lr"),
+        ({"updates": 500}, "It was trained for 500 updates, of which 400 were the warm-up"),
+        ({"pairs": 396}, "There are most likely too few pairs, 396"),
+        ({}, "Train longer"),
+    ],
+)
+def test_the_likely_cause_and_what_helps(changes: dict[str, Any], cause: str) -> None:
+    said = replace(GOOD, **({"bleu": 0.0} | changes)).caution()
+    assert said is not None
+    assert cause in said
+
+
+def test_it_is_kept_with_the_run(tmp_path: Path) -> None:
+    assert read_learned(tmp_path) is None
+    assert caution_of(tmp_path) is None
+    write_learned(tmp_path, GOOD)
+    assert read_learned(tmp_path) == GOOD
+    assert caution_of(tmp_path) is None
+    write_learned(tmp_path, replace(GOOD, bleu=0.0))
+    assert "next to nothing" in (caution_of(tmp_path) or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", "{}", json.dumps(asdict(GOOD) | {"nll": "2"}), '{"nll": ' * 10_000, "[" * 9_000],
+)
+def test_a_file_that_nmt_did_not_write_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / LEARNED_FILE).write_text(text)
+    with pytest.raises(CheckpointError, match=r"learned\.json (is not what nmt writes|has 80,000 bytes)"):
+        caution_of(tmp_path)

@@ -1,0 +1,56 @@
+"""What BLEU counts as a word: by the language, or by the script; said in the signature."""
+
+import pytest
+from helpers.small_corpora import data_config
+
+from nmt.scoring.metrics import bleu, score_corpus
+from nmt.scoring.word_rules import CHARACTERS, bleu_tokenizer, word_rule_of
+
+TEXTS = {
+    "thai": ("ฉันรักคุณมาก", "13a", "char"),
+    "lao": ("ຂ້ອຍຮັກເຈົ້າ", "13a", "char"),
+    "khmer": ("ខ្ញុំស្រឡាញ់អ្នក", "13a", "char"),
+    "burmese": ("ငါမင်းကိုချစ်တယ်", "13a", "char"),
+    "chinese": ("我愛你們，也愛他們。", "13a", "zh"),
+    "japanese": ("私はあなたを愛しています。", "13a", "char"),
+    "german": ("Ich liebe dich.", "13a", "13a"),
+    "korean": ("나는 너를 사랑해.", "13a", "13a"),  # which has spaces
+    "german with a Chinese name": ("Der Name 李 ist häufig.", "13a", "13a"),
+}
+
+
+@pytest.mark.parametrize(
+    ("codes", "tokeniser"),
+    [
+        (("zh", "zh-CN", "zh_Hans", "ZH", "zho", "cmn", "yue", "zh-HK"), "zh"),
+        (("th", "tha", "th-TH", "lo", "km", "khm", "my", "mya", "bo"), "char"),
+        ((None, "de", "en-GB", "vi"), "13a"),
+    ],
+)
+def test_the_tokeniser_follows_the_target_language(codes: tuple[str | None, ...], tokeniser: str) -> None:
+    assert {bleu_tokenizer(code) for code in codes} == {tokeniser}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_without_a_language_the_script_decides(name: str) -> None:
+    text, _, tokeniser = TEXTS[name]
+    data = data_config("text", tgt_lang=None)
+    assert bleu_tokenizer(word_rule_of(data, [text, ""])) == tokeniser
+
+
+def test_what_the_language_says_counts_more_than_the_script() -> None:
+    assert bleu_tokenizer(word_rule_of(data_config("text", tgt_lang="de"), [TEXTS["thai"][0]])) == "13a"
+    tokenised = data_config("text", tgt_lang=None, tokenized=True)
+    assert bleu_tokenizer(word_rule_of(tokenised, [TEXTS["thai"][0]])) == "none"
+
+
+def test_characters_are_counted_and_the_signature_says_so() -> None:
+    reference, almost = "ฉันรักคุณมาก", "ฉันรักคุณ"
+    assert bleu([almost], [[reference]], None) < 1  # one word, and a wrong one
+    assert bleu([almost], [[reference]], CHARACTERS) > 50
+    assert "tok:char" in score_corpus([almost], [[reference]], CHARACTERS, intervals=False)[0].signature
+
+
+def test_no_text_has_no_rule() -> None:
+    assert word_rule_of(data_config("text", tgt_lang=None), []) is None
+    assert word_rule_of(data_config("text", tgt_lang=None), ["", "  "]) is None

@@ -1,0 +1,105 @@
+"""The figures a finished model is judged by, against sums written out; and what the verbs say of a hopeless one."""
+
+import math
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.training_runs import start, write_corpus
+
+from nmt.cli.main import main
+from nmt.data.encoded import open_sides
+from nmt.data.tokenizer import EOS, UNK
+from nmt.runs.learned import LEARNED_FILE, read_learned
+from nmt.training.judgement import length_correlation, nll_of_frequencies, unknown_share
+
+TRAINED = {"tokenizer__vocab_size": 40, "train__max_updates": 200, "optimizer__lr": 0.005, "train__validate_every": 100}
+
+
+def easy_pairs(count: int) -> list[tuple[str, str]]:
+    """Sentences of ten words, translated word by word."""
+    rng = random.Random(1)
+    words = dict(zip("abcdefghij", "klmnopqrst", strict=True))
+    sources = [rng.choices(list(words), k=rng.randint(2, 9)) for _ in range(count)]
+    return [(" ".join(source), " ".join(words[word] for word in source)) for source in sources]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A run of a corpus, and one of the same corpus with its targets shuffled."""
+    pairs = easy_pairs(300)
+    targets = [tgt for _, tgt in pairs]
+    random.Random(1).shuffle(targets)
+    corpora = {"parallel": pairs, "shuffled": [(src, tgt) for (src, _), tgt in zip(pairs, targets, strict=True)]}
+    found = {}
+    for name, rows in corpora.items():
+        folder = tmp_path_factory.mktemp(name)
+        write_corpus(folder, rows)
+        assert start(folder, folder / "runs", **TRAINED) == 0
+        found[name] = folder / "runs" / "run"
+    return found
+
+
+def test_the_source_tells_the_translation_of_parallel_text_only(runs: dict[str, Path]) -> None:
+    learned, shuffled = (read_learned(runs[name]) for name in ("parallel", "shuffled"))
+    assert learned is not None
+    assert shuffled is not None
+    assert learned.nll_of_others - learned.nll > 0.3
+    assert learned.caution() is None
+    assert shuffled.nll_of_others - shuffled.nll < 0.1
+    assert shuffled.caution() is not None
+    assert 250 < learned.pairs <= 290
+    assert learned.updates == 200
+
+
+def test_status_evaluate_and_translate_say_it(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lines = tmp_path / "lines"
+    lines.write_text("a b c\n")
+    for name, count in (("parallel", 0), ("shuffled", 1)):
+        run = runs[name]
+        cache = f"cache_dir={run.parent.parent / 'cache'}"
+        for words in (
+            ["status", f"model={run}"],
+            ["translate", f"model={run}", f"input={lines}"],
+            ["evaluate", f"model={run}", f"src={lines}", f"ref={lines}", cache],
+        ):
+            assert main(words) == 0
+            out, err = capsys.readouterr()
+            assert (out + err).count("learned next to nothing") == count, words
+
+
+def test_a_damaged_file_is_named(runs: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = runs["parallel"] / LEARNED_FILE
+    content = file.read_bytes()
+    file.write_text("{}")
+    try:
+        assert main(["translate", f"model={runs['parallel']}"]) == 2
+    finally:
+        file.write_bytes(content)
+    assert f"error: {file} is not what nmt writes" in capsys.readouterr().err
+
+
+def test_frequencies_are_counted(runs: dict[str, Path]) -> None:
+    folder = runs["parallel"].parent.parent / "cache"
+    tables = list(folder.glob("encoded-*/train.arrow"))
+    src, tgt = open_sides(tables[0])
+    rows = np.arange(len(tgt))
+    ids = np.split(tgt.gather(rows).tokens, np.cumsum(tgt.gather(rows).lengths)[:-1])
+    counts = Counter(dict.fromkeys(range(40), 1))
+    for sentence in ids:
+        counts.update([*sentence.tolist(), EOS])
+    dev = [[7, 8], [9], []]
+    tokens = [7, 8, EOS, 9, EOS, EOS]
+    expected = -sum(math.log(counts[token] / counts.total()) for token in tokens) / len(tokens)
+    assert nll_of_frequencies(tgt, 40, dev) == pytest.approx(expected)
+    lengths = np.log1p(np.stack([src[rows], tgt[rows]]))
+    assert length_correlation(src, tgt) == pytest.approx(np.corrcoef(lengths)[0, 1])
+
+
+def test_unknown_pieces_are_counted() -> None:
+    assert unknown_share([[UNK, 5, UNK], [UNK]]) == pytest.approx(3 / 6)
+    assert unknown_share([[5]]) == 0
