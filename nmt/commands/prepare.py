@@ -4,10 +4,12 @@ from pathlib import Path
 
 from nmt.config.verbs import TrainCommand
 from nmt.data.prepare import prepare
+from nmt.training.recipe import filled
 
 
 def main(command: TrainCommand) -> int:
     """Fills the cache and prints what was read, dropped and made."""
+    command = filled(command)
     cache_dir = Path(command.run.cache_dir)
     report = prepare(command.run.data, command.run.tokenizer, cache_dir).report
     print(*report, f"cached in {cache_dir.expanduser()}", sep="\n")

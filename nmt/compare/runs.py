@@ -23,6 +23,7 @@ from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record
 from nmt.runs.folder import read_run
 from nmt.training.parts import refuse_untrainable
 from nmt.training.progress import Progress
+from nmt.training.recipe import filled
 from nmt.training.run import resume, start
 
 RunState = Literal["new", "begun", "finished"]
@@ -170,7 +171,7 @@ def mark(run: Path) -> dict[str, Any]:
 
 def train_job(command: CompareCommand) -> int:
     """Trains one run, from its beginning or from where it was interrupted, unless it is finished."""
-    config = command.run
+    config = filled(command).run
     run = Path(config.runs_dir) / config.name
     where = run_state(run, config)
     if where == "finished":

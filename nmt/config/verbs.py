@@ -24,6 +24,11 @@ class TrainCommand(Section):
     """nmt train, nmt prepare."""
 
     run: RunConfig
+    recipe: Annotated[
+        Literal["auto"] | None,
+        "auto: what nobody typed is chosen for the corpus, and printed; null = values as in configs/; an experiment is "
+        "a recipe of its own",
+    ]
     resume: Annotated[str | None, "folder of a run to go on with, with its stored configuration"]
     resume_with: Annotated[
         str | list[str],

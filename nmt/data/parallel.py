@@ -1,4 +1,4 @@
-"""Are two files parallel? Long sentences have long translations: where lengths do not go together, lines are shifted."""
+"""Are two files parallel? Long sentences have long translations: lengths that do not go together show shifted lines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class LengthAgreement:
         del self._waiting[:whole]
 
     def caution(self, name: str) -> str | None:
-        """A warning for a split whose sides are most likely no translations, and from which pair on; None: all is well."""
+        """A warning where the two sides are most likely no translations, and from which pair on; None: all is well."""
         if not self.correlations and len(self._waiting) >= FEWEST:
             found = [correlation(np.array(self._waiting))]
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +18,14 @@ from nmt.data.corpus import SPLITS, Corpus, read_corpus
 from nmt.data.tables import TableWriter, load_table, read_batches
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.data.train_hashes import HASHES_FILE, hashes
-from nmt.data.train_tokenizers import sides, train_tokenizers
+from nmt.data.train_tokenizers import VocabularySizeError, sides, train_tokenizers
 from nmt.errors import DataError
 from nmt.machine.digests import digest
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
+BOUNDS_TRIED = 4  # of the size of a vocabulary, one after another
 TABLES_VERSION = 2  # of the cached tables; raise it whenever what they hold changes
 IDS = pa.list_(pa.int32())
 TABLES_SCHEMA = pa.schema(
@@ -52,6 +53,18 @@ def prepare(
     tokenizers, folder, report, fingerprint = _fill(data, tokenizer, cache_dir, given)
     tables = {name: load_table(folder / f"{name}.arrow") for name in SPLITS}
     return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint, seen=folder / HASHES_FILE)
+
+
+def fitting_tokenizer(corpus: Corpus, wanted: TokenizerConfig, cache_dir: Path) -> TokenizerConfig:
+    """The same, with the nearest size of the vocabulary that SentencePiece can make of this corpus."""
+    for _ in range(BOUNDS_TRIED):
+        try:
+            _trained_pair(corpus, wanted, cache_dir)
+        except VocabularySizeError as error:
+            wanted = replace(wanted, vocab_size=error.bound)
+        else:
+            break
+    return wanted
 
 
 def _fill(

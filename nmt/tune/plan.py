@@ -9,6 +9,7 @@ from nmt.config.overrides import parse, readable
 from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand, TuneCommand
 from nmt.errors import ConfigError
+from nmt.training.recipe import filled
 from nmt.tune.search_space import Choices, Range, Value, read_space, word
 
 OWN = ("trials", "startup", "space", "name", "runs_dir")  # words that are not the trials' own
@@ -33,7 +34,7 @@ class Plan:
         own = [word(key, value) for key, value in chosen.items()]
         words = [*self.words, *own, f"name={name}", readable(f"runs_dir={self.folder}", sweep=False)]
         command: TrainCommand = command_of("train", words, self.config_dir)
-        return command.run
+        return filled(command, say=False).run
 
 
 def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:

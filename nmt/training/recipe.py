@@ -1,0 +1,243 @@
+"""The settings that an expert would choose for a corpus: what `recipe=auto` fills in where nothing is typed.
+
+Everything follows from a few facts of the training split (`Facts`). Each rule has its evidence beside it, whose runs
+docs/recipe.md lists.
+"""
+
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow.compute as pc
+from omegaconf import OmegaConf
+
+from nmt.config.changes import Changes
+from nmt.config.compose import CONFIGS
+from nmt.config.defaults import with_chosen
+from nmt.config.plain import leaves, overlay
+from nmt.config.run import RunConfig, read_run_config
+from nmt.config.verbs import TrainCommand
+from nmt.data.corpus import Corpus, read_corpus
+from nmt.data.prepare import fitting_tokenizer
+from nmt.data.tables import read_batches
+
+C = TypeVar("C", bound=TrainCommand)
+N = TypeVar("N", int, float)
+
+LOOKED_AT = 100_000  # pairs whose characters are counted
+COVERAGE = 0.998  # of the characters, where there are many
+MANY_CHARACTERS = 1000
+SPECIAL = 260  # pieces that are no text: four special ones and 256 bytes
+MULTI30K = 1_800_000  # size of Multi30k en-de (29,000 pairs), on which most rules were found
+BYTES_A_PIECE = 4.3  # of Multi30k and Tatoeba
+MOST_VALIDATIONS = 30
+SECTIONS = ("tokenizer", "model", "encoder", "decoder", "optimizer", "schedule", "train")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a training split."""
+
+    pairs: int
+    size: int  # bytes of its smaller side: one for a Latin letter, three for a Chinese character
+    alphabets: tuple[int, int]  # characters that make up COVERAGE of source and target
+    one_script: bool  # are both sides mostly in the same letters?
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value for a key, and why."""
+
+    key: str
+    value: Any
+    why: str
+
+    @property
+    def word(self) -> str:
+        """As it is typed."""
+        text = "null" if self.value is None else str(self.value)
+        return f"{self.key}={text.lower() if isinstance(self.value, bool) else text}"
+
+
+def filled(command: C, say: bool = True) -> C:
+    """The command with the recipe's values in place of the defaults that nobody has typed another value for.
+
+    An experiment is a recipe of its own; and a run that starts from another's weights has that one's sizes.
+    """
+    run, typed = command.run, command.changes
+    fixed = command.resume is not None or run.init_from is not None or "experiment" in typed.values
+    if command.recipe is None or fixed:
+        return command
+    corpus = read_corpus(run.data, Path(run.cache_dir).expanduser())
+    facts = facts_of(corpus)
+    choices = [each for each in recipe(facts, run) if each.key not in typed.values]
+    known = leaves(with_groups(run.plain(), choices))
+    choices = [each for each in choices if "." not in each.key or each.key in known]
+    config = with_choices(run, choices, typed, command.trust)
+    if "tokenizer.vocab_size" not in typed.values:
+        fitting = fitting_tokenizer(corpus, config.tokenizer, Path(run.cache_dir).expanduser())
+        if fitting != config.tokenizer:
+            fits = Choice("tokenizer.vocab_size", fitting.vocab_size, "the most that SentencePiece finds in it")
+            choices = [fits if each.key == fits.key else each for each in choices]
+            config = with_choices(run, choices, typed, command.trust)
+    if say:
+        print(*shown(facts, choices), sep="\n", file=sys.stderr)
+    return replace(command, run=config)
+
+
+def with_choices(run: RunConfig, choices: list[Choice], typed: Changes, trust: list[str]) -> RunConfig:
+    """The configuration with these values."""
+    groups = [each.key for each in choices if "." not in each.key]
+    values = {key: value for key, value in typed.values.items() if key.split(".")[0] in groups}
+    values |= {each.key: each.value for each in choices if "." in each.key}
+    plain = overlay(with_groups(run.plain(), choices), values, SECTIONS)
+    if "train.parts" not in typed.values:  # which follows from the size of a batch
+        plain["train"] = plain["train"] | {"parts": None}
+    return read_run_config(with_chosen(plain), trust)
+
+
+def with_groups(plain: dict[str, Any], choices: list[Choice]) -> dict[str, Any]:
+    """The configuration with the sections that words such as schedule=linear choose."""
+    return plain | {each.key: group_file(each.key, each.value) for each in choices if "." not in each.key}
+
+
+@cache
+def group_file(group: str, choice: str) -> dict[str, Any]:
+    """The section that a word such as schedule=linear chooses."""
+    section = OmegaConf.to_container(OmegaConf.load(CONFIGS / group / f"{choice}.yaml"))
+    assert isinstance(section, dict)
+    return {str(key): value for key, value in section.items()}
+
+
+def shown(facts: Facts, choices: list[Choice]) -> Iterator[str]:
+    """The choices with their reasons, and the words that reproduce them."""
+    yield f"recipe for {facts.pairs:,} pairs ({facts.size / 1e6:.2f} MB a side); what you type replaces any of it:"
+    reasons: dict[str, list[str]] = {}
+    for each in choices:
+        reasons.setdefault(each.why, []).append(each.word)
+    for why, words in reasons.items():
+        yield f"  {' '.join(words)}: {why}"
+    yield f"  the same by hand: recipe=null {' '.join(each.word for each in choices)}"
+
+
+def recipe(facts: Facts, run: RunConfig) -> Iterator[Choice]:
+    """What an expert would choose. `run` says which kinds of encoder, decoder, tokenizer and schedule it is for."""
+    yield from tokenizer_choices(facts, run)
+    recurrent = run.encoder.name == "RnnEncoder" and run.decoder.name == "RnnDecoder"
+    yield from rnn_choices(facts) if recurrent else transformer_choices(facts, run)
+    yield from length_choices(facts, run, recurrent)
+
+
+def tokenizer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
+    """More text supports more pieces: 5,000 for Multi30k, 8,000 for three times as much (Tatoeba en-de)."""
+    if run.tokenizer.model not in ("unigram", "bpe"):  # whose pieces are what they are
+        return
+    if not facts.one_script:  # Tatoeba en-zh: 1.9 to 3.8 BLEU better than one vocabulary for both
+        yield Choice("tokenizer.joint", False, "the sides are written in different scripts")
+    alphabet = sum(facts.alphabets) if facts.one_script else max(facts.alphabets)
+    if alphabet > MANY_CHARACTERS:
+        yield Choice("tokenizer.character_coverage", COVERAGE, "the rarest of its many characters are spelled in bytes")
+    by_size = 5000 * (facts.size / MULTI30K) ** 0.42
+    pieces = max(500, SPECIAL + round(1.2 * alphabet), min(32_000, by_size))
+    yield Choice("tokenizer.vocab_size", rounded(pieces), "so many pieces are seen often enough in so much text")
+
+
+def rnn_choices(facts: Facts) -> Iterator[Choice]:
+    """The model of docs/quality.md, found on Multi30k: what helped there by more than a seed does."""
+    why = "what did best on 29,000 pairs (docs/quality.md)"
+    yield Choice("model.tie", "target", why)
+    yield Choice("encoder.with_embeddings", True, why)
+    yield Choice("decoder.layers", 2, why)
+    yield Choice("train.init_range", 0.1, why)
+    width = 192 if facts.size < 20 * MULTI30K else 512
+    yield Choice("encoder.d_hidden", width, "size of the model by the amount of text")
+    yield Choice("decoder.d_hidden", 2 * width, "size of the model by the amount of text")
+    # Tatoeba en-de, 3,000 pairs: dev loss 3.755 with 0.5, 3.80 with 0.3. Multi30k: 0.4. Tatoeba, 165,000 pairs: 0.2.
+    dropout = stepwise(facts.size, {0.4e6: 0.5, 3e6: 0.4, 6e6: 0.2, 60e6: 0.15}, 0.1)
+    words = 0.1 if facts.size < 0.4e6 else 0.05  # Multi30k: 0.05 is worth 1.2 BLEU
+    why = "less text is learned by heart sooner"
+    yield Choice("encoder.dropout", dropout, why)
+    yield Choice("decoder.dropout", dropout, why)
+    yield Choice("model.word_dropout", words, why)
+
+
+def transformer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
+    """The words of the Transformer recipe of Multi30k, 36.9 BLEU."""
+    why = "what did best for a Transformer on 29,000 pairs"
+    yield Choice("model.tie", "target", why)
+    if run.encoder.name == "TransformerEncoder":
+        yield Choice("model.embed_dropout", 0.0, why)
+    dropout = stepwise(facts.size, {0.4e6: 0.3, 3e6: 0.2}, 0.1)
+    yield Choice("encoder.dropout", dropout, "less text is learned by heart sooner")
+    yield Choice("decoder.dropout", dropout, "less text is learned by heart sooner")
+
+
+def length_choices(facts: Facts, run: RunConfig, recurrent: bool) -> Iterator[Choice]:
+    """How fast, and for how long."""
+    batch = stepwise(facts.size, {0.05e6: 600, 20e6: 1250, 100e6: 2500}, 5000) * (1 if recurrent else 2)
+    # Multi30k: 1,250 instead of 2,500 tokens are worth 1.0 BLEU in the same time.
+    yield Choice("train.batch_tokens", batch, "small batches learn more from each sentence")
+    why = "less text is read more often; the rate falls to nothing at the end"
+    per_epoch = facts.size / BYTES_A_PIECE / batch
+    if run.train.max_updates is None:
+        epochs = min(100, max(3, round(24 * (MULTI30K / facts.size) ** 0.5)))
+        updates = epochs * per_epoch
+        yield Choice("train.max_epochs", epochs, why)
+    else:
+        updates = run.train.max_updates
+        yield Choice("train.max_epochs", None, why)
+    yield Choice("train.patience", None, why)
+    if updates / per_epoch > MOST_VALIDATIONS:
+        yield Choice("train.validate_every", max(1, rounded(updates / MOST_VALIDATIONS)), "validations take time as well")
+    yield Choice("optimizer.lr", 0.002 if recurrent else 0.001, "the highest rate that was safe")
+    yield Choice("schedule", "linear", "the highest rate that was safe")
+    yield Choice("schedule.warmup", rounded(min(800, max(100, updates / 8))), "the highest rate that was safe")
+
+
+def stepwise(size: int, below: Mapping[float, N], beyond: N) -> N:
+    """The value of the first limit that the size is below."""
+    return next((value for limit, value in below.items() if size < limit), beyond)
+
+
+def rounded(number: int | float) -> int:
+    """To two digits."""
+    return int(float(f"{number:.2g}"))
+
+
+def facts_of(corpus: Corpus) -> Facts:
+    """Of its training split."""
+    pairs, sizes = 0, [0, 0]
+    letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    for batch in read_batches(corpus.path("train")):
+        for side, column in enumerate(("src", "tgt")):
+            sizes[side] += pc.sum(pc.binary_length(batch[column])).as_py()
+            if pairs < LOOKED_AT:
+                for text in batch[column].to_pylist():
+                    letters[side].update(text)
+        pairs += batch.num_rows
+    src, tgt = letters
+    return Facts(pairs, min(sizes), (most_common(src), most_common(tgt)), main_script(src) == main_script(tgt))
+
+
+def most_common(letters: Counter[str]) -> int:
+    """So many of the most frequent characters make up COVERAGE of the text."""
+    left = COVERAGE * letters.total()
+    for number, (_, count) in enumerate(letters.most_common(), 1):
+        left -= count
+        if left <= 0:
+            return number
+    return len(letters)
+
+
+def main_script(letters: Counter[str]) -> str | None:
+    """That of most letters; None: there is no letter."""
+    found: Counter[str] = Counter()
+    for letter, count in letters.items():
+        if letter.isalpha():
+            found[unicodedata.name(letter, "UNKNOWN").split()[0]] += count
+    return found.most_common(1)[0][0] if found else None

@@ -1,0 +1,153 @@
+"""`recipe=auto`: what is typed wins, the printed words give the same configuration, and the rules follow the corpus."""
+
+import random
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.training_runs import write_corpus
+
+from nmt.config.compose import command_of
+from nmt.config.identity import essence
+from nmt.config.run import RunConfig
+from nmt.config.verbs import TrainCommand
+from nmt.data.corpus import read_corpus
+from nmt.training.recipe import Choice, Facts, facts_of, filled, recipe
+
+FACTS = Facts(pairs=29_000, size=1_800_000, alphabets=(60, 70), one_script=True)
+HAN = "".join(chr(0x4E00 + number) for number in range(2000))
+
+
+def sentences(count: int, letters: str, seed: int) -> Iterator[str]:
+    """Sentences of made-up words, of all lengths."""
+    rng = random.Random(seed)
+    words = ["".join(rng.choices(letters, k=rng.randint(1, 7))) for _ in range(500)]
+    for _ in range(count):
+        yield " ".join(rng.choices(words, k=rng.randint(2, 12)))
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    found = {}
+    for name, letters in {"latin": "abcdefghijklmnopqrst", "han": HAN}.items():
+        found[name] = tmp_path_factory.mktemp(name)
+        pairs = zip(sentences(400, "abcdefghij", 1), sentences(400, letters, 2), strict=True)
+        write_corpus(found[name], list(pairs))
+    return found
+
+
+def words_of(folder: Path, *words: str) -> list[str]:
+    own = [f"data.root={folder}", "data.train.src=train.src", "data.train.tgt=train.tgt", f"cache_dir={folder}/cache"]
+    return ["data=text", "name=run", *own, *words]
+
+
+def command(folder: Path, *words: str) -> TrainCommand:
+    found: TrainCommand = command_of("train", words_of(folder, *words))
+    return found
+
+
+def values(facts: Facts, run: RunConfig | None = None) -> dict[str, Any]:
+    """The recipe, key by key."""
+    return {each.key: each.value for each in recipe(facts, run or command_of("train", []).run)}
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        [],
+        ["encoder.dropout=0.33", "train.max_epochs=3"],
+        ["encoder=transformer", "decoder=transformer", "attention=multi_head"],
+        ["encoder=rnn_self_attention", "attention=additive"],
+        ["schedule=cosine", "train.max_updates=100"],
+        ["tokenizer=char"],
+        ["tokenizer=bpe", "tokenizer.vocab_size=300"],
+        ["decoder.layers=1", "tokenizer.joint=false", "model.tie=none", "train.patience=3"],
+        ["decoder.cell=gru", "train.parts=3", "seed=7"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("corpus", ["latin", "han"])
+def test_the_printed_words_give_the_same_configuration(
+    corpora: dict[str, Path], corpus: str, typed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = filled(command(corpora[corpus], *typed))
+    said = capsys.readouterr().err.splitlines()
+    [line] = [line for line in said if "the same by hand: " in line]
+    again = command(corpora[corpus], *typed, *shlex.split(line.partition(": ")[2]))
+    assert again.recipe is None
+    assert essence(filled(again).run) == essence(made.run)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_typed_wins(corpora: dict[str, Path]) -> None:
+    typed = {
+        "encoder.dropout": 0.33, "model.tie": "none", "tokenizer.vocab_size": 333, "train.max_epochs": 7,
+        "optimizer.lr": 0.0123, "schedule.warmup": 11, "train.patience": 2,
+    }  # fmt: skip
+    run = filled(command(corpora["latin"], *(f"{key}={value}" for key, value in typed.items()))).run
+    assert typed.items() <= essence(run).items()
+
+
+def test_an_experiment_a_resumed_run_and_null_stay_as_they_are(corpora: dict[str, Path]) -> None:
+    for words in (["recipe=null"], ["experiment=demo_en_de"], ["init_from=runs/other"], ["resume=runs/other"]):
+        given = command(corpora["latin"], *words)
+        assert filled(given) == given, words
+
+
+def test_the_facts_are_those_of_the_training_split(corpora: dict[str, Path]) -> None:
+    for name in corpora:
+        given = command(corpora[name], "data.dev_size=10", "data.test_size=0").run
+        corpus = read_corpus(given.data, Path(given.cache_dir))
+        src, tgt = (list(corpus.train[side]) for side in ("src", "tgt"))
+        facts = facts_of(corpus)
+        assert facts.pairs == len(src)
+        assert facts.size == min(sum(len(text.encode()) for text in side) for side in (src, tgt))
+        assert facts.one_script == (name == "latin")
+        assert facts.alphabets[0] == 11  # ten letters and the space
+        assert (facts.alphabets[1] > 1000) == (name == "han")
+
+
+def test_different_scripts_get_a_vocabulary_each(corpora: dict[str, Path]) -> None:
+    assert filled(command(corpora["latin"])).run.tokenizer.joint
+    run = filled(command(corpora["han"])).run
+    assert not run.tokenizer.joint
+    assert run.tokenizer.character_coverage < 1
+
+
+def test_a_vocabulary_that_the_corpus_cannot_fill_is_made_smaller(tmp_path: Path) -> None:
+    write_corpus(tmp_path, [(f"{a} {b}", f"{b} {a}") for a in "abcde" for b in "abcde"])
+    run = filled(command(tmp_path, "data.dev_size=2", "data.test_size=0")).run
+    assert 260 < run.tokenizer.vocab_size < 500
+
+
+def test_the_rules_follow_the_amount_of_text() -> None:
+    found = [values(replace(FACTS, size=size)) for size in (10**4, 10**5, 10**6, 10**7, 10**8, 10**9)]
+    for key, sign in {
+        "tokenizer.vocab_size": 1, "train.batch_tokens": 1, "encoder.d_hidden": 1, "encoder.dropout": -1,
+        "train.max_epochs": -1, "model.word_dropout": -1,
+    }.items():  # fmt: skip
+        row = [sign * each[key] for each in found]
+        assert row == sorted(row), key
+        assert row[0] != row[-1], key
+
+
+def test_on_multi30k_it_is_nearly_the_recipe_found_there() -> None:
+    own = command_of("train", ["experiment=multi30k_en_de"]).run
+    known = essence(own)
+    for key, value in values(FACTS).items():
+        if "." in key and key not in ("tokenizer.model", "train.max_epochs"):
+            assert known[key] == value, key
+    assert abs(values(FACTS)["train.max_epochs"] - own.train.max_epochs) <= 2
+
+
+def test_words_are_as_they_are_typed() -> None:
+    words = [Choice("a.b", value, "").word for value in (None, True, False, 0.0, 1, 1250, 0.05, "target")]
+    assert words == [f"a.b={text}" for text in ("null", "true", "false", "0.0", "1", "1250", "0.05", "target")]
+
+
+def test_the_runs_length_is_what_is_typed_of_it(corpora: dict[str, Path]) -> None:
+    run = filled(command(corpora["latin"], "train.max_updates=500")).run
+    assert (run.train.max_updates, run.train.max_epochs) == (500, None)
