@@ -40,7 +40,7 @@ from nmt.training.parts import optimiser_forms, refuse_untrainable
 from nmt.training.progress import Progress
 from nmt.training.trainer import Trainer, Watch
 
-OF_ONE_COMMAND = ("resume", "resume_with", "trust")  # keys that a run does not store
+OF_ONE_COMMAND = ("recipe", "resume", "resume_with", "trust")  # keys that a run does not store
 
 
 def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:

@@ -14,6 +14,7 @@ PARTS = {
     "data": "bench.data",
     "scale": "bench.scale",
     "precision": "bench.precision",
+    "recipes": "bench.recipes",
     "peers": "bench.peers.compare",
 }
 

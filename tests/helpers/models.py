@@ -86,7 +86,7 @@ def defaults() -> dict[str, Any]:
     whole = root | shipped | {"data": section("data", "text"), "name": "run"}
     whole["attention"] |= root["attention"]
     whole["train"] |= {"parts": 1}  # null is for a command line
-    return {key: value for key, value in whole.items() if key not in ("resume", "resume_with", "trust")}
+    return {key: value for key, value in whole.items() if key not in ("recipe", "resume", "resume_with", "trust")}
 
 
 def run_config_of(sections: Mapping[str, Any]) -> RunConfig:

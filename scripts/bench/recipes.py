@@ -1,0 +1,183 @@
+"""How good is recipe=auto? BLEU, chrF and minutes beside the former defaults and the best words known, for each corpus.
+
+    python scripts/bench recipes --runs RUNS --multi30k FOLDER --tatoeba FOLDER --tatoeba-zh FOLDER
+    python scripts/bench recipes --runs RUNS --tatoeba FOLDER --corpora tatoeba_3000 seed=2    (words for nmt train)
+
+The folders hold Multi30k (train, val and test_2016_flickr), Tatoeba English–German and English–Chinese (train, dev and
+test). A corpus such as tatoeba_3000 is the first 3,000 pairs of a training split. Each run is `nmt train` as a user
+starts it, then `nmt evaluate` on dev and on the test split, beam 5. What is finished in RUNS is not trained again, and
+what was interrupted goes on. Rows of corpora whose folder is not given are left out.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from bench.processes import train_command
+from command_line import new_parser
+from nmt.config.compose import CONFIGS
+
+REFUSED = 2  # exit code
+MINUTES_FILE = "minutes.json"  # of the training, beside the run's own files
+DEMO = CONFIGS.parent / "data" / "demo_en_de"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Files of a corpus, and the words of the best training known on it, but for the data."""
+
+    folder: str  # the option that names it
+    sides: tuple[str, str]
+    dev: str
+    test: str
+    known: tuple[str, ...]
+    pairs: int | None = None  # the first so many of the training split
+
+
+NARROW = ("experiment=multi30k_en_de",)
+CORPORA = {
+    "multi30k_en_de": Corpus("multi30k", ("en", "de"), "val", "test_2016_flickr", NARROW),
+    "multi30k_de_en": Corpus("multi30k", ("de", "en"), "val", "test_2016_flickr", NARROW),
+    "tatoeba_1000": Corpus("tatoeba", ("en", "de"), "dev", "test", (*NARROW, "tokenizer.vocab_size=1000"), 1_000),
+    "tatoeba_3000": Corpus("tatoeba", ("en", "de"), "dev", "test", (*NARROW, "tokenizer.vocab_size=2000"), 3_000),
+    "tatoeba_10000": Corpus("tatoeba", ("en", "de"), "dev", "test", (*NARROW, "tokenizer.vocab_size=3000"), 10_000),
+    "tatoeba_30000": Corpus("tatoeba", ("en", "de"), "dev", "test", NARROW, 30_000),
+    "tatoeba_en_de": Corpus("tatoeba", ("en", "de"), "dev", "test", ("experiment=tatoeba_en_de",)),
+    "tatoeba_en_zh": Corpus("tatoeba_zh", ("en", "zh"), "dev", "test", ("experiment=tatoeba_en_zh",)),
+    "tatoeba_zh_en": Corpus("tatoeba_zh", ("zh", "en"), "dev", "test", ("experiment=tatoeba_en_zh",)),
+    "demo_3000": Corpus("demo", ("en", "de"), "dev", "test", ("experiment=demo_en_de",), 3_000),
+    "demo_en_de": Corpus("demo", ("en", "de"), "dev", "test", ("experiment=demo_en_de",)),
+}
+RECIPES = {"auto": ("recipe=auto",), "former defaults": ("recipe=null",), "known": None}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of one training."""
+
+    dev_bleu: float
+    test_bleu: float
+    test_chrf: float
+    minutes: float
+    signature: str  # of the BLEU
+
+    def __str__(self) -> str:
+        return f"{self.dev_bleu:.2f} | {self.test_bleu:.2f} | {self.test_chrf:.1f} | {self.minutes:.0f}"
+
+
+def main(given: Sequence[str]) -> int:
+    """Trains what is missing and prints a row for each training."""
+    arguments, words = parse_arguments(given)
+    print("| corpus | recipe | dev BLEU | test BLEU | test chrF | minutes |")
+    print("|---|---|---:|---:|---:|---:|")
+    signatures: dict[str, None] = {}
+    for name in arguments.corpora:
+        corpus = CORPORA[name]
+        folder: Path = arguments.folders[corpus.folder]
+        data = data_words(corpus, folder.resolve(), arguments.runs.resolve() / "data" / name)
+        for recipe in arguments.recipes:
+            own = RECIPES[recipe] or corpus.known
+            run = arguments.runs.resolve() / f"{name}-{recipe.replace(' ', '_')}"
+            if not train(run, [*own, *data, *words]):
+                print(f"| {name} | {recipe} | refused | | | |", flush=True)
+                continue
+            outcome = Outcome(*evaluated(run), json.loads((run / MINUTES_FILE).read_text())["minutes"], signature(run))
+            signatures[outcome.signature] = None
+            print(f"| {name} | {recipe} | {outcome} |", flush=True)
+    print("\n" + "\n".join(f"`{each}`" for each in signatures))
+    return 0
+
+
+def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Own options, and words for `nmt train`."""
+    parser = new_parser("bench recipes", __doc__)
+    parser.add_argument("--runs", type=Path, required=True, help="folder for the runs")
+    parser.add_argument("--multi30k", type=Path, help="folder of Multi30k")
+    parser.add_argument("--tatoeba", type=Path, help="folder of Tatoeba English–German")
+    parser.add_argument("--tatoeba-zh", type=Path, help="folder of Tatoeba English–Chinese")
+    parser.add_argument("--corpora", help=f"which, with commas (all whose folder is given): {', '.join(CORPORA)}")
+    parser.add_argument("--recipes", default=",".join(RECIPES), help="which, with commas (%(default)s)")
+    arguments, words = parser.parse_known_args(given)
+    folders = {"multi30k": arguments.multi30k, "tatoeba": arguments.tatoeba, "tatoeba_zh": arguments.tatoeba_zh}
+    arguments.folders = {name: each for name, each in folders.items() if each is not None} | {"demo": DEMO}
+    there = [name for name, corpus in CORPORA.items() if corpus.folder in arguments.folders]
+    arguments.corpora = arguments.corpora.split(",") if arguments.corpora else there
+    arguments.recipes = arguments.recipes.split(",")
+    for name in arguments.corpora:
+        if name not in CORPORA:
+            parser.error(f"--corpora {name} is not one of {', '.join(CORPORA)}")
+        if name not in there:
+            parser.error(f"--corpora {name} needs --{CORPORA[name].folder.replace('_', '-')} FOLDER")
+        file = arguments.folders[CORPORA[name].folder] / f"train.{CORPORA[name].sides[0]}"
+        if not file.is_file():
+            parser.error(f"{file} is missing; name the folder that holds it")
+    for name in arguments.recipes:
+        if name not in RECIPES:
+            parser.error(f"--recipes {name} is not one of {', '.join(RECIPES)}")
+    return arguments, words
+
+
+def data_words(corpus: Corpus, folder: Path, cut: Path) -> list[str]:
+    """The words that name its files; the first pairs of a training split are written into the folder `cut`."""
+    train = folder
+    if corpus.pairs is not None:
+        cut.mkdir(parents=True, exist_ok=True)
+        for side in corpus.sides:
+            with open(folder / f"train.{side}", encoding="utf-8", newline="\n") as lines:
+                (cut / f"train.{side}").write_text("".join(islice(lines, corpus.pairs)), "utf-8", newline="\n")
+        train = cut
+    files = {"train": (train, "train"), "dev": (folder, corpus.dev), "test": (folder, corpus.test)}
+    sides = dict(zip(("src", "tgt"), corpus.sides, strict=True))
+    words = [f"data.{key}_lang={language}" for key, language in sides.items()]
+    return ["data=text", *words, *(word for split in files for word in split_words(split, *files[split], sides))]
+
+
+def split_words(split: str, folder: Path, name: str, sides: dict[str, str]) -> Iterator[str]:
+    """Of one split."""
+    for key, language in sides.items():
+        yield f"data.{split}.{key}={folder / f'{name}.{language}'}"
+
+
+def train(run: Path, words: Sequence[str]) -> bool:
+    """Trains the run, unless it is finished; goes on with one that was interrupted. False: nmt refused the words."""
+    done = run / MINUTES_FILE
+    before = json.loads(done.read_text()) if done.exists() else {"minutes": 0.0, "finished": False}
+    if before["finished"]:
+        return True
+    begun = (run / "manifest.json").exists()
+    own = [f"resume={run}"] if begun else [f"runs_dir={run.parent}", f"name={run.name}", *words]
+    start = time.monotonic()
+    code = subprocess.run(train_command(None, own), stdout=sys.stderr).returncode
+    minutes = before["minutes"] + (time.monotonic() - start) / 60
+    if not run.is_dir() and code == REFUSED:
+        return False
+    if run.is_dir():
+        done.write_text(json.dumps({"minutes": minutes, "finished": code == 0}))
+    if code:
+        sys.exit(code)
+    return True
+
+
+def evaluated(run: Path) -> tuple[float, float, float]:
+    """BLEU on dev, BLEU and chrF on the test split, by `nmt evaluate`."""
+    found = {}
+    for split in ("dev", "test"):
+        file = run / "evaluations" / split / "scores.json"
+        if not file.exists():
+            words = ["evaluate", f"model={run}", f"split={split}", "precision=float"]
+            if code := subprocess.run([sys.executable, "-m", "nmt.cli.main", *words], stdout=sys.stderr).returncode:
+                sys.exit(code)
+        found[split] = {each["name"]: each["score"] for each in json.loads(file.read_text("utf-8"))["scores"]}
+    return found["dev"]["BLEU"], found["test"]["BLEU"], found["test"]["chrF2"]
+
+
+def signature(run: Path) -> str:
+    """Of the BLEU on the test split."""
+    scores = json.loads((run / "evaluations" / "test" / "scores.json").read_text("utf-8"))["scores"]
+    return str(next(each["signature"] for each in scores if each["name"] == "BLEU"))

@@ -1,0 +1,68 @@
+"""`bench recipes`: trains what is missing, evaluates it, and leaves what is finished as it is."""
+
+from pathlib import Path
+
+import pytest
+from helpers.small_corpora import make_pairs
+
+from bench.recipes import CORPORA, data_words, main
+
+FEW = ["train.max_updates=3", "train.bleu_sentences=5", "train.precision=fp32", "train.workers=1"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "tatoeba"
+    folder.mkdir()
+    for name, count, seed in (("train", 1200, 1), ("dev", 20, 2), ("test", 20, 3)):
+        for side, language in enumerate(("en", "de")):
+            lines = (f"{pair[side]}\n" for pair in make_pairs(count, seed))
+            (folder / f"{name}.{language}").write_text("".join(lines))
+    return folder
+
+
+def test_a_row_for_each_training_and_none_is_trained_twice(
+    corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--runs", str(tmp_path / "runs"), "--tatoeba", str(corpus), "--corpora", "tatoeba_1000"]
+    assert main([*words, "--recipes", "auto,former defaults", f"cache_dir={tmp_path}/cache", *FEW]) == 0
+    first = capfd.readouterr()
+    assert "| tatoeba_1000 | auto | " in first.out
+    assert first.out.count("tok:13a") == 1
+    assert "recipe for 1,000 pairs" in first.err
+    assert (tmp_path / "runs" / "data" / "tatoeba_1000" / "train.en").read_text().count("\n") == 1000
+    again = [*words, "--recipes", "auto", f"cache_dir={tmp_path}/cache", *FEW]
+    assert main(again) == 0
+    second = capfd.readouterr()
+    assert "recipe for" not in second.err
+    assert first.out.splitlines()[2] == second.out.splitlines()[2]
+
+
+def test_words_that_nmt_refuses_get_a_row(corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["--runs", str(tmp_path / "runs"), "--tatoeba", str(corpus), "--corpora", "tatoeba_1000"]
+    assert main([*words, "--recipes", "known", f"cache_dir={tmp_path}/cache", "tokenizer.vocab_size=262"]) == 0
+    assert "| tatoeba_1000 | known | refused |" in capfd.readouterr().out
+
+
+def test_sides_and_splits_are_those_of_the_corpus(tmp_path: Path) -> None:
+    words = data_words(CORPORA["multi30k_de_en"], tmp_path, tmp_path / "cut")
+    assert f"data.train.src={tmp_path / 'train.de'}" in words
+    assert f"data.dev.tgt={tmp_path / 'val.en'}" in words
+    assert f"data.test.tgt={tmp_path / 'test_2016_flickr.en'}" in words
+    assert "data.src_lang=de" in words
+    assert not (tmp_path / "cut").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--corpora", "tatoeba"], "--corpora tatoeba is not one of"),
+        (["--corpora", "tatoeba_en_zh"], "--corpora tatoeba_en_zh needs --tatoeba-zh FOLDER"),
+        (["--recipes", "best"], "--recipes best is not one of auto, former defaults, known"),
+        (["--multi30k", "nowhere"], "nowhere/train.en is missing"),
+    ],
+)
+def test_mistakes_are_named(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--runs", "runs", *words])
+    assert message in capsys.readouterr().err
