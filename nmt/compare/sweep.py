@@ -24,7 +24,7 @@ from nmt.config.compose import (
 from nmt.config.hydra_private import jobs_of
 from nmt.config.overrides import LONGEST_NAME, NOT_IN_NAME, parse, text_of
 from nmt.config.verbs import CompareCommand
-from nmt.errors import ConfigError
+from nmt.errors import ConfigError, NmtError
 from nmt.training.recipe import filled
 
 NOT_HERE = ("name", "resume", "resume_with", "init_from")  # of nmt train: for one run
@@ -48,8 +48,8 @@ def composed_sweep(verb: str, words: list[str], typed: list[str], config_dir: st
     for job, config in zip(jobs, composed_jobs, strict=True):
         try:
             command: CompareCommand = filled(settled(verb, without_hydra(config), config.hydra), say=False)
-        except ConfigError as error:
-            raise ConfigError(f"{variant(job, axes)} seed={config.seed}: {error}") from error
+        except NmtError as error:
+            raise type(error)(f"{variant(job, axes)} seed={config.seed}: {error}") from error
         found.append(Job(variant(job, axes), command.run.seed, command.run))
     name = sweep_name(base_name(composed_jobs[0].hydra.runtime.choices), own, axes, found)
     output = Path(command.output or Path(command.run.runs_dir) / "comparisons" / name).expanduser()

@@ -80,23 +80,28 @@ def _choose_sentences(sentences: Iterable[str], count: int, seed: int) -> tuple[
 class VocabularySizeError(ConfigError):
     """The corpus supports no vocabulary of this size, but one of `bound` pieces."""
 
-    def __init__(self, message: str, bound: int) -> None:
-        super().__init__(message)
-        self.bound = bound
+    bound: int
+
+    @classmethod
+    def of(cls, message: str, bound: str) -> "VocabularySizeError":
+        """With this bound."""
+        error = cls(message)
+        error.bound = int(bound)
+        return error
 
 
 def _explain(message: str, cfg: TokenizerConfig) -> ConfigError:
     if most := re.search(r"Please set it to a value <= (\d+)", message):
-        return VocabularySizeError(
+        return VocabularySizeError.of(
             f"tokenizer.vocab_size={cfg.vocab_size} is too large for this corpus and model {cfg.model};"
             f" set it to at most {most[1]}",
-            int(most[1]),
+            most[1],
         )
     if least := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
-        return VocabularySizeError(
+        return VocabularySizeError.of(
             f"tokenizer.vocab_size={cfg.vocab_size} is too small for the characters of this corpus;"
             f" set it to at least {least[1]}, or lower tokenizer.character_coverage",
-            int(least[1]),
+            least[1],
         )
     return ConfigError(f"SentencePiece cannot train this tokenizer: {message.strip()[:300]}; check tokenizer.*")
 

@@ -21,8 +21,9 @@ def open_model(command: TranslationCommand, named: str | list[str] | None = None
         raise ConfigError(
             "shortlist=true and search.sample=true are both given; samples are drawn without, leave one out"
         )
-    return Translator.load(
-        model_folders(named or command.model, key),
+    folders = model_folders(named or command.model, key)
+    translator = Translator.load(
+        folders,
         settings,
         command.trust,
         command.device,
@@ -32,6 +33,10 @@ def open_model(command: TranslationCommand, named: str | list[str] | None = None
         secrets.randbelow(2**32) if command.seed is None else command.seed,
         command.workers,
     )
+    for folder in folders:
+        if (caution := caution_of(folder)) is not None:
+            print(f"caution: {folder}: {caution}", file=sys.stderr)
+    return translator
 
 
 def open_scorer(command: ModelCommand, named: str | None = None, key: str = "model") -> Translator:
@@ -45,12 +50,8 @@ def open_scorer(command: ModelCommand, named: str | None = None, key: str = "mod
 
 def prepared_settings(command: ModelCommand, named: str | list[str] | None, key: str) -> SearchConfig:
     """The search settings of a model that is about to be loaded; gets the process ready for it."""
-    folders = model_folders(named or command.model, key)
-    stored, _ = read_run(folders[0])
+    stored, _ = read_run(model_folders(named or command.model, key)[0])
     settings = replace(stored, search=command.changes.of(stored.search)).search
-    for folder in folders:
-        if (caution := caution_of(folder)) is not None:
-            print(f"caution: {folder}: {caution}", file=sys.stderr)
     keep_freed_memory()
     return settings
 

@@ -40,7 +40,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["attention=dot,dot"], "attention=dot seed=1: its configuration is that of attention=dot"),
         (["attention=none,dot", "seed=1,1"], "its configuration is that of attention=none"),
         (["attention=none,dot", "split=train"], "split='train' is not possible; choose from: dev, test"),
-        (["data.dev.src=dev.src,test.src", "split=dev"], "its dev data are not those of data.dev.src=dev.src"),
+        (
+            ["data.dev.src=dev.src,test.src", "split=dev", "recipe=null"],
+            "its dev data are not those of data.dev.src=dev.src",
+        ),
         (["data.tgt_lang=de,fr"], "its test data are not those of data.tgt_lang=de"),
         (
             ["attention=none,dot", "train.clip_norm=1,0"],

@@ -153,7 +153,7 @@ def test_every_data_file_has_every_field(name):
 
 def test_the_command_fills_the_cache_and_prints_the_report(tmp_path, capsys):
     data = text_data(tmp_path, make_pairs(400))
-    command = command_of("prepare", [])
+    command = command_of("prepare", ["recipe=null"])
     run = replace(command.run, data=data, tokenizer=TOKENS, cache_dir=str(tmp_path / "c"))
     assert main(replace(command, run=run)) == 0
     printed = capsys.readouterr().out
