@@ -1,10 +1,9 @@
 """`nmt train`: a new run, a resumed one, or one that starts from another's weights."""
 
 from nmt.config.verbs import TrainCommand
-from nmt.training.recipe import filled
 from nmt.training.run import train_or_resume
 
 
 def main(command: TrainCommand) -> int:
     """Trains; the exit code."""
-    return train_or_resume(filled(command))
+    return train_or_resume(command)

@@ -34,6 +34,7 @@ class Peers:
         self.count = count
         self.first = rank == 0  # who writes, and speaks to the user
         self._store = store
+        self._turns = 0  # taken by the processes of a machine, one after another
 
     def block(self, parts: int) -> range:
         """The parts, of so many, that this process computes."""
@@ -99,7 +100,8 @@ class Peers:
     @contextmanager
     def first_of_machine_before_others(self) -> Iterator[None]:
         """The block runs in one process of each machine, and then in its others."""
-        mine = f"machine {os.environ.get('GROUP_RANK', 0)}"
+        self._turns += 1
+        mine = f"machine {os.environ.get('GROUP_RANK', 0)}, turn {self._turns}"
         first = int(os.environ.get("LOCAL_RANK", 0)) == 0
         if self.count > 1 and not first:
             with self._meeting():

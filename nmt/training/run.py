@@ -38,6 +38,7 @@ from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.tensors import read_tensors, set_parameters
 from nmt.training.parts import optimiser_forms, refuse_untrainable
 from nmt.training.progress import Progress
+from nmt.training.recipe import filled
 from nmt.training.trainer import Trainer, Watch
 
 OF_ONE_COMMAND = ("recipe", "resume", "resume_with", "trust")  # keys that a run does not store
@@ -52,6 +53,8 @@ def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
         folder = folder_of(command.run)
         if begun_before(folder):
             return resume(folder, NO_CHANGES, command.trust, (), watch, peers)
+        with peers.first_of_machine_before_others():
+            command = filled(command)
         return start(command.run, command.changes, command.trust, watch, peers)
 
 

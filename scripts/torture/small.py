@@ -15,7 +15,8 @@ DEMO = ROOT / "data" / "demo_en_de"
 PAIRS = 300  # of the demo corpus
 LOW = "bf16" if computes_bf16(torch.device("cpu")) else "fp32"  # what there is to torture of low precision
 WORDS = (
-    "data=text", "data.train.src=train.en", "data.train.tgt=train.de", "data.dev_size=20", "data.test_size=0",
+    "recipe=null", "data=text", "data.train.src=train.en", "data.train.tgt=train.de", "data.dev_size=20",
+    "data.test_size=0",
     "tokenizer.vocab_size=350", "model.d_embed=16", "encoder.d_hidden=16", "decoder.d_hidden=16",
     "train.batch_tokens=500", "train.max_updates=60", "train.max_epochs=null", "train.validate_every=7",
     "train.patience=null", "train.log_every=4", "train.keep_best=2", "train.examples=0", "train.workers=1",

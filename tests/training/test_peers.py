@@ -162,6 +162,27 @@ def test_processes_end_with_the_bits_of_one(data: Path, tmp_path: Path, count: i
 
 
 @pytest.mark.slow
+def test_the_recipe_is_the_same_in_all_processes_and_is_said_once(data: Path, tmp_path: Path) -> None:
+    words = [
+        "data=text",
+        f"data.root={data}",
+        "data.train.src=train.src",
+        "data.train.tgt=train.tgt",
+        "data.dev_size=10",
+    ]
+    words += [
+        "train.max_updates=3",
+        "train.bleu_sentences=2",
+        f"runs_dir={tmp_path}",
+        f"cache_dir={tmp_path / 'cache'}",
+    ]
+    done = finished(torchrun(2, [*words, "name=run"]))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("recipe for ") == 1
+    assert done.stderr.count("best on dev") == 1
+
+
+@pytest.mark.slow
 def test_an_error_is_said_once(data: Path, tmp_path: Path) -> None:
     assert start(data, tmp_path, train__max_updates=1) == 0
     done = finished(torchrun(2, typed(data, tmp_path)))
