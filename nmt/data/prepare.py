@@ -25,7 +25,6 @@ from nmt.machine.digests import digest
 if TYPE_CHECKING:
     from datasets import Dataset
 
-BOUNDS_TRIED = 4  # of the size of a vocabulary, one after another
 TABLES_VERSION = 2  # of the cached tables; raise it whenever what they hold changes
 IDS = pa.list_(pa.int32())
 TABLES_SCHEMA = pa.schema(
@@ -55,15 +54,25 @@ def prepare(
     return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint, seen=folder / HASHES_FILE)
 
 
-def fitting_tokenizer(corpus: Corpus, wanted: TokenizerConfig, cache_dir: Path) -> TokenizerConfig:
-    """The same, with the nearest size of the vocabulary that SentencePiece can make of this corpus."""
-    for _ in range(BOUNDS_TRIED):
+def trained_tokenizers(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> TokenizerPair:
+    """Those of the corpus."""
+    return _trained_pair(corpus, cfg, cache_dir)[0]
+
+
+def fitting(corpus: Corpus, wanted: TokenizerConfig, cache_dir: Path) -> TokenizerConfig:
+    """The same, with the nearest size of the vocabulary that SentencePiece can make of this corpus.
+
+    Where no size fits both sides, they get one vocabulary.
+    """
+    tried = []
+    while wanted not in tried:
+        tried.append(wanted)
         try:
-            _trained_pair(corpus, wanted, cache_dir)
+            trained_tokenizers(corpus, wanted, cache_dir)
         except VocabularySizeError as error:
             wanted = replace(wanted, vocab_size=error.bound)
-        else:
-            break
+            if wanted in tried:
+                wanted = replace(wanted, joint=True)
     return wanted
 
 

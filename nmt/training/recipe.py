@@ -23,18 +23,19 @@ from nmt.config.plain import leaves, overlay
 from nmt.config.run import RunConfig, read_run_config
 from nmt.config.verbs import TrainCommand
 from nmt.data.corpus import Corpus, read_corpus
-from nmt.data.prepare import fitting_tokenizer
+from nmt.data.prepare import fitting, trained_tokenizers
 from nmt.data.tables import read_batches
+from nmt.data.tokenizer import TokenizerPair
 
 C = TypeVar("C", bound=TrainCommand)
 N = TypeVar("N", int, float)
 
 LOOKED_AT = 100_000  # pairs whose characters are counted
+ENCODED = 10_000  # pairs whose pieces are counted
 COVERAGE = 0.998  # of the characters, where there are many
 MANY_CHARACTERS = 1000
 SPECIAL = 260  # pieces that are no text: four special ones and 256 bytes
 MULTI30K = 1_800_000  # size of Multi30k en-de (29,000 pairs), on which most rules were found
-BYTES_A_PIECE = 4.3  # of Multi30k and Tatoeba
 MOST_VALIDATIONS = 30
 OF_ONE_SIZE = ("Dot", "ScaledDot", "Cosine")  # scores that need decoder and encoder states of one size
 SECTIONS = ("tokenizer", "model", "encoder", "decoder", "optimizer", "schedule", "train")
@@ -48,6 +49,7 @@ class Facts:
     size: int  # bytes of its smaller side: one for a Latin letter, three for a Chinese character
     alphabets: tuple[int, int]  # characters that make up COVERAGE of source and target
     one_script: bool  # are both sides mostly in the same letters?
+    tokens: int = 0  # of the longer side of every pair, once there is a tokenizer
 
 
 @dataclass(frozen=True)
@@ -74,18 +76,22 @@ def filled(command: C, say: bool = True) -> C:
     fixed = command.resume is not None or run.init_from is not None or "experiment" in typed.values
     if command.recipe is None or fixed:
         return command
-    corpus = read_corpus(run.data, Path(run.cache_dir).expanduser())
+    cache_dir = Path(run.cache_dir).expanduser()
+    corpus = read_corpus(run.data, cache_dir)
     facts = facts_of(corpus)
-    choices = [each for each in recipe(facts, run, typed.values) if each.key not in typed.values]
+    pieces = [each for each in tokenizer_choices(facts, run) if each.key not in typed.values]
+    tokenizer = with_choices(run, pieces, typed, command.trust).tokenizer
+    if "tokenizer.vocab_size" not in typed.values and (found := fitting(corpus, tokenizer, cache_dir)) != tokenizer:
+        tokenizer = found
+        why = "the nearest that SentencePiece can make of it"
+        fits = [Choice("tokenizer.joint", found.joint, why), Choice("tokenizer.vocab_size", found.vocab_size, why)]
+        pieces = [each for each in pieces if each.key not in [fit.key for fit in fits]]
+        pieces += [each for each in fits if each.key not in typed.values]
+    facts = replace(facts, tokens=tokens_of(corpus, trained_tokenizers(corpus, tokenizer, cache_dir)))
+    choices = [*pieces, *(each for each in recipe(facts, run, typed.values) if each.key not in typed.values)]
     known = leaves(with_groups(run.plain(), choices))
     choices = [each for each in choices if "." not in each.key or each.key in known]
     config = with_choices(run, choices, typed, command.trust)
-    if "tokenizer.vocab_size" not in typed.values:
-        fitting = fitting_tokenizer(corpus, config.tokenizer, Path(run.cache_dir).expanduser())
-        if fitting != config.tokenizer:
-            fits = Choice("tokenizer.vocab_size", fitting.vocab_size, "the most that SentencePiece finds in it")
-            choices = [fits if each.key == fits.key else each for each in choices]
-            config = with_choices(run, choices, typed, command.trust)
     if say:
         print(*shown(facts, choices), sep="\n", file=sys.stderr)
     return replace(command, run=config)
@@ -127,8 +133,7 @@ def shown(facts: Facts, choices: list[Choice]) -> Iterator[str]:
 
 
 def recipe(facts: Facts, run: RunConfig, typed: Collection[str] = ()) -> Iterator[Choice]:
-    """What an expert would choose beside the keys that are `typed`, for the kinds of parts that `run` has."""
-    yield from tokenizer_choices(facts, run)
+    """What an expert would choose beside tokenizer and `typed` keys, for the kinds of parts that `run` has."""
     recurrent = run.encoder.name == "RnnEncoder" and run.decoder.name == "RnnDecoder"
     yield from rnn_choices(facts, run, typed) if recurrent else transformer_choices(facts, run)
     yield from length_choices(facts, run, recurrent)
@@ -190,7 +195,7 @@ def length_choices(facts: Facts, run: RunConfig, recurrent: bool) -> Iterator[Ch
     # Multi30k: 1,250 instead of 2,500 tokens are worth 1.0 BLEU in the same time.
     yield Choice("train.batch_tokens", batch, "small batches learn more from each sentence")
     why = "less text is read more often; the rate falls to nothing at the end"
-    per_epoch = facts.size / BYTES_A_PIECE / batch
+    per_epoch = max(1.0, facts.tokens / batch)
     if run.train.max_updates is None:
         # Tatoeba en-de, 3,000 pairs: 12.0 BLEU in 60 epochs, 10.2 in 33, 11.5 at best in 100 (at a high rate, stopped).
         power = 1 / 3 if facts.size < MULTI30K else 1 / 2
@@ -233,6 +238,19 @@ def facts_of(corpus: Corpus) -> Facts:
         pairs += batch.num_rows
     src, tgt = letters
     return Facts(pairs, min(sizes), (most_common(src), most_common(tgt)), main_script(src) == main_script(tgt))
+
+
+def tokens_of(corpus: Corpus, tokenizers: TokenizerPair) -> int:
+    """Of the longer side of every training pair, ends of sentences included; of many pairs the first are counted."""
+    pairs, looked_at, tokens = 0, 0, 0
+    for batch in read_batches(corpus.path("train")):
+        if looked_at < ENCODED:
+            src = tokenizers.src.encode_batch(batch["src"].to_pylist())
+            tgt = tokenizers.tgt.encode_batch(batch["tgt"].to_pylist())
+            tokens += sum(max(map(len, pair)) + 1 for pair in zip(src, tgt, strict=True))
+            looked_at += batch.num_rows
+        pairs += batch.num_rows
+    return tokens * pairs // looked_at
 
 
 def most_common(letters: Counter[str]) -> int:

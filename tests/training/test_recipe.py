@@ -15,9 +15,10 @@ from nmt.config.identity import essence
 from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand
 from nmt.data.corpus import read_corpus
-from nmt.training.recipe import Choice, Facts, facts_of, filled, recipe
+from nmt.data.prepare import prepare
+from nmt.training.recipe import Choice, Facts, facts_of, filled, recipe, tokenizer_choices, tokens_of
 
-FACTS = Facts(pairs=29_000, size=1_800_000, alphabets=(60, 70), one_script=True)
+FACTS = Facts(pairs=29_000, size=1_800_000, alphabets=(60, 70), one_script=True, tokens=480_000)
 HAN = "".join(chr(0x4E00 + number) for number in range(2000))
 
 
@@ -51,7 +52,8 @@ def command(folder: Path, *words: str) -> TrainCommand:
 
 def values(facts: Facts, run: RunConfig | None = None) -> dict[str, Any]:
     """The recipe, key by key."""
-    return {each.key: each.value for each in recipe(facts, run or command_of("train", []).run)}
+    run = run or command_of("train", []).run
+    return {each.key: each.value for each in (*tokenizer_choices(facts, run), *recipe(facts, run))}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ def values(facts: Facts, run: RunConfig | None = None) -> dict[str, Any]:
         ["encoder=rnn_self_attention", "attention=additive"],
         ["schedule=cosine", "train.max_updates=100"],
         ["tokenizer=char"],
-        ["tokenizer=bpe", "tokenizer.vocab_size=300"],
+        ["tokenizer=bpe", "model.word_dropout=0.3"],
         ["decoder.layers=1", "tokenizer.joint=false", "model.tie=none", "train.patience=3"],
         ["decoder.cell=gru", "train.parts=3", "seed=7"],
     ],
@@ -110,11 +112,26 @@ def test_the_facts_are_those_of_the_training_split(corpora: dict[str, Path]) -> 
         assert (facts.alphabets[1] > 1000) == (name == "han")
 
 
-def test_different_scripts_get_a_vocabulary_each(corpora: dict[str, Path]) -> None:
-    assert filled(command(corpora["latin"])).run.tokenizer.joint
-    run = filled(command(corpora["han"])).run
-    assert not run.tokenizer.joint
-    assert run.tokenizer.character_coverage < 1
+def test_tokens_are_those_of_the_longer_side(corpora: dict[str, Path]) -> None:
+    run = filled(command(corpora["latin"])).run
+    prepared = prepare(run.data, run.tokenizer, Path(run.cache_dir))
+    sides = (prepared.train[:]["src_ids"], prepared.train[:]["tgt_ids"])
+    corpus = read_corpus(run.data, Path(run.cache_dir))
+    assert tokens_of(corpus, prepared.tokenizers) == sum(max(map(len, pair)) + 1 for pair in zip(*sides, strict=True))
+
+
+def test_different_scripts_get_a_vocabulary_each() -> None:
+    assert "tokenizer.joint" not in values(FACTS)
+    apart = values(replace(FACTS, one_script=False, alphabets=(60, 3000)))
+    assert apart["tokenizer.joint"] is False
+    assert apart["tokenizer.character_coverage"] < 1
+    assert apart["tokenizer.vocab_size"] == 5000
+
+
+def test_sides_that_no_size_fits_get_one_vocabulary(corpora: dict[str, Path]) -> None:
+    tokenizer = filled(command(corpora["han"])).run.tokenizer  # ten letters, and more than 1,000 characters
+    assert tokenizer.joint
+    assert tokenizer.vocab_size > 1000
 
 
 def test_a_vocabulary_that_the_corpus_cannot_fill_is_made_smaller(tmp_path: Path) -> None:
@@ -124,7 +141,7 @@ def test_a_vocabulary_that_the_corpus_cannot_fill_is_made_smaller(tmp_path: Path
 
 
 def test_the_rules_follow_the_amount_of_text() -> None:
-    found = [values(replace(FACTS, size=size)) for size in (10**4, 10**5, 10**6, 10**7, 10**8, 10**9)]
+    found = [values(replace(FACTS, size=size, tokens=size // 4)) for size in (10**4, 10**5, 10**6, 10**7, 10**8, 10**9)]
     for key, sign in {
         "tokenizer.vocab_size": 1, "train.batch_tokens": 1, "encoder.d_hidden": 1, "encoder.dropout": -1,
         "train.max_epochs": -1, "model.word_dropout": -1,
