@@ -171,7 +171,7 @@ def mark(run: Path) -> dict[str, Any]:
 
 def train_job(command: CompareCommand) -> int:
     """Trains one run, from its beginning or from where it was interrupted, unless it is finished."""
-    config = filled(command).run
+    config = filled(command, say=False).run
     run = Path(config.runs_dir) / config.name
     where = run_state(run, config)
     if where == "finished":

@@ -136,7 +136,7 @@ def recipe(facts: Facts, run: RunConfig, typed: Collection[str] = ()) -> Iterato
     """What an expert would choose beside tokenizer and `typed` keys, for the kinds of parts that `run` has."""
     recurrent = run.encoder.name == "RnnEncoder" and run.decoder.name == "RnnDecoder"
     yield from rnn_choices(facts, run, typed) if recurrent else transformer_choices(facts, run)
-    yield from length_choices(facts, run, recurrent)
+    yield from length_choices(facts, run, typed, recurrent)
 
 
 def tokenizer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
@@ -189,30 +189,34 @@ def transformer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
     yield Choice("decoder.dropout", dropout, "less text is learned by heart sooner")
 
 
-def length_choices(facts: Facts, run: RunConfig, recurrent: bool) -> Iterator[Choice]:
-    """How fast, and for how long."""
+def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], recurrent: bool) -> Iterator[Choice]:
+    """How fast, and for how long; where it is typed that only early stopping ends the run, that stays so."""
+    rate = "the highest rate that was safe"
+    yield Choice("optimizer.lr", 0.002 if recurrent else 0.001, rate)
     batch = stepwise(facts.size, {0.05e6: 600, 20e6: 1250, 100e6: 2500}, 5000) * (1 if recurrent else 2)
     # Multi30k: 1,250 instead of 2,500 tokens are worth 1.0 BLEU in the same time.
     yield Choice("train.batch_tokens", batch, "small batches learn more from each sentence")
+    per_epoch = max(1.0, facts.tokens / (run.train.batch_tokens if "train.batch_tokens" in typed else batch))
     why = "less text is read more often; the rate falls to nothing at the end"
-    per_epoch = max(1.0, facts.tokens / batch)
-    if run.train.max_updates is None:
-        # Tatoeba en-de, 3,000 pairs: 12.0 BLEU in 60 epochs, 10.2 in 33, 11.5 at best in 100 (at a high rate, stopped).
-        power = 1 / 3 if facts.size < MULTI30K else 1 / 2
-        epochs = min(80, max(3, round(24 * (MULTI30K / facts.size) ** power)))
-        updates = epochs * per_epoch
-        yield Choice("train.max_epochs", epochs, why)
-    else:
-        updates = run.train.max_updates
-        yield Choice("train.max_epochs", None, why)
+    # Tatoeba en-de, 3,000 pairs: 12.0 BLEU in 60 epochs, 10.2 in 33, 11.5 at best in 100 (at a high rate, stopped).
+    power = 1 / 3 if facts.size < MULTI30K else 1 / 2
+    epochs: int | None = min(80, max(3, round(24 * (MULTI30K / facts.size) ** power)))
+    if "train.max_epochs" in typed:
+        epochs = run.train.max_epochs
+    elif run.train.max_updates is not None:
+        epochs = None
+    ends = [] if run.train.max_updates is None else [float(run.train.max_updates)]
+    ends += [] if epochs is None else [epochs * per_epoch]
+    if not ends:
+        return
+    updates = min(ends)
+    yield Choice("train.max_epochs", epochs, why)
     yield Choice("train.patience", None, why)
     if updates / per_epoch > MOST_VALIDATIONS:
-        yield Choice(
-            "train.validate_every", max(1, rounded(updates / MOST_VALIDATIONS)), "validations take time as well"
-        )
-    yield Choice("optimizer.lr", 0.002 if recurrent else 0.001, "the highest rate that was safe")
-    yield Choice("schedule", "linear", "the highest rate that was safe")
-    yield Choice("schedule.warmup", rounded(min(800, max(100, updates / 8))), "the highest rate that was safe")
+        every = max(1, rounded(updates / MOST_VALIDATIONS))
+        yield Choice("train.validate_every", every, "validations take time as well")
+    yield Choice("schedule", "linear", rate)
+    yield Choice("schedule.warmup", rounded(min(800, max(100, updates / 8))), rate)
 
 
 def stepwise(size: int, below: Mapping[float, N], beyond: N) -> N:
@@ -237,7 +241,7 @@ def facts_of(corpus: Corpus) -> Facts:
                     letters[side].update(text)
         pairs += batch.num_rows
     src, tgt = letters
-    return Facts(pairs, min(sizes), (most_common(src), most_common(tgt)), main_script(src) == main_script(tgt))
+    return Facts(pairs, max(1, min(sizes)), (most_common(src), most_common(tgt)), main_script(src) == main_script(tgt))
 
 
 def tokens_of(corpus: Corpus, tokenizers: TokenizerPair) -> int:

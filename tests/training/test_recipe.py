@@ -166,5 +166,24 @@ def test_words_are_as_they_are_typed() -> None:
 
 
 def test_the_runs_length_is_what_is_typed_of_it(corpora: dict[str, Path]) -> None:
-    run = filled(command(corpora["latin"], "train.max_updates=500")).run
-    assert (run.train.max_updates, run.train.max_epochs) == (500, None)
+    run = filled(command(corpora["latin"], "train.max_updates=5000")).run
+    assert (run.train.max_updates, run.train.max_epochs) == (5000, None)
+    assert run.schedule.arguments["warmup"] == 620
+    short = filled(command(corpora["latin"], "train.max_epochs=2")).run
+    assert (short.train.max_updates, short.train.max_epochs) == (None, 2)
+    assert short.schedule.arguments["warmup"] == 100
+
+
+def test_where_early_stopping_alone_ends_a_run_it_still_does(corpora: dict[str, Path]) -> None:
+    run = filled(command(corpora["latin"], "train.max_epochs=null")).run
+    assert (run.train.max_updates, run.train.max_epochs, run.train.patience) == (None, None, 8)
+    assert run.schedule.name == "InverseSqrt"
+
+
+def test_a_typed_batch_decides_how_long_an_epoch_is(corpora: dict[str, Path]) -> None:
+    few, many = (
+        filled(command(corpora["latin"], f"train.batch_tokens={size}")).run.train.validate_every for size in (2000, 100)
+    )
+    assert few is not None
+    assert many is not None
+    assert many > 10 * few
