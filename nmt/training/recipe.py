@@ -90,11 +90,21 @@ def filled(command: C, say: bool = True) -> C:
     facts = replace(facts, tokens=tokens_of(corpus, trained_tokenizers(corpus, tokenizer, cache_dir)))
     choices = [*pieces, *(each for each in recipe(facts, run, typed.values) if each.key not in typed.values)]
     known = leaves(with_groups(run.plain(), choices))
-    choices = [each for each in choices if "." not in each.key or each.key in known]
+    choices = [each for each in choices if "." not in each.key or (each.key in known and is_ours(each.key, run, typed))]
     config = with_choices(run, choices, typed, command.trust)
     if say:
         print(*shown(facts, choices), sep="\n", file=sys.stderr)
     return replace(command, run=config)
+
+
+def is_ours(key: str, run: RunConfig, typed: Changes) -> bool:
+    """Is the value at this key one of nmt's own files? Where a word chose a file of the user's own, that one counts."""
+    group, _, inner = key.partition(".")
+    if group not in typed.values:
+        return True
+    section = run.plain()[group]
+    files = [group_file(group, path.stem) for path in (CONFIGS / group).glob("*.yaml")]
+    return any(inner in file and inner in section and file[inner] == section[inner] for file in files)
 
 
 def with_choices(run: RunConfig, choices: list[Choice], typed: Changes, trust: list[str]) -> RunConfig:

@@ -180,6 +180,16 @@ def test_where_early_stopping_alone_ends_a_run_it_still_does(corpora: dict[str, 
     assert run.schedule.name == "InverseSqrt"
 
 
+def test_a_file_of_the_users_own_sets_what_it_sets(corpora: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "encoder").mkdir()
+    (tmp_path / "encoder" / "mine.yaml").write_text("defaults: [rnn, _self_]\ndropout: 0.37\nd_hidden: 48\n")
+    given: TrainCommand = command_of("train", words_of(corpora["latin"], "encoder=mine"), str(tmp_path))
+    run = filled(given).run
+    assert (run.encoder.arguments["dropout"], run.encoder.arguments["d_hidden"]) == (0.37, 48)
+    assert run.encoder.arguments["with_embeddings"]
+    assert run.decoder.arguments["dropout"] == 0.5
+
+
 def test_a_typed_batch_decides_how_long_an_epoch_is(corpora: dict[str, Path]) -> None:
     few, many = (
         filled(command(corpora["latin"], f"train.batch_tokens={size}")).run.train.validate_every for size in (2000, 100)
