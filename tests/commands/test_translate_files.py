@@ -212,7 +212,7 @@ def wait_for(pattern: str) -> None:
 
 @pytest.mark.slow
 def test_processes_that_are_killed_or_interrupted_leave_whole_files(run: Path) -> None:
-    for number, count in ((3, 1500), (4, 4000)):  # long enough to be met
+    for number, count in ((3, 1500), (4, 16_000)):  # long enough to be met
         Path(f"in/{number}").write_text("".join(f"{line}\n" for line in sentences(count)))
     translate(run, "input='in/*'", "output=whole/", "buffer=100")
     whole = content("whole")
