@@ -81,7 +81,7 @@ class DataConfig(Section):
     def refuse(self) -> None:
         for key, code in (("data.src_lang", self.src_lang), ("data.tgt_lang", self.tgt_lang)):
             if code is not None:
-                from nmt.config.languages import refuse_unknown_language
+                from nmt.config.languages import refuse_unknown_language  # langcodes takes 30 ms
 
                 refuse_unknown_language(key, code)
 

@@ -27,7 +27,7 @@ ANSWER_S = 3.0  # after a failure every process that waits says so within this t
 
 
 class Peers:
-    """This process among those that train together. `ALONE` trains by itself."""
+    """Connects this process with the others that train the same run. `ALONE` has no others."""
 
     def __init__(self, rank: int = 0, count: int = 1, store: dist.Store | None = None) -> None:
         self.rank = rank

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from nmt.config.check import read
+from nmt.data.parallel import TOGETHER
 from nmt.errors import CheckpointError, ConfigError
 from nmt.machine.safe_files import read_file, write_atomically
 
@@ -12,7 +13,6 @@ LEARNED_FILE = "learned.json"
 MOST_BYTES = 10_000
 LEAST_BLEU = 1.0  # percent: what is below comes from the smoothing of counts that are 0
 LEAST_GAIN = 0.1  # nats per token, by which a sentence's own source must tell more of its translation than another's
-PARALLEL = 0.3  # correlation of the lengths of both sides, from which on they may be translations
 FEW_PAIRS = 20_000
 UNWRITABLE = 0.1  # share of the dev tokens
 
@@ -24,7 +24,7 @@ class Learned:
     bleu: float | None  # of greedy search on dev, percent; None: not measured
     nll: float  # of the translations
     nll_of_others: float  # of the translations, each after the source of another sentence
-    nll_of_frequencies: float  # by how often each piece stands in the training targets, without any model
+    nll_of_frequencies: float  # of a model that knows only how frequent each piece is in the training targets
     last_nll: float  # of the last validation
     updates: int
     warmup: int
@@ -54,7 +54,7 @@ class Learned:
                 f"Its vocabulary cannot write {self.unknown:.0%} of the dev translations; train with "
                 "tokenizer.byte_fallback=true or tokenizer.character_coverage=1"
             )
-        if self.length_correlation is not None and self.length_correlation < PARALLEL:
+        if self.length_correlation is not None and self.length_correlation < TOGETHER:
             return (
                 "The files are most likely not parallel: the lengths of both sides go together by "
                 f"{self.length_correlation:.2f} only (translations: 0.5 to 1); line N of one must translate line N of "

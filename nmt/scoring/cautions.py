@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from nmt.config.sections import DataConfig
@@ -145,8 +145,13 @@ def cased(lines: Iterable[str]) -> float | None:
 
 def scripts(texts: Iterable[str]) -> Counter[str]:
     """How many letters there are of each script: the first word of their Unicode names."""
-    letters = Counter(character for text in texts for character in text if character.isalpha())
+    return scripts_of(Counter(character for text in texts for character in text))
+
+
+def scripts_of(characters: Mapping[str, int]) -> Counter[str]:
+    """The same for characters that are counted already."""
     found: Counter[str] = Counter()
-    for letter, count in letters.items():
-        found[unicodedata.name(letter, "UNKNOWN").split()[0]] += count
+    for character, count in characters.items():
+        if character.isalpha():
+            found[unicodedata.name(character, "UNKNOWN").split()[0]] += count
     return found

@@ -1,5 +1,6 @@
 """What BLEU counts as a word: decided by the target's language, or by the script of the references."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from sacrebleu.metrics.bleu import BLEU
@@ -7,6 +8,7 @@ from sacrebleu.metrics.bleu import BLEU
 from nmt.config.sections import DataConfig
 from nmt.errors import ConfigError
 from nmt.scoring.alignment import spaceless
+from nmt.scoring.cautions import scripts_of
 
 WordRule = (
     str | None
@@ -42,12 +44,8 @@ def rule_of_script(texts: Iterable[str]) -> WordRule:
     without = [character for character in visible if spaceless(character)]
     if 2 * len(without) <= len(visible):
         return None
-    others = sum(character.isalpha() and not _is_han(character) for character in without)
-    return CHARACTERS if others > len(without) * HARDLY else "zh"
-
-
-def _is_han(character: str) -> bool:
-    return "\u3400" <= character <= "\u9fff" or "\uf900" <= character <= "\ufaff" or character >= "\U00020000"
+    letters = scripts_of(Counter(without))
+    return CHARACTERS if letters.total() - letters["CJK"] > HARDLY * len(without) else "zh"
 
 
 def bleu_tokenizer(word_rule: WordRule) -> str:

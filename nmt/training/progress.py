@@ -9,9 +9,9 @@ from typing import Any, Literal
 from nmt.config.check import read, read_known
 from nmt.config.sections import TrainConfig
 from nmt.errors import CheckpointError, ConfigError
+from nmt.runs.learned import LEAST_BLEU
 
 MOST_COUNTED = 10**15  # of anything on record
-BLEU_SIGNAL = 1.0  # percent: what is below comes from the smoothing of counts that are 0, and orders no models
 SUMS = ("updates", "fine", "tokens", "loss", "nll", "grad_norm", "learning_rate")  # since the last log point
 
 
@@ -44,7 +44,7 @@ class Progress:
     def goodness(self, metric: Literal["bleu", "loss"], validation: Validation) -> tuple[float, float]:
         """Higher is better. BLEU decides where it is a signal; below that, and among equals, dev loss does."""
         bleu = validation.bleu if metric == "bleu" and validation.bleu is not None else 0.0
-        return (bleu if bleu >= BLEU_SIGNAL else 0.0), -validation.loss
+        return (bleu if bleu >= LEAST_BLEU else 0.0), -validation.loss
 
     def ranked(self, metric: Literal["bleu", "loss"]) -> list[Validation]:
         """Validations, the best first, earlier ones first among equals."""

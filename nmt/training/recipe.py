@@ -5,7 +5,6 @@ docs/recipe.md lists.
 """
 
 import sys
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from nmt.data.corpus import Corpus, read_corpus
 from nmt.data.prepare import fitting, trained_tokenizers
 from nmt.data.tables import read_batches
 from nmt.data.tokenizer import TokenizerPair
+from nmt.scoring.cautions import scripts_of
 
 C = TypeVar("C", bound=TrainCommand)
 N = TypeVar("N", int, float)
@@ -78,16 +78,16 @@ def filled(command: C, say: bool = True) -> C:
         return command
     cache_dir = Path(run.cache_dir).expanduser()
     corpus = read_corpus(run.data, cache_dir)
-    facts = facts_of(corpus)
+    facts = facts_of(corpus.path("train"))
     pieces = [each for each in tokenizer_choices(facts, run) if each.key not in typed.values]
     tokenizer = with_choices(run, pieces, typed, command.trust).tokenizer
-    if "tokenizer.vocab_size" not in typed.values and (found := fitting(corpus, tokenizer, cache_dir)) != tokenizer:
-        tokenizer = found
+    found = fitting(corpus, tokenizer, cache_dir)
+    if found != tokenizer and "tokenizer.vocab_size" not in typed.values:  # training refuses one that is typed
         why = "the nearest that SentencePiece can make of it"
         fits = [Choice("tokenizer.joint", found.joint, why), Choice("tokenizer.vocab_size", found.vocab_size, why)]
         pieces = [each for each in pieces if each.key not in [fit.key for fit in fits]]
         pieces += [each for each in fits if each.key not in typed.values]
-    facts = replace(facts, tokens=tokens_of(corpus, trained_tokenizers(corpus, tokenizer, cache_dir)))
+    facts = replace(facts, tokens=tokens_of(corpus, trained_tokenizers(corpus, found, cache_dir)))
     choices = [*pieces, *(each for each in recipe(facts, run, typed.values) if each.key not in typed.values)]
     known = leaves(with_groups(run.plain(), choices))
     choices = [each for each in choices if "." not in each.key or (each.key in known and is_ours(each.key, run, typed))]
@@ -239,11 +239,12 @@ def rounded(number: int | float) -> int:
     return int(float(f"{number:.2g}"))
 
 
-def facts_of(corpus: Corpus) -> Facts:
-    """Of its training split."""
+@cache
+def facts_of(train: Path) -> Facts:
+    """Of the table of a training split; a sweep asks for them again with every job."""
     pairs, sizes = 0, [0, 0]
     letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    for batch in read_batches(corpus.path("train")):
+    for batch in read_batches(train):
         for side, column in enumerate(("src", "tgt")):
             sizes[side] += pc.sum(pc.binary_length(batch[column])).as_py()
             if pairs < LOOKED_AT:
@@ -279,8 +280,4 @@ def most_common(letters: Counter[str]) -> int:
 
 def main_script(letters: Counter[str]) -> str | None:
     """That of most letters; None: there is no letter."""
-    found: Counter[str] = Counter()
-    for letter, count in letters.items():
-        if letter.isalpha():
-            found[unicodedata.name(letter, "UNKNOWN").split()[0]] += count
-    return found.most_common(1)[0][0] if found else None
+    return next((script for script, _ in scripts_of(letters).most_common(1)), None)

@@ -21,7 +21,7 @@ from nmt.machine.seeds import dropout_seed
 from nmt.machine.signals import Interrupted, StopRequest
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.checkpoints import average, last_good, prune, read_checkpoint_part, save_checkpoint, saved_updates
-from nmt.runs.learned import Learned, write_learned
+from nmt.runs.learned import LEARNED_FILE, Learned, write_learned
 from nmt.runs.tensors import Signed, parameters_of, set_parameters, signed, write_signed
 from nmt.scoring.word_rules import word_rule_of
 from nmt.training import failures
@@ -74,7 +74,7 @@ class Trainer:
         if len(prepared.dev):
             self.validator = Validator(
                 prepared.dev, prepared.tokenizers, config.search, settings.bleu_sentences, settings.label_smoothing,
-                settings.batch_tokens, word_rule_of(config.data, prepared.dev[:]["tgt"]), self.stop.check,
+                settings.batch_tokens, word_rule_of(config.data, list(prepared.dev["tgt"])), self.stop.check,
                 self.step.workers, peers,
             )  # fmt: skip
         else:
@@ -230,6 +230,7 @@ class Trainer:
     def publish(self, parameters: Signed) -> None:
         """Makes these weights the run's model."""
         if self.peers.first:
+            (self.run / LEARNED_FILE).unlink(missing_ok=True)  # which judges the model before
             write_signed(self.run / "model.safetensors", parameters)
 
     def prune(self, kept: Sequence[int]) -> None:
@@ -327,7 +328,7 @@ class Trainer:
             nll_of_others = validator.nll_of_others(self.model, self.device, self.dtype)
         if nll_of_others is None or not self.peers.first:
             return
-        dev_ids = self.prepared.dev[:]["tgt_ids"]
+        dev_ids = list(self.prepared.dev["tgt_ids"])
         learned = Learned(
             bleu=scores.bleu,
             nll=scores.nll,

@@ -104,7 +104,7 @@ def test_the_facts_are_those_of_the_training_split(corpora: dict[str, Path]) -> 
         given = command(corpora[name], "data.dev_size=10", "data.test_size=0").run
         corpus = read_corpus(given.data, Path(given.cache_dir))
         src, tgt = (list(corpus.train[side]) for side in ("src", "tgt"))
-        facts = facts_of(corpus)
+        facts = facts_of(corpus.path("train"))
         assert facts.pairs == len(src)
         assert facts.size == min(sum(len(text.encode()) for text in side) for side in (src, tgt))
         assert facts.one_script == (name == "latin")
