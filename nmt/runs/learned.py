@@ -14,6 +14,7 @@ MOST_BYTES = 10_000
 LEAST_BLEU = 1.0  # percent: what is below comes from the smoothing of counts that are 0
 LEAST_GAIN = 0.1  # nats per token, by which a sentence's own source must tell more of its translation than another's
 FEW_PAIRS = 20_000
+FEW_UPDATES = 200
 UNWRITABLE = 0.1  # share of the dev tokens
 
 
@@ -60,13 +61,16 @@ class Learned:
                 f"{self.length_correlation:.2f} only (translations: 0.5 to 1); line N of one must translate line N of "
                 "the other"
             )
-        if self.nll >= self.nll_of_frequencies or self.last_nll > self.nll + 1:
-            return "Training has most likely diverged; lower optimizer.lr, or lengthen schedule.warmup"
-        if self.updates <= 2 * self.warmup:
+        diverged = "Training has most likely diverged; lower optimizer.lr, or lengthen schedule.warmup"
+        if self.last_nll > self.nll + 1:
+            return diverged
+        if self.updates <= max(2 * self.warmup, FEW_UPDATES):
             return (
-                f"It was trained for {self.updates:,} updates, of which {self.warmup:,} were the warm-up; train "
-                "longer, or set schedule.warmup lower"
+                f"It was trained for {self.updates:,} updates, of which {min(self.warmup, self.updates):,} "
+                "were the warm-up; train longer, or set schedule.warmup lower"
             )
+        if self.nll >= self.nll_of_frequencies:
+            return diverged
         if self.pairs < FEW_PAIRS:
             return (
                 f"There are most likely too few pairs, {self.pairs:,}; tens of thousands are needed for a usable model"

@@ -55,6 +55,8 @@ def test_what_shows_it(changes: dict[str, Any], sign: str) -> None:
         ({"nll": 6.5}, "Training has most likely diverged; lower optimizer.lr"),
         ({"last_nll": 4.0}, "Training has most likely diverged; lower optimizer.lr"),
         ({"updates": 500}, "It was trained for 500 updates, of which 400 were the warm-up"),
+        ({"updates": 4, "nll": 6.5, "last_nll": 6.5}, "It was trained for 4 updates, of which 4 were the warm-up"),
+        ({"updates": 90, "warmup": 0, "nll": 6.5}, "It was trained for 90 updates, of which 0 were the warm-up"),
         ({"pairs": 396}, "There are most likely too few pairs, 396"),
         ({}, "Train longer"),
     ],
