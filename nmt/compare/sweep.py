@@ -27,7 +27,7 @@ from nmt.config.verbs import CompareCommand
 from nmt.errors import ConfigError, NmtError
 from nmt.training.recipe import filled
 
-NOT_HERE = ("name", "resume", "resume_with", "init_from")  # of nmt train: for one run
+NOT_HERE = ("name", "budget", "resume", "resume_with", "init_from")  # of nmt train: for one run
 
 
 def composed_sweep(verb: str, words: list[str], typed: list[str], config_dir: str | None) -> Sweep:
@@ -60,7 +60,8 @@ def refuse_other(overrides: list[Override]) -> None:
     """Words that belong to a single run, and ranges without steps."""
     for override in overrides:
         if override.key_or_group in NOT_HERE:
-            remedy = "runs are named by what is typed" if override.key_or_group == "name" else "every run is a new one"
+            remedies = {"name": "runs are named by what is typed", "budget": "all runs are as long"}
+            remedy = remedies.get(override.key_or_group, "every run is a new one")
             raise ConfigError(f"{override.input_line} is for nmt train; leave it out: {remedy}")
         if override.is_sweep_override() and not override.is_discrete_sweep():
             raise ConfigError(f"{override.input_line} has no single values; list them: {override.key_or_group}=A,B")

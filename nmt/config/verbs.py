@@ -10,6 +10,7 @@ from nmt.config.check import convert
 from nmt.config.keys import Count, Mass, Section, Seed, Size, Whole, hints_of
 from nmt.config.run import RunConfig, read_run_config
 from nmt.config.sections import Device, Unit, WorkerCount
+from nmt.config.times import seconds_of
 from nmt.errors import ConfigError
 
 Trust = Annotated[list[str], "your own packages that parts may come from"]
@@ -29,6 +30,11 @@ class TrainCommand(Section):
         "auto: what nobody typed is chosen for the corpus, and printed; null = values as in configs/; an experiment is "
         "a recipe of its own",
     ]
+    budget: Annotated[
+        str | None,
+        "time that the whole command may take, such as 30m or 1h30m: decides size and length of the training by what "
+        "this machine does; null = until it no longer pays",
+    ]
     resume: Annotated[str | None, "folder of a run to go on with, with its stored configuration"]
     resume_with: Annotated[
         str | list[str],
@@ -42,6 +48,15 @@ class TrainCommand(Section):
             raise ConfigError(
                 "resume and init_from are both given; resume goes on with a run, init_from starts a new one"
             )
+        if self.budget is not None:
+            seconds_of(self.budget)
+            if self.resume is not None:
+                raise ConfigError(f"budget={self.budget} is for a new run, resume={self.resume} ends where it was to")
+            ends = [
+                key for key in ("train.max_updates", "train.max_epochs") if self.changes.values.get(key) is not None
+            ]
+            if ends:
+                raise ConfigError(f"budget={self.budget} and {ends[0]} both say when to end; leave one of them out")
         if self.resume is None and self.resume_with:
             raise ConfigError(f"resume_with={self.resume_with} is for a run that goes on; name it: resume=runs/NAME")
 
@@ -68,7 +83,7 @@ class TuneCommand(TrainCommand):
 
     def refuse(self) -> None:
         super().refuse()
-        for key in ("resume", "resume_with", "init_from"):
+        for key in ("budget", "resume", "resume_with", "init_from"):
             if getattr(self.run if key == "init_from" else self, key):
                 raise ConfigError(f"{key} is for nmt train; leave it out: every trial is a new run")
         if not self.run.data.has_dev:

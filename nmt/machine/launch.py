@@ -1,8 +1,19 @@
-"""What this process was given when it was started: cores, and others that train with it. Imports nothing heavy."""
+"""What this process was given when it was started: cores, and others that train with it; and when that was.
+
+Imports nothing heavy.
+"""
 
 import os
+import time
 
 from nmt.errors import ConfigError
+
+BEGAN = time.monotonic()  # a command imports this first
+
+
+def since_start_s() -> float:
+    """Seconds since the command began."""
+    return time.monotonic() - BEGAN
 
 
 def cores() -> int:

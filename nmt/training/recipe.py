@@ -1,7 +1,7 @@
 """The settings that an expert would choose for a corpus: what `recipe=auto` fills in where nothing is typed.
 
-Everything follows from a few facts of the training split (`Facts`). Each rule has its evidence beside it, whose runs
-docs/recipe.md lists.
+Everything follows from a few facts of the training split (`Facts`) and, under a budget, from what the machine can do
+in that time (`Effort`). Each rule has its evidence beside it, whose runs docs/recipe.md lists.
 """
 
 import sys
@@ -37,6 +37,8 @@ MANY_CHARACTERS = 1000
 SPECIAL = 260  # pieces that are no text: four special ones and 256 bytes
 MULTI30K = 1_800_000  # size of Multi30k en-de (29,000 pairs), on which most rules were found
 MOST_VALIDATIONS = 30
+REGULAR = 0.4  # of different words, those seen once: below it text is as regular as a grammar makes it
+MOST_TIMES_AS_LONG = 4  # as without a budget: a longer training no longer pays
 OF_ONE_SIZE = ("Dot", "ScaledDot", "Cosine")  # scores that need decoder and encoder states of one size
 SECTIONS = ("tokenizer", "model", "encoder", "decoder", "optimizer", "schedule", "train")
 
@@ -49,7 +51,27 @@ class Facts:
     size: int  # bytes of its smaller side: one for a Latin letter, three for a Chinese character
     alphabets: tuple[int, int]  # characters that make up COVERAGE of source and target
     one_script: bool  # are both sides mostly in the same letters?
+    seen_once: float  # of the different words of either side, the smaller share; of texts that are there twice, one
     tokens: int = 0  # of the longer side of every pair, once there is a tokenizer
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of an RNN model, and how thoroughly it learns."""
+
+    d_embed: int
+    width: int  # of the encoder, each direction; the decoder's is twice that
+    consistency: float = 0.0  # R-Drop: two passes of each batch
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a budget allows."""
+
+    updates: int
+    validate_every: int
+    share: float  # of the epochs that the recipe takes without a budget
+    size: Size | None  # None: for the recipe's one
 
 
 @dataclass(frozen=True)
@@ -67,14 +89,19 @@ class Choice:
         return f"{self.key}={text.lower() if isinstance(self.value, bool) else text}"
 
 
-def filled(command: C, say: bool = True) -> C:
-    """The command with the recipe's values in place of the defaults that nobody has typed another value for.
+def applies(command: TrainCommand) -> bool:
+    """Does the recipe decide anything?
 
     An experiment is a recipe of its own; and a run that starts from another's weights has that one's sizes.
     """
+    fixed = command.resume is not None or command.run.init_from is not None or "experiment" in command.changes.values
+    return command.recipe is not None and not fixed
+
+
+def filled(command: C, say: bool = True, effort: Effort | None = None) -> C:
+    """The command with the recipe's values in place of the defaults that nobody has typed another value for."""
     run, typed = command.run, command.changes
-    fixed = command.resume is not None or run.init_from is not None or "experiment" in typed.values
-    if command.recipe is None or fixed:
+    if not applies(command):
         return command
     cache_dir = Path(run.cache_dir).expanduser()
     corpus = read_corpus(run.data, cache_dir)
@@ -88,7 +115,7 @@ def filled(command: C, say: bool = True) -> C:
         pieces = [each for each in pieces if each.key not in [fit.key for fit in fits]]
         pieces += [each for each in fits if each.key not in typed.values]
     facts = replace(facts, tokens=tokens_of(corpus, trained_tokenizers(corpus, found, cache_dir)))
-    choices = [*pieces, *(each for each in recipe(facts, run, typed.values) if each.key not in typed.values)]
+    choices = [*pieces, *(each for each in recipe(facts, run, typed.values, effort) if each.key not in typed.values)]
     known = leaves(with_groups(run.plain(), choices))
     choices = [each for each in choices if "." not in each.key or (each.key in known and is_ours(each.key, run, typed))]
     config = with_choices(run, choices, typed, command.trust)
@@ -142,11 +169,16 @@ def shown(facts: Facts, choices: list[Choice]) -> Iterator[str]:
     yield f"  the same by hand: recipe=null {' '.join(each.word for each in choices)}"
 
 
-def recipe(facts: Facts, run: RunConfig, typed: Collection[str] = ()) -> Iterator[Choice]:
+def is_recurrent(run: RunConfig) -> bool:
+    """Is it an RNN encoder–decoder?"""
+    return run.encoder.name == "RnnEncoder" and run.decoder.name == "RnnDecoder"
+
+
+def recipe(facts: Facts, run: RunConfig, typed: Collection[str] = (), effort: Effort | None = None) -> Iterator[Choice]:
     """What an expert would choose beside tokenizer and `typed` keys, for the kinds of parts that `run` has."""
-    recurrent = run.encoder.name == "RnnEncoder" and run.decoder.name == "RnnDecoder"
-    yield from rnn_choices(facts, run, typed) if recurrent else transformer_choices(facts, run)
-    yield from length_choices(facts, run, typed, recurrent)
+    of_kind = rnn_choices if is_recurrent(run) else transformer_choices
+    yield from of_kind(facts, run, typed, effort)
+    yield from length_choices(facts, run, typed, effort)
 
 
 def tokenizer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
@@ -163,7 +195,18 @@ def tokenizer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
     yield Choice("tokenizer.vocab_size", rounded(pieces), "so many pieces are seen often enough in so much text")
 
 
-def rnn_choices(facts: Facts, run: RunConfig, typed: Collection[str]) -> Iterator[Choice]:
+def sizes(facts: Facts) -> list[Size]:
+    """Of an RNN model, the smallest first: with more time than it takes to learn all it can, a larger one learns more.
+
+    Multi30k, 24 epochs each: one pass 41.8 BLEU on dev, wider with R-Drop 42.7 in 3.7 times the time. One pass at 256
+    was no better. Of more text, one pass learns less by heart.
+    """
+    if facts.size < 3e6:
+        return [Size(256, 192), Size(256, 192, consistency=2.0), Size(384, 320, consistency=2.0)]
+    return [Size(256, 192), Size(384, 320), Size(512, 512)]
+
+
+def rnn_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort: Effort | None) -> Iterator[Choice]:
     """The model of docs/quality.md, found on Multi30k: what helped there by more than a seed does."""
     why = "what did best on 29,000 pairs (docs/quality.md)"
     yield Choice("model.tie", "target", why)
@@ -172,45 +215,94 @@ def rnn_choices(facts: Facts, run: RunConfig, typed: Collection[str]) -> Iterato
         yield Choice("encoder.with_embeddings", True, why)
     yield Choice("decoder.layers", 2, why)
     yield Choice("train.init_range", 0.1, why)
-    width = 192 if facts.size < 20 * MULTI30K else 512
+    size = effort.size if effort is not None and effort.size is not None else None
+    why = "size of the model by the amount of text" if size is None else "size of the model by text and time"
+    if size is None:
+        size = Size(256, 192 if facts.size < 20 * MULTI30K else 512)
+    width = size.width
     if "encoder.d_hidden" in typed:
         width = run.encoder.arguments["d_hidden"]
     elif "decoder.d_hidden" in typed:
         width = max(1, run.decoder.arguments["d_hidden"] // 2)
-    yield Choice("encoder.d_hidden", width, "size of the model by the amount of text")
-    yield Choice("decoder.d_hidden", 2 * width, "size of the model by the amount of text")
+    yield Choice("model.d_embed", size.d_embed, why)
+    yield Choice("encoder.d_hidden", width, why)
+    yield Choice("decoder.d_hidden", 2 * width, why)
+    if size.consistency:
+        yield Choice("train.consistency", size.consistency, "there is time for two passes of each batch")
     # Tatoeba en-de, 3,000 pairs: dev loss 3.755 with 0.5, 3.80 with 0.3. Multi30k: 0.4. Tatoeba, 165,000 pairs: 0.2.
     dropout = stepwise(facts.size, {0.4e6: 0.5, 3e6: 0.4, 6e6: 0.2, 60e6: 0.15}, 0.1)
     words = 0.1 if facts.size < 0.4e6 else 0.05  # Multi30k: 0.05 is worth 1.2 BLEU
+    yield from dropout_choices(dropout, words, facts, effort)
+
+
+def dropout_choices(dropout: float, words: float, facts: Facts, effort: Effort | None) -> Iterator[Choice]:
+    """Less text is learned by heart sooner; but not text of a grammar, and not by a short training.
+
+    The first 3,000 pairs of the demo corpus: 27.4 BLEU with 0.2, 23.0 with 0.4.
+    """
     why = "less text is learned by heart sooner"
-    yield Choice("encoder.dropout", dropout, why)
-    yield Choice("decoder.dropout", dropout, why)
-    yield Choice("model.word_dropout", words, why)
+    if facts.seen_once < REGULAR:
+        dropout, words, why = 0.4 * dropout, 0.0, "text as regular as this is not learned by heart"
+    if effort is not None and effort.share < 1:
+        dropout, words = dropout * (0.5 + effort.share / 2), words * effort.share
+        why = "so short a training learns little by heart"
+    yield Choice("encoder.dropout", round(dropout, 2), why)
+    yield Choice("decoder.dropout", round(dropout, 2), why)
+    yield Choice("model.word_dropout", round(words, 2), why)
 
 
-def transformer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
+def transformer_choices(
+    facts: Facts, run: RunConfig, typed: Collection[str], effort: Effort | None
+) -> Iterator[Choice]:
     """The words of the Transformer recipe of Multi30k, 36.9 BLEU."""
     why = "what did best for a Transformer on 29,000 pairs"
     yield Choice("model.tie", "target", why)
     if run.encoder.name == "TransformerEncoder":
         yield Choice("model.embed_dropout", 0.0, why)
     dropout = stepwise(facts.size, {0.4e6: 0.3, 3e6: 0.2}, 0.1)
-    yield Choice("encoder.dropout", dropout, "less text is learned by heart sooner")
-    yield Choice("decoder.dropout", dropout, "less text is learned by heart sooner")
+    yield from dropout_choices(dropout, 0.0, facts, effort)
 
 
-def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], recurrent: bool) -> Iterator[Choice]:
+def batch_of(facts: Facts, run: RunConfig, typed: Collection[str]) -> int:
+    """Tokens of a batch. Multi30k: 1,250 instead of 2,500 are worth 1.0 BLEU in the same time."""
+    if "train.batch_tokens" in typed:
+        return run.train.batch_tokens
+    batch: int = stepwise(facts.size, {0.05e6: 600, 20e6: 1250, 100e6: 2500}, 5000)
+    return batch if is_recurrent(run) else 2 * batch
+
+
+def epochs_of(facts: Facts) -> int:
+    """How often a text is read, without a budget.
+
+    Tatoeba en-de, 3,000 pairs: 12.0 BLEU in 60 epochs, 10.2 in 33, 11.5 at best in 100 (at a high rate, stopped).
+    """
+    power = 1 / 3 if facts.size < MULTI30K else 1 / 2
+    by_size: float = 24 * (MULTI30K / facts.size) ** power
+    return min(80, max(3, round(by_size)))
+
+
+def enough_epochs(facts: Facts) -> float:
+    """With fewer, a smaller model is better in the same time; much text teaches a larger one in fewer."""
+    return epochs_of(facts) * (1.0 if facts.size < 3e6 else 0.5)
+
+
+def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort: Effort | None) -> Iterator[Choice]:
     """How fast, and for how long; where it is typed that only early stopping ends the run, that stays so."""
     rate = "the highest rate that was safe"
-    yield Choice("optimizer.lr", 0.002 if recurrent else 0.001, rate)
-    batch = stepwise(facts.size, {0.05e6: 600, 20e6: 1250, 100e6: 2500}, 5000) * (1 if recurrent else 2)
-    # Multi30k: 1,250 instead of 2,500 tokens are worth 1.0 BLEU in the same time.
+    yield Choice("optimizer.lr", 0.002 if is_recurrent(run) else 0.001, rate)
+    batch = batch_of(facts, run, typed)
     yield Choice("train.batch_tokens", batch, "small batches learn more from each sentence")
-    per_epoch = max(1.0, facts.tokens / (run.train.batch_tokens if "train.batch_tokens" in typed else batch))
+    per_epoch = max(1.0, facts.tokens / batch)
+    if effort is not None:
+        why = "so many fit into the budget"
+        yield Choice("train.max_updates", effort.updates, why)
+        yield Choice("train.max_epochs", None, why)
+        yield Choice("train.patience", None, why)
+        yield Choice("train.validate_every", effort.validate_every, "validations take time as well")
+        yield from rate_choices(effort.updates)
+        return
     why = "less text is read more often; the rate falls to nothing at the end"
-    # Tatoeba en-de, 3,000 pairs: 12.0 BLEU in 60 epochs, 10.2 in 33, 11.5 at best in 100 (at a high rate, stopped).
-    power = 1 / 3 if facts.size < MULTI30K else 1 / 2
-    epochs: int | None = min(80, max(3, round(24 * (MULTI30K / facts.size) ** power)))
+    epochs: int | None = epochs_of(facts)
     if "train.max_epochs" in typed:
         epochs = run.train.max_epochs
     elif run.train.max_updates is not None:
@@ -225,6 +317,12 @@ def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], recurre
     if updates / per_epoch > MOST_VALIDATIONS:
         every = max(1, rounded(updates / MOST_VALIDATIONS))
         yield Choice("train.validate_every", every, "validations take time as well")
+    yield from rate_choices(updates)
+
+
+def rate_choices(updates: int | float) -> Iterator[Choice]:
+    """The learning rate over a run of so many updates."""
+    rate = "the highest rate that was safe"
     yield Choice("schedule", "linear", rate)
     yield Choice("schedule.warmup", rounded(min(800, max(100, updates / 8))), rate)
 
@@ -244,15 +342,26 @@ def facts_of(train: Path) -> Facts:
     """Of the table of a training split; a sweep asks for them again with every job."""
     pairs, sizes = 0, [0, 0]
     letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    seen: tuple[set[str], set[str]] = set(), set()
+    words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     for batch in read_batches(train):
         for side, column in enumerate(("src", "tgt")):
             sizes[side] += pc.sum(pc.binary_length(batch[column])).as_py()
             if pairs < LOOKED_AT:
                 for text in batch[column].to_pylist():
                     letters[side].update(text)
+                    if text not in seen[side]:
+                        seen[side].add(text)
+                        words[side].update(text.split())
         pairs += batch.num_rows
     src, tgt = letters
-    return Facts(pairs, max(1, min(sizes)), (most_common(src), most_common(tgt)), main_script(src) == main_script(tgt))
+    return Facts(
+        pairs=pairs,
+        size=max(1, min(sizes)),
+        alphabets=(most_common(src), most_common(tgt)),
+        one_script=main_script(src) == main_script(tgt),
+        seen_once=min(sum(count == 1 for count in each.values()) / max(1, len(each)) for each in words),
+    )
 
 
 def tokens_of(corpus: Corpus, tokenizers: TokenizerPair) -> int:

@@ -42,7 +42,9 @@ class Reporter:
         resumed: Progress,
         log_every: int,
         stream: TextIO | TextIOBase | None = None,
+        validate_every: int | None = None,
     ) -> None:
+        """`validate_every`: updates from one validation to the next, for the time left; None: there are none."""
         self.run_dir = run_dir
         self.total_updates = total_updates
         self.log_every = log_every
@@ -50,7 +52,11 @@ class Reporter:
         self._resume_update = resumed.update
         self._known = known_points(resumed)
         self._interval = _interval(resumed.sums)
+        self.validate_every = validate_every
+        self.validation_s = 0.0  # that a validation takes, as far as known
         self._seconds_per_update: float | None = None
+        self._validated = False  # since the last update
+        self._last_update: float | None = None  # its end
         self._last_call: float | None = None  # end of the last update, None when something else came after it
         self._last_point = (resumed.update, resumed.epoch)
         self._writer: SummaryWriter | None = None
@@ -96,6 +102,7 @@ class Reporter:
         now = time.perf_counter()
         interval.seconds += now - self._last_call if self._last_call is not None else 0.0
         self._last_call = now
+        self._time_validation(now)
         if self._bar is not None:
             self._bar.update(update - self._bar.n)
         if due:
@@ -104,6 +111,7 @@ class Reporter:
     def validation(self, update: int, epoch: int, values: Mapping[str, float], best: bool) -> None:
         """Scores on the dev split (loss, perplexity, bleu, …) after `update`; `best`: the best so far."""
         writer = self._open()
+        self._validated = True
         self._record({"kind": "dev", "update": update, "epoch": epoch, **values, "best": best})
         for name, value in values.items():
             writer.add_scalar(f"dev/{name}", value, update)
@@ -199,16 +207,31 @@ class Reporter:
         if interval.timed_updates:
             self._seconds_per_update = interval.seconds / interval.timed_updates
         shown = [_shown(name, values[name]) for name in ("loss", "perplexity", "tokens_per_s") if name in values]
+        left = self._left(update)
         if self._bar is not None:
+            if left is not None:
+                self._bar.bar_format = _bar_format(self.total_updates, left)
             self._bar.set_postfix_str(" ".join(shown))
         else:
-            self._print_line(update, epoch, [*shown, _shown("learning_rate", interval.learning_rate)])
+            shown.append(_shown("learning_rate", interval.learning_rate))
+            self._print_line(update, epoch, shown if left is None else [*shown, f"{left} left"])
+
+    def _time_validation(self, now: float) -> None:
+        """After an update: how long was the validation before it?"""
+        if self._validated and self._last_update is not None and self._seconds_per_update is not None:
+            self.validation_s = max(0.0, now - self._last_update - self._seconds_per_update)
+        self._validated, self._last_update = False, now
+
+    def _left(self, update: int) -> str | None:
+        """Time until the end, by the last interval and the last validation."""
+        if self.total_updates is None or self._seconds_per_update is None:
+            return None
+        updates = max(self.total_updates - update, 0)
+        validations = 0 if self.validate_every is None else -(-updates // self.validate_every)
+        return tqdm.format_interval(updates * self._seconds_per_update + validations * self.validation_s)
 
     def _print_line(self, update: int, epoch: int, shown: list[str]) -> None:
         of = "" if self.total_updates is None else f"/{self.total_updates:,}"
-        if self.total_updates is not None and self._seconds_per_update is not None:
-            left = max(self.total_updates - update, 0) * self._seconds_per_update
-            shown = [*shown, f"{tqdm.format_interval(left)} left"]
         print(f"update {update:,}{of}  epochs {epoch}", *shown, sep="  ", file=self.stream, flush=True)
 
 
@@ -246,10 +269,14 @@ def _can_redraw(stream: TextIO | TextIOBase) -> bool:
 
 
 def _progress_bar(stream: TextIO | TextIOBase, total: int | None, done: int) -> tqdm[NoReturn]:
-    ending = "{n_fmt} updates [{elapsed}{postfix}]"
-    if total is not None:
-        ending = "{percentage:3.0f}%|{bar:8}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+    ending = _bar_format(total, "{remaining}")
     return tqdm(total=total, initial=done, file=stream, dynamic_ncols=True, bar_format=ending)
+
+
+def _bar_format(total: int | None, left: str) -> str:
+    if total is None:
+        return "{n_fmt} updates [{elapsed}{postfix}]"
+    return f"{{percentage:3.0f}}%|{{bar:8}}| {{n_fmt}}/{{total_fmt}} [{{elapsed}}<{left}{{postfix}}]"
 
 
 def _shown(name: str, value: float) -> str:

@@ -2,13 +2,12 @@
 
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from nmt.config.changes import NO_CHANGES, Changes
 from nmt.config.identity import (
@@ -36,12 +35,15 @@ from nmt.runs.folder import change_config, create_run, read_run, refuse_unfittin
 from nmt.runs.learned import caution_of
 from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.tensors import read_tensors, set_parameters
+from nmt.training.budget import within_budget
+from nmt.training.first_weights import random_model
 from nmt.training.parts import optimiser_forms, refuse_untrainable
 from nmt.training.progress import Progress
 from nmt.training.recipe import filled
 from nmt.training.trainer import Trainer, Watch
 
-OF_ONE_COMMAND = ("recipe", "resume", "resume_with", "trust")  # keys that a run does not store
+Plan = Callable[[RunConfig, Prepared, Peers], tuple[RunConfig, float]]
+OF_ONE_COMMAND = ("recipe", "budget", "resume", "resume_with", "trust")  # keys that a run does not store
 
 
 def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
@@ -54,8 +56,9 @@ def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
         if begun_before(folder):
             return resume(folder, NO_CHANGES, command.trust, (), watch, peers)
         with peers.first_of_machine_before_others():
-            command = filled(command)
-        return start(command.run, command.changes, command.trust, watch, peers)
+            asked, command = command, filled(command, say=command.budget is None)
+        plan = None if command.budget is None else partial(within_budget, asked)
+        return start(command.run, command.changes, command.trust, watch, peers, plan)
 
 
 def folder_of(config: RunConfig) -> Path:
@@ -69,8 +72,13 @@ def start(
     trust: Sequence[str] = (),
     watch: Watch | None = None,
     peers: Peers = ALONE,
+    plan: Plan | None = None,
 ) -> int:
-    """Trains a new run; what `changes` say of the model counts where it starts from another's weights."""
+    """Trains a new run; what `changes` say of the model counts where it starts from another's weights.
+
+    `plan` makes the final configuration of the corpus, and of what this machine can do; it knows, too, how many seconds
+    a validation takes.
+    """
     logging.getLogger("datasets").setLevel(logging.ERROR)
     config = agreed(config, trust, peers)
     folder = folder_of(config)
@@ -86,9 +94,13 @@ def start(
     if peers.first:
         refuse_unwritable(folder, PLACE)
     prepared = read_data(config, given, peers)
+    validation_s = 0.0
+    if plan is not None:
+        config, validation_s = plan(config, prepared, peers)
     if model is None:
         model = new_model(config, prepared.tokenizers)
     trainer = Trainer(folder, config, prepared, model, Progress(), watch, peers)
+    trainer.reporter.validation_s = validation_s
     with hold_run(folder) if peers.first else nullcontext():
         if peers.first:
             note_begun(folder)
@@ -211,21 +223,10 @@ def read_data(config: RunConfig, given: TokenizerPair | None, peers: Peers = ALO
 
 
 def new_model(config: RunConfig, tokenizers: TokenizerPair) -> Seq2Seq:
-    """A random model, decided by the seed, for these vocabularies."""
-    torch.manual_seed(config.seed)
-    model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
-    if (bound := config.train.init_range) is not None:
-        draw_weights(model, bound)
+    """The model of a run that begins."""
+    model = random_model(config, tokenizers)
     say_size(model)
     return model
-
-
-@torch.no_grad()
-def draw_weights(model: Seq2Seq, bound: float) -> None:
-    """Every matrix uniformly from ± `bound` (Luong et al. 2015, §4.1); vectors, as biases are, stay as they are."""
-    for parameter in model.parameters():
-        if parameter.dim() > 1:
-            parameter.uniform_(-bound, bound)
 
 
 def checked_record(folder: Path, prepared: Prepared) -> dict[str, Any]:

@@ -81,7 +81,10 @@ class Trainer:
             refuse_without_dev(config, self.schedule)
         self.rows: list[RowNumbers] = []  # of the last update
         self.unread: list[tuple[int, list[RowNumbers], Step]] = []  # not looked at yet
-        self.reporter = (Reporter if peers.first else NoReport)(run, self.total, progress, settings.log_every)
+        self.reporter = (Reporter if peers.first else NoReport)(
+            run, self.total, progress, settings.log_every,
+            validate_every=settings.validate_every or self.data.updates_in_first_epoch,
+        )  # fmt: skip
 
     def last_update(self) -> int | None:
         """The update that ends the run, as far as known before it starts."""

@@ -18,7 +18,7 @@ from nmt.data.corpus import read_corpus
 from nmt.data.prepare import prepare
 from nmt.training.recipe import Choice, Facts, facts_of, filled, recipe, tokenizer_choices, tokens_of
 
-FACTS = Facts(pairs=29_000, size=1_800_000, alphabets=(60, 70), one_script=True, tokens=480_000)
+FACTS = Facts(pairs=29_000, size=1_800_000, alphabets=(60, 70), one_script=True, seen_once=0.5, tokens=480_000)
 HAN = "".join(chr(0x4E00 + number) for number in range(2000))
 
 
@@ -187,7 +187,22 @@ def test_a_file_of_the_users_own_sets_what_it_sets(corpora: dict[str, Path], tmp
     run = filled(given).run
     assert (run.encoder.arguments["dropout"], run.encoder.arguments["d_hidden"]) == (0.37, 48)
     assert run.encoder.arguments["with_embeddings"]
-    assert run.decoder.arguments["dropout"] == 0.5
+    assert run.decoder.arguments["dropout"] == filled(command(corpora["latin"])).run.decoder.arguments["dropout"]
+
+
+def test_regular_text_gets_less_dropout() -> None:
+    natural, regular = (values(replace(FACTS, seen_once=share)) for share in (0.5, 0.3))
+    assert natural["encoder.dropout"] > regular["encoder.dropout"] > 0
+    assert natural["model.word_dropout"] > regular["model.word_dropout"] == 0
+
+
+def test_words_are_counted_in_different_sentences(tmp_path: Path) -> None:
+    for folder, times in ((tmp_path / "once", 1), (tmp_path / "often", 3)):
+        folder.mkdir()
+        write_corpus(folder, [(f"the {word}", f"das {word} da") for word in "abcdefgh"] * times)
+        run = command(folder, "data.dev_size=0", "data.test_size=0").run
+        facts = facts_of(read_corpus(run.data, Path(run.cache_dir)).path("train"))
+        assert facts.seen_once == 8 / 10
 
 
 def test_a_typed_batch_decides_how_long_an_epoch_is(corpora: dict[str, Path]) -> None:

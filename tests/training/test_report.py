@@ -144,6 +144,23 @@ def test_validation_time_does_not_count(tmp_path: Path, monkeypatch: pytest.Monk
     assert left == ["01:00", "00:40", "00:20", "00:00"]
 
 
+def test_the_time_left_has_validations_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    reporter = Reporter(tmp_path, 40, Progress(), 10, stream := io.StringIO(), validate_every=10)
+    reporter.validation_s = 7.0  # as was measured before the run
+    for update in range(1, 41):
+        now += 2.0
+        reporter.update(update, 0, 1.0, 1.0, 50, 0.1, 1.0, waited_s=0.0)
+        if update % 10 == 0:
+            now += 90.0
+            reporter.validation(update, 0, {"loss": 1.0}, best=False)
+            now += 10.0  # saving
+    reporter.close()
+    left = [line.split()[-2] for line in stream.getvalue().splitlines() if line.endswith(" left")]
+    assert left == ["01:21", "04:00", "02:00", "00:00"]
+
+
 def test_plain_streams_get_whole_lines_without_control_characters(tmp_path: Path) -> None:
     stream = io.StringIO()
     run(tmp_path, 0, 20, stream)

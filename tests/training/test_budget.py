@@ -1,0 +1,198 @@
+"""`budget=`: read, refused, planned from what is measured, and kept."""
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.training_runs import write_corpus
+
+from nmt.config.compose import command_of
+from nmt.config.identity import essence
+from nmt.config.run import RunConfig
+from nmt.config.times import seconds_of
+from nmt.config.verbs import TrainCommand
+from nmt.data.corpus import read_corpus
+from nmt.data.prepare import prepare
+from nmt.errors import ConfigError
+from nmt.machine.peers import ALONE
+from nmt.training import budget
+from nmt.training.budget import LEAST_VALIDATIONS, Pace, timed, weights_of, within_budget
+from nmt.training.first_weights import random_model
+from nmt.training.recipe import MOST_VALIDATIONS, epochs_of, facts_of, filled, sizes
+
+PACE = Pace(update_s=0.1, validation_s=1.0, updates_per_epoch=100, weights=1_000_000)
+SMALL = ["model.d_embed=8", "encoder.d_hidden=8", "decoder.d_hidden=16", "tokenizer.vocab_size=300"]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    numbers = [" ".join(f"{number * step % 97}" for step in (1, 3, 7, 11)) for number in range(300)]
+    write_corpus(folder, [(text, text[::-1]) for text in numbers])
+    return folder
+
+
+def command(folder: Path, *words: str) -> TrainCommand:
+    own = [f"data.root={folder}", "data.train.src=train.src", "data.train.tgt=train.tgt", f"cache_dir={folder}/cache"]
+    found: TrainCommand = command_of("train", ["data=text", "name=run", *own, *words])
+    return found
+
+
+def plan(given: TrainCommand) -> RunConfig:
+    run = filled(given, say=False).run
+    prepared = prepare(run.data, run.tokenizer, Path(run.cache_dir))
+    return within_budget(given, run, prepared, ALONE)[0]
+
+
+def paced(monkeypatch: pytest.MonkeyPatch, pace: Pace, gone: float = 10.0) -> list[RunConfig]:
+    """Everything that is timed has this pace, or by its weights a slower one; what was timed."""
+    found: list[RunConfig] = []
+
+    def pretended(config: RunConfig, prepared: Any, seconds: float, peers: Any) -> Pace:
+        found.append(config)
+        weights = weights_of(random_model(config, prepared.tokenizers))
+        passes = 2 if config.train.consistency else 1
+        update_s = pace.update_s * passes * weights / 1_000_000
+        return replace(pace, update_s=update_s, weights=weights)
+
+    monkeypatch.setattr(budget, "timed", pretended)
+    monkeypatch.setattr(budget, "since_start_s", lambda: gone)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("30m", 1800), ("2h", 7200), ("1h30m", 5400), ("90s", 90), ("0.5h", 1800), ("1m30s", 90)]
+)
+def test_times_are_read(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "30", "m", "0m", "1d", "-5m", "30 m", "m30", "1m1h", "nan", "infm"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"is no time; give one such as 30m, 2h, 1h30m or 90s"):
+        seconds_of(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["budget=5m", "train.max_updates=10"], "budget=5m and train.max_updates both say when to end"),
+        (["budget=5m", "train.max_epochs=10"], "budget=5m and train.max_epochs both say when to end"),
+        (["budget=5m", "resume=runs/other"], "budget=5m is for a new run, resume=runs/other ends where it was to"),
+        (["budget=soon"], "budget=soon is no time"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(corpus: Path, words: list[str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        command(corpus, *words)
+
+
+@pytest.mark.parametrize("seconds", [40.0, 100.0, 1000.0, 10_000.0])
+def test_updates_and_validations_fill_the_time(seconds: float) -> None:
+    updates, every = PACE.updates_in(seconds)
+    validations = -(-updates // every)
+    assert LEAST_VALIDATIONS <= validations <= MOST_VALIDATIONS
+    used = updates * PACE.update_s + (validations + budget.AFTERWARDS) * PACE.validation_s
+    assert 0.9 * seconds <= used <= seconds
+
+
+def test_a_small_model_is_timed_as_it_is_and_the_run_fills_the_budget(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed_runs = paced(monkeypatch, PACE)
+    run = plan(command(corpus, "budget=3m", *SMALL))
+    assert {(each.model.d_embed, each.encoder.arguments["d_hidden"]) for each in timed_runs} == {(8, 8)}
+    assert run.train.max_epochs is None
+    assert run.train.patience is None
+    assert run.train.max_updates is not None
+    passes = 2 if run.train.consistency else 1
+    updates, every = replace(PACE, update_s=0.1 * passes * weights(run) / 1e6).updates_in(0.97 * 180 - 10)
+    assert (run.train.max_updates, run.train.validate_every) == (min(updates, 4 * 80 * 100), min(every, updates))
+
+
+def weights(run: RunConfig) -> int:
+    prepared = prepare(run.data, run.tokenizer, Path(run.cache_dir))
+    return weights_of(random_model(run, prepared.tokenizers))
+
+
+def test_more_time_means_a_larger_model_and_more_passes(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paced(monkeypatch, replace(PACE, updates_per_epoch=20))
+    given = command(corpus).run
+    facts = facts_of(read_corpus(given.data, Path(given.cache_dir)).path("train"))
+    found = []
+    for minutes in (2, 60, 600):
+        run = plan(command(corpus, f"budget={minutes}m"))
+        found.append((run.model.d_embed, run.encoder.arguments["d_hidden"], run.train.consistency))
+        assert (run.train.max_updates or 0) <= 4 * epochs_of(facts) * 20
+    assert found == [(each.d_embed, each.width, each.consistency) for each in sizes(facts)]
+
+
+def test_a_short_training_gets_less_dropout(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paced(monkeypatch, replace(PACE, updates_per_epoch=1000))
+    short, long = (plan(command(corpus, f"budget={minutes}m")) for minutes in (2, 2000))
+    assert short.encoder.arguments["dropout"] < long.encoder.arguments["dropout"]
+    assert short.model.word_dropout <= long.model.word_dropout
+
+
+def test_the_printed_words_give_the_same_configuration(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paced(monkeypatch, PACE)
+    for words in (["decoder.layers=1"], ["recipe=null"], ["recipe=null", "schedule=linear", "schedule.warmup=9"]):
+        run = plan(command(corpus, "budget=5m", *words, "tokenizer.vocab_size=300"))
+        [line] = [line for line in capsys.readouterr().err.splitlines() if "the same by hand: " in line]
+        again = command(
+            corpus, "recipe=null", *words, "tokenizer.vocab_size=300", *shlex.split(line.partition(": ")[2])
+        )
+        assert essence(again.run) == essence(run), words
+
+
+def test_without_the_recipe_only_the_length_is_decided(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paced(monkeypatch, PACE)
+    given = command(corpus, "budget=5m", "recipe=null", "tokenizer.vocab_size=300")
+    before, after = essence(given.run), essence(plan(given))
+    changed = {key for key in {**before, **after} if before.get(key) != after.get(key)}
+    assert changed == {"train.max_updates", "train.max_epochs", "train.validate_every", "schedule.warmup"}
+    assert after["schedule.warmup"] == after["train.max_updates"] // 4
+
+
+def test_a_budget_that_is_gone_is_refused(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paced(monkeypatch, PACE, gone=40.0)
+    with pytest.raises(
+        ConfigError, match=r"budget=41s leaves no time to train: 40 s have gone.*give at least budget=\d+s"
+    ):
+        plan(command(corpus, "budget=41s", *SMALL))
+    plan(command(corpus, "budget=90s", *SMALL))
+
+
+def test_more_time_than_pays_is_not_taken(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paced(monkeypatch, replace(PACE, updates_per_epoch=1))
+    run = plan(command(corpus, "budget=90h"))
+    assert run.train.max_updates == 4 * 80
+    assert "a longer training no longer pays" in capsys.readouterr().err
+
+
+def test_a_timed_run_leaves_nothing_and_changes_nothing(corpus: Path, tmp_path: Path, capsys: Any) -> None:
+    run = filled(command(corpus, *SMALL), say=False).run
+    prepared = prepare(run.data, run.tokenizer, Path(run.cache_dir))
+    before = random_model(run, prepared.tokenizers).state_dict()
+    pace = timed(run, prepared, 0.2, ALONE)
+    after = random_model(run, prepared.tokenizers).state_dict()
+    assert all(before[name].equal(after[name]) for name in before)
+    assert pace.update_s > 0
+    assert pace.validation_s > 0
+    assert pace.weights == weights(run)
+    assert capsys.readouterr().err == ""
+
+
+def test_weights_are_what_a_token_is_multiplied_with(corpus: Path) -> None:
+    words = ["model.d_embed=7", "encoder.d_hidden=5", "decoder.d_hidden=11", "decoder.layers=1", "attention=none"]
+    run = filled(command(corpus, *words, "tokenizer.vocab_size=300"), say=False).run
+    own = random_model(run, prepare(run.data, run.tokenizer, Path(run.cache_dir)).tokenizers)
+    encoder = 2 * 4 * 5 * (7 + 5)
+    rest = sum(p.numel() for name, p in own.named_parameters() if p.dim() > 1 and not name.startswith(("enc", "emb")))
+    assert weights_of(own) == encoder + rest
