@@ -14,7 +14,7 @@ MOST_BYTES = 10_000
 LEAST_BLEU = 1.0  # percent: what is below comes from the smoothing of counts that are 0
 LEAST_GAIN = 0.1  # nats per token, by which a sentence's own source must tell more of its translation than another's
 FEW_PAIRS = 20_000
-FEW_UPDATES = 200
+FEW_UPDATES = 1000
 UNWRITABLE = 0.1  # share of the dev tokens
 
 
