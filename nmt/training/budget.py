@@ -34,7 +34,6 @@ from nmt.training.recipe import (
     Facts,
     Size,
     applies,
-    enough_epochs,
     epochs_of,
     facts_of,
     filled,
@@ -162,7 +161,7 @@ def largest(command: TrainCommand, prepared: Prepared, facts: Facts, pace: Pace,
         passes = 2 if config.train.consistency else 1
         slower = replace(pace, update_s=pace.update_s * passes * weights / pace.weights)
         updates, _ = slower.updates_in(seconds)
-        if updates / pace.updates_per_epoch >= enough_epochs(facts):
+        if updates / pace.updates_per_epoch >= size.least * epochs_of(facts):
             return size
     return smallest
 

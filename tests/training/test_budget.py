@@ -122,11 +122,12 @@ def test_more_time_means_a_larger_model_and_more_passes(corpus: Path, monkeypatc
     given = command(corpus).run
     facts = facts_of(read_corpus(given.data, Path(given.cache_dir)).path("train"))
     found = []
-    for minutes in (2, 60, 600):
+    for minutes in (3, 12, 45, 600):
         run = plan(command(corpus, f"budget={minutes}m"))
-        found.append((run.model.d_embed, run.encoder.arguments["d_hidden"], run.train.consistency))
+        sizes_of = run.encoder.arguments["d_hidden"], run.decoder.arguments["layers"]
+        found.append((run.model.d_embed, *sizes_of, run.train.consistency))
         assert (run.train.max_updates or 0) <= 4 * epochs_of(facts) * 20
-    assert found == [(each.d_embed, each.width, each.consistency) for each in sizes(facts)]
+    assert found == [(each.d_embed, each.width, each.layers, each.consistency) for each in sizes(facts)]
 
 
 def test_a_short_training_gets_less_dropout(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
