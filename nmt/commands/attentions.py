@@ -23,7 +23,7 @@ from nmt.figures.table import NONE, grid, markdown_table, text_table
 from nmt.model.attention import AttentionFactory
 from nmt.model.build import attention_factory
 
-WITHOUT = "no attention, only the final state (Sutskever et al. 2014, eq. 1)"  # of the file that names no class
+WITHOUT = "no attention, a_t = final state at every step (Cho et al. 2014, §2.2)"  # of the file that names no class
 COUNTED = (
     "Cost: multiply-adds of matrix products and every other number that is computed, per query (each s), per key\n"
     "(each h) and per pair of them, the weighted sum included. Softmax, masks and copies are not counted."

@@ -27,7 +27,7 @@ class Source(Rows):
     """What a decoder needs of the memory at every step: computed once per sentence, never copied per beam."""
 
     keys: Float[Tensor, "B L H S Dk"]
-    values: Float[Tensor, "B L H S Dv"]
+    values: Float[Tensor, "B Lv H Sv Dv"]  # as many as keys; without attention one, which every step is given
     mask: Bool[Tensor, "B S"]
     wants_weights: bool  # are the attention weights wanted?
 

@@ -127,9 +127,9 @@ class RnnDecoder(nn.Module):
     """RNN decoder whose features are o_t = tanh(W_o [a_t ; s_t]).
 
     Layer 1's state is the query (Luong et al. 2015); its context a_t is concatenated to the input of the layers above
-    (Chen et al. 2018), which are residual, and s_t is the top layer's state. Without a score ("none") the decoder sees
-    the source only through its initial state (Sutskever et al. 2014). With input feeding o_{t-1} joins the input at
-    step t (Luong et al. 2015, §3.3).
+    (Chen et al. 2018), which are residual, and s_t is the top layer's state. Without a score ("none") a_t is the
+    encoder's final state at every step (Cho et al. 2014, §2.2): the source in one vector. With input feeding o_{t-1}
+    joins the input at step t (Luong et al. 2015, §3.3).
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class RnnDecoder(nn.Module):
         super().__init__()
         self.embedding = embedding
         self.attention = attention(d_hidden, d_memory) if attention is not None else None
-        d_context = self.attention.d_context if self.attention is not None else 0
+        d_context = self.attention.d_context if self.attention is not None else d_memory
         self.dropout = dropout
         self.d_output = d_hidden if d_output is None else d_output
         self.max_length: int | None = None
@@ -166,7 +166,7 @@ class RnnDecoder(nn.Module):
         """Keys and values of the sentences, and the initial state tanh(W final + b) of every layer."""
         rows, length, _ = memory.states.shape
         if self.attention is None:
-            keys = values = memory.states.new_zeros(rows, 0, 1, length, 1)
+            keys, values = memory.states.new_zeros(rows, 0, 1, length, 1), memory.final[:, None, None, None]
         else:
             keys, values = (each[:, None] for each in self.attention.keys_values(memory.states))
         layers = torch.tanh(self.bridge(memory.final)).view(rows, len(self.layers), self.vectors, self.d_hidden)
@@ -210,7 +210,8 @@ class RnnDecoder(nn.Module):
         rows, length, _ = query.shape
         nothing = query.new_zeros(rows, 0, 1, length, source.mask.shape[1])
         if self.attention is None:
-            return query.new_zeros(rows, length, 0), nothing
+            final = source.values[:, 0, 0]  # [B, 1, D]
+            return final.expand(-1, rows // len(final) * length, -1).reshape(rows, length, -1), nothing
         context, weights = cross_attend(self.attention, query, source, 0)
         return context, weights[:, None] if source.wants_weights else nothing
 

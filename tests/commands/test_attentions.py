@@ -75,7 +75,7 @@ def test_every_attention_is_listed_with_its_docstring(capsys: pytest.CaptureFixt
     described = dict(line.split(maxsplit=1) for line in output.split("\n\n")[1].splitlines())
     assert sorted(described) == sorted(["attention", *ATTENTIONS])
     assert described["dot"] == "s · h (Luong et al. 2015, eq. 8)"
-    assert "Sutskever" in described["none"]
+    assert "Cho et al." in described["none"]
     assert "—" not in described.values()
     rows = table(output)
     assert set(rows) == set(described)

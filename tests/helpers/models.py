@@ -14,6 +14,7 @@ from nmt.data.batch import Batch, make_batch
 from nmt.machine.device import computes_bf16
 from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
+from nmt.training.run import OF_ONE_COMMAND
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 ATTENTIONS = sorted(path.stem for path in (CONFIGS / "attention").glob("*.yaml"))
@@ -86,7 +87,7 @@ def defaults() -> dict[str, Any]:
     whole = root | shipped | {"data": section("data", "text"), "name": "run"}
     whole["attention"] |= root["attention"]
     whole["train"] |= {"parts": 1}  # null is for a command line
-    return {key: value for key, value in whole.items() if key not in ("recipe", "resume", "resume_with", "trust")}
+    return {key: value for key, value in whole.items() if key not in OF_ONE_COMMAND}
 
 
 def run_config_of(sections: Mapping[str, Any]) -> RunConfig:

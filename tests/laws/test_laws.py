@@ -115,12 +115,14 @@ def test_weights_are_a_distribution_over_real_positions(attention: str) -> None:
 
 
 @torch.no_grad()
-def test_the_baseline_attends_to_nothing_and_ignores_all_but_the_final_state() -> None:
+def test_the_baseline_attends_to_nothing_and_knows_the_final_state_alone() -> None:
     model, batch = small_model("none"), random_batch(7)
     source, state = model.start(batch.src, batch.src_mask, wants_weights=True)
-    _, weights, _ = model.decoder(batch.tgt_in, source, state)
-    assert weights.shape[1] == 0
-    assert source.keys.numel() == source.values.numel() == 0
+    features, weights, _ = model.decoder(batch.tgt_in, source, state)
+    assert weights.shape[1] == source.keys.numel() == 0
+    memory = model.encode(batch.src, batch.src_mask)
+    others = replace(memory, states=torch.randn_like(memory.states))
+    assert torch.equal(model.decoder(batch.tgt_in, *model.decoder.start(others, True))[0], features)
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)

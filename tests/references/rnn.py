@@ -217,7 +217,7 @@ def decode(
     for x in embedded:
         states[0] = CELLS[cell](below(w, "layers.0.rnn"), torch.cat([x, feed]) if input_feeding else x, states[0])
         s = states[0][0]
-        context, weights = x.new_zeros(0), []
+        context, weights = final, []  # Cho et al. 2014: the same at every step
         if attention is not None:
             context, weights = attend(attention, below(w, "attention"), s, memory)
         s = s * kept[0]
