@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import ceil
 from random import Random
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ from .lexicon import ADJECTIVES, NOUNS, PHRASES, VERBS, Adjective, Lexeme, Noun,
 T = TypeVar("T")
 L = TypeVar("L", Noun, Verb, Adjective, Phrase)
 CANDIDATES = 5
+FEWEST = 4  # lexemes of a kind
 
 NOUN_POOLS: dict[str, list[Noun]] = {}
 for _noun in NOUNS:
@@ -31,8 +33,10 @@ class Chooser:
     Only `Random.random` is used, whose sequence Python promises to keep.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, lexicon: float = 1.0) -> None:
+        """`lexicon`: the share of the lexemes of each kind that is drawn from."""
         self.random = Random(seed).random
+        self.lexicon = lexicon
         self.counts: Counter[Lexeme] = Counter()
         self.begin()
 
@@ -67,6 +71,7 @@ class Chooser:
 
     def lexeme(self, pool: Sequence[L]) -> L:
         """The least used of a few random members that the sentence does not contain yet."""
+        pool = pool[: max(FEWEST, ceil(self.lexicon * len(pool)))]
         candidates = [self.one_of(pool) for _ in range(CANDIDATES)]
         fresh = [c for c in candidates if c not in self.used] or candidates
         chosen = min(fresh, key=lambda lexeme: self.counts[lexeme])

@@ -73,12 +73,14 @@ def draw(choices: Sentences) -> Pair:
 
 
 @cache
-def generate(seed: int, more: int = 0) -> dict[str, list[Pair]]:
+def generate(seed: int, more: int = 0, lexicon: float = 1.0) -> dict[str, list[Pair]]:
     """The splits, and `more` pairs behind the training split's own; dev and test do not depend on them.
+
+    `lexicon`: the share of the lexemes of each kind that is drawn from.
 
     No English sentence occurs twice, so none is in two splits.
     """
-    choices = Sentences(seed)
+    choices = Sentences(seed, lexicon)
     seen: set[str] = set()
     pairs: list[Pair] = []
     while len(pairs) < sum(SPLITS.values()) + more:

@@ -4,6 +4,7 @@
     python scripts/demo_corpus --out data --check     exit status 1 if the files there differ
     python scripts/demo_corpus --report               sizes, lexemes, clause types, lengths
     python scripts/demo_corpus --out big --more 108000    120,000 training pairs, the same dev and test
+    python scripts/demo_corpus --out few --lexicon 0.04    other sentences, of a 25th of the lexicon
 
 The same seed gives the same bytes on every Python version. Each folder holds train, dev and test, one
 sentence a line, and `test.align`: per line the gold word alignments `i-j`, both counted from 0. The tokens
@@ -30,10 +31,13 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--more", type=int, default=0, help="training pairs besides the 12,000 (0)")
     parser.add_argument("--check", action="store_true", help="compare with the files there, write nothing")
     parser.add_argument("--report", action="store_true", help="describe the corpora, write nothing")
+    parser.add_argument("--lexicon", type=float, default=1.0, help="share of the lexemes that is drawn from (1)")
     arguments = parser.parse_args(words)
     if arguments.more < 0:
         parser.error(f"--more is {arguments.more}; give 0 or more pairs")
-    splits = generate(arguments.seed, arguments.more)
+    if not 0 < arguments.lexicon <= 1:
+        parser.error(f"--lexicon is {arguments.lexicon:g}; give a share above 0, at most 1")
+    splits = generate(arguments.seed, arguments.more, arguments.lexicon)
     if arguments.report:
         print(describe(splits))
         return 0

@@ -13,6 +13,7 @@ import pytest
 import sacrebleu
 
 from demo_corpus import corpus, lexicon, numerals, report, tokens, write
+from demo_corpus.sentences import Sentences
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,6 +51,24 @@ def test_fewer_pairs_than_none_are_refused(capsys: pytest.CaptureFixture[str]) -
     assert "--more is -1; give 0 or more pairs" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("share", ["0", "-0.1", "1.1", "nan"])
+def test_a_lexicon_that_is_no_share_is_refused(share: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        write.main(["--lexicon", share])
+    assert stop.value.code == 2
+    assert f"--lexicon is {share}; give a share above 0, at most 1" in capsys.readouterr().err
+
+
+def test_a_share_of_the_lexicon_is_drawn_from() -> None:
+    few, all_of_them = (Sentences(SEED, share) for share in (0.04, 1.0))
+    used = []
+    for choices in (few, all_of_them):
+        pairs = [corpus.draw(choices) for _ in range(300)]
+        assert all(corpus.SHORTEST <= corpus.words(pair.en) <= corpus.LONGEST for pair in pairs)
+        used.append({lexeme for pair in pairs for lexeme in pair.lexemes})
+    assert len(used[0]) < 0.2 * len(used[1])
+
+
 def test_files_are_what_the_seed_gives(splits: dict[str, list[corpus.Pair]]) -> None:
     for name, content in corpus.files(splits).items():
         assert (ROOT / "data" / name).read_bytes() == content, name
@@ -62,7 +81,7 @@ def test_check_names_the_files_that_differ(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(write, "generate", lambda seed, more: splits)
+    monkeypatch.setattr(write, "generate", lambda seed, more, lexicon: splits)
 
     def run(*arguments: str) -> int:
         return write.main(["--out", str(tmp_path), *arguments])
