@@ -2,6 +2,7 @@
 
     python scripts/bench recipes --runs RUNS --multi30k FOLDER --tatoeba FOLDER --tatoeba-zh FOLDER
     python scripts/bench recipes --runs RUNS --tatoeba FOLDER --corpora tatoeba_3000 seed=2    (words for nmt train)
+    python scripts/bench recipes --runs RUNS --multi30k FOLDER --recipes budget=5m,budget=30m
 
 The folders hold Multi30k (train, val and test_2016_flickr), Tatoeba English–German and English–Chinese (train, dev and
 test). A corpus such as tatoeba_3000 is the first 3,000 pairs of a training split. Each run is `nmt train` as a user
@@ -82,7 +83,7 @@ def main(given: Sequence[str]) -> int:
         folder: Path = arguments.folders[corpus.folder]
         data = data_words(corpus, folder.resolve(), arguments.runs.resolve() / "data" / name)
         for recipe in arguments.recipes:
-            own = RECIPES[recipe] or corpus.known
+            own = (recipe,) if is_budget(recipe) else RECIPES[recipe] or corpus.known
             run = arguments.runs.resolve() / f"{name}-{recipe.replace(' ', '_')}"
             if not train(run, [*own, *data, *words]):
                 print(f"| {name} | {recipe} | refused | | | |", flush=True)
@@ -118,9 +119,14 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
         if not file.is_file():
             parser.error(f"{file} is missing; name the folder that holds it")
     for name in arguments.recipes:
-        if name not in RECIPES:
-            parser.error(f"--recipes {name} is not one of {', '.join(RECIPES)}")
+        if not is_budget(name) and name not in RECIPES:
+            parser.error(f"--recipes {name} is not one of {', '.join(RECIPES)}, budget=TIME")
     return arguments, words
+
+
+def is_budget(recipe: str) -> bool:
+    """Is it the recipe for a given time?"""
+    return recipe.startswith("budget=")
 
 
 def data_words(corpus: Corpus, folder: Path, cut: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""`make demo`: the same model trained with and without attention on the corpus that comes with nmt, side by side.
+"""`make demo`: the same model trained with and without attention, side by side, on sentences that are made on the spot.
 
     python scripts/demo [--pair en_zh] [words for nmt train, such as train.max_epochs=2]
 
@@ -22,6 +22,8 @@ from nmt.scoring.alignment import source_length
 from nmt.scoring.metrics import LengthBucket, bleu_by_length, score_corpus
 from nmt.translation.translator import Translator
 
+LEXICON, MORE = 0.04, 12_000  # few words, so that even a model without attention learns them within minutes
+RECIPE = ("tokenizer.vocab_size=1500", "train.max_epochs=8")  # in place of what is right for the whole lexicon
 SHOWN_LENGTH = 10  # words of the test sentence whose attention is drawn: the first that long
 
 
@@ -39,8 +41,9 @@ def main(given: Sequence[str]) -> int:
     """Trains both models, then prints what attention changed."""
     arguments, words = parse_arguments(given)
     start = perf_counter()
+    root = corpus(arguments.pair, arguments.runs)
+    words = [f"data.root={root}", *RECIPE, *words]
     runs = {name: train(arguments.pair, arguments.runs, name, words) for name in ("general", "none")}
-    root = f"bundled:demo_{arguments.pair}"
     src_lang, tgt_lang = arguments.pair.split("_")
     sources = list(read_lines(resolve(f"test.{src_lang}", root)))
     reference = list(read_lines(resolve(f"test.{tgt_lang}", root)))
@@ -71,6 +74,19 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser.add_argument("--pair", choices=["en_de", "en_zh"], default="en_de", help="which demo corpus")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder for the two runs")
     return parser.parse_known_args(given)
+
+
+def corpus(pair: str, runs: Path) -> str:
+    """The folder of the corpus, which is made where it is missing; the same bytes on every machine."""
+    folder = runs / "demo_corpus"
+    if not folder.exists():
+        print(f"=== {MORE + 12_000:,} pairs of {LEXICON:.0%} of the demo grammar's lexicon: {folder} ===", flush=True)
+        unfinished = folder.with_name("demo_corpus.unfinished")
+        script = Path(__file__).resolve().parents[1] / "demo_corpus"
+        make = [sys.executable, str(script), "--out", str(unfinished)]
+        subprocess.run([*make, "--lexicon", str(LEXICON), "--more", str(MORE)], check=True)
+        unfinished.rename(folder)
+    return str((folder / f"demo_{pair}").resolve())
 
 
 def train(pair: str, runs: Path, attention: str, words: Sequence[str]) -> Path:
