@@ -108,7 +108,7 @@ def test_a_small_model_is_timed_as_it_is_and_the_run_fills_the_budget(
     assert run.train.patience is None
     assert run.train.max_updates is not None
     passes = 2 if run.train.consistency else 1
-    updates, every = replace(PACE, update_s=0.1 * passes * weights(run) / 1e6).updates_in(0.97 * 180 - 10)
+    updates, every = replace(PACE, update_s=0.1 * passes * weights(run) / 1e6).updates_in(budget.FILLED * 180 - 10)
     assert (run.train.max_updates, run.train.validate_every) == (min(updates, 4 * 80 * 100), min(every, updates))
 
 
