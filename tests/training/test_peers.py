@@ -162,23 +162,15 @@ def test_processes_end_with_the_bits_of_one(data: Path, tmp_path: Path, count: i
 
 
 @pytest.mark.slow
-def test_the_recipe_is_the_same_in_all_processes_and_is_said_once(data: Path, tmp_path: Path) -> None:
-    words = [
-        "data=text",
-        f"data.root={data}",
-        "data.train.src=train.src",
-        "data.train.tgt=train.tgt",
-        "data.dev_size=10",
-    ]
-    words += [
-        "train.max_updates=3",
-        "train.bleu_sentences=2",
-        f"runs_dir={tmp_path}",
-        f"cache_dir={tmp_path / 'cache'}",
-    ]
-    done = finished(torchrun(2, [*words, "name=run"]))
+@pytest.mark.parametrize("end", [["train.max_updates=3"], ["budget=45s", "model.d_embed=8", "encoder.d_hidden=8"]])
+def test_the_recipe_is_the_same_in_all_processes_and_is_said_once(data: Path, tmp_path: Path, end: list[str]) -> None:
+    files = ["data.train.src=train.src", "data.train.tgt=train.tgt", "data.dev_size=10"]
+    folders = [f"runs_dir={tmp_path}", f"cache_dir={tmp_path / 'cache'}", "name=run"]
+    words = ["data=text", f"data.root={data}", *files, *folders, "train.bleu_sentences=2", *end]
+    done = finished(torchrun(2, words))
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("recipe for ") == 1
+    assert done.stderr.count("budget=45s: ") == ("budget=45s" in end)
     assert done.stderr.count("best on dev") == 1
 
 
