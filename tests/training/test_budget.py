@@ -135,6 +135,7 @@ def test_a_short_training_gets_less_dropout(corpus: Path, monkeypatch: pytest.Mo
     short, long = (plan(command(corpus, f"budget={minutes}m")) for minutes in (2, 2000))
     assert short.encoder.arguments["dropout"] < long.encoder.arguments["dropout"]
     assert short.model.word_dropout <= long.model.word_dropout
+    assert short.model.embed_dropout < long.model.embed_dropout
 
 
 def test_the_printed_words_give_the_same_configuration(
