@@ -82,10 +82,11 @@ class TuneCommand(TrainCommand):
     space: Annotated[dict[str, Any], "ranges and choices"]
 
     def refuse(self) -> None:
-        super().refuse()
         for key in ("budget", "resume", "resume_with", "init_from"):
             if getattr(self.run if key == "init_from" else self, key):
-                raise ConfigError(f"{key} is for nmt train; leave it out: every trial is a new run")
+                why = "all trials are as long" if key == "budget" else "every trial is a new run"
+                raise ConfigError(f"{key} is for nmt train; leave it out: {why}")
+        super().refuse()
         if not self.run.data.has_dev:
             raise ConfigError(
                 "data.dev_size=0 leaves no dev sentences to choose settings by; give some, or data.dev.src and "

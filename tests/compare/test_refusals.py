@@ -32,6 +32,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["attention=none"], "no key but seed has several values"),
         (["attention=none", "seed=1,2"], "no key but seed has several values"),
         (["attention=none,dot", "train.workers=1,2"], "train.workers=1,2 gives the same model several times"),
+        (["attention=none,dot", "budget=5m"], "budget=5m is for nmt train; leave it out: all runs are as long"),
         (["attention=none,dot", "name=mine"], "name=mine is for nmt train; leave it out: runs are named by"),
         (["attention=none,dot", "resume=r"], "resume=r is for nmt train"),
         (["attention=none,dot", "init_from=r"], "init_from=r is for nmt train"),
