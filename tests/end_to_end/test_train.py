@@ -32,6 +32,7 @@ from nmt.model.build import build_model
 from nmt.runs import folder as checkpoint
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, saved_updates
 from nmt.runs.tensors import parameters_of
+from nmt.training import first_weights
 from nmt.training import run as train
 from nmt.training.trainer import Trainer
 
@@ -199,7 +200,7 @@ def test_every_model_is_built_once_from_its_seed(data: Path, tmp_path: Path, mon
         built.append({name: p.detach().clone() for name, p in model.named_parameters()})
         return model
 
-    monkeypatch.setattr(train, "build_model", watched)
+    monkeypatch.setattr(first_weights, "build_model", watched)
     with signals_after({5}):
         assert start(data, tmp_path, seed=5) == SAVED
     run = tmp_path / "run"
