@@ -46,7 +46,7 @@ from nmt.training.trainer import Trainer
 FILLED = 0.94  # of the budget: a timed run was up to 7 % faster than the whole one
 FIRST_UPDATES = 4  # of a timed run: kernels are made, memory is fetched
 LEAST_TIMED, MOST_TIMED = 6, 400  # updates
-TIMED_SHARE, LEAST_TIMED_S, MOST_TIMED_S = 0.015, 2.0, 15.0  # of the budget, for one timed run
+TIMED_SHARE, LEAST_TIMED_S, MOST_TIMED_S = 0.02, 4.0, 20.0  # of the budget, for one timed run
 MANY = 10**9  # updates: more than any run takes
 LEAST_UPDATES = 20  # that a training is worth
 VALIDATIONS_SHARE = 0.1  # of the time, at most
