@@ -1,6 +1,7 @@
 """The training split as batches: which rows each update gets, and their tokens."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -34,7 +35,7 @@ class TrainingData:
         self._next: RowNumbers | None = None
         self._later: Iterator[RowNumbers] = iter(())
 
-    @property
+    @cached_property
     def updates_in_first_epoch(self) -> int:
         """Later epochs may differ by a few: equal lengths are mixed anew each time."""
         return -(-sum(1 for _ in self.order.epoch(0)) // self.accumulate)

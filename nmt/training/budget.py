@@ -15,31 +15,31 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from nmt.config.run import RunConfig
+from nmt.config.plain import overlay
+from nmt.config.run import RunConfig, read_run_config
 from nmt.config.times import seconds_of
 from nmt.config.verbs import TrainCommand
-from nmt.data.corpus import read_corpus
 from nmt.data.prepare import Prepared
 from nmt.errors import ConfigError
 from nmt.machine.launch import since_start_s
 from nmt.machine.peers import Peers
+from nmt.model.build import build_outline
 from nmt.model.seq2seq import Seq2Seq
 from nmt.training.first_weights import random_model
 from nmt.training.progress import Progress
 from nmt.training.recipe import (
     MOST_TIMES_AS_LONG,
     MOST_VALIDATIONS,
+    SECTIONS,
     Choice,
     Effort,
-    Facts,
+    Recipe,
     Size,
-    applies,
+    budget_choices,
+    by_hand,
     epochs_of,
-    facts_of,
-    filled,
     is_recurrent,
     sizes,
-    with_choices,
 )
 from nmt.training.trainer import Trainer
 
@@ -73,7 +73,7 @@ class Pace:
 
 
 def within_budget(
-    command: TrainCommand, config: RunConfig, prepared: Prepared, peers: Peers
+    command: TrainCommand, recipe: Recipe | None, config: RunConfig, prepared: Prepared, peers: Peers
 ) -> tuple[RunConfig, float]:
     """The configuration of a run that ends within `command.budget`, counted from the start of the command.
 
@@ -83,32 +83,27 @@ def within_budget(
     budget = seconds_of(command.budget)
     timed_s = min(MOST_TIMED_S, max(LEAST_TIMED_S, TIMED_SHARE * budget))
     left = partial(seconds_left, budget, peers)
-    if not applies(command):
+    if recipe is None:
         pace = timed(config, prepared, timed_s, peers)
-        updates, every = fitting(command.budget, pace, left())
-        print(told(command.budget, pace), file=sys.stderr)
-        return with_length(config, updates, every, command), pace.validation_s
-    facts = facts_of(read_corpus(config.data, Path(config.cache_dir).expanduser()).path("train"))
-    epochs = epochs_of(facts)
-    size = sizes(facts)[0] if is_recurrent(config) else None
-    chosen = filled(command, say=False, effort=Effort(MANY, MANY, 1.0, size))
-    pace = timed(chosen.run, prepared, timed_s, peers)
-    larger = None if size is None else largest(command, prepared, facts, pace, left() - timed_s)
-    if larger not in (None, size):
-        size, chosen = larger, filled(command, say=False, effort=Effort(MANY, MANY, 1.0, larger))
-        pace = timed(chosen.run, prepared, timed_s, peers)
-    updates, every = fitting(command.budget, pace, left())
+        updates, every = affordable(command.budget, pace, left())
+        return with_length(command, config, updates, every), pace.validation_s
+    size = sizes(recipe.facts)[0] if is_recurrent(config) else None
+    pace = timed(recipe.filled(Effort(MANY, MANY, 1.0, size)), prepared, timed_s, peers)
+    if size is not None:
+        found = largest(recipe, prepared, pace, left() - timed_s)
+        if found != size:
+            size, pace = found, timed(recipe.filled(Effort(MANY, MANY, 1.0, found)), prepared, timed_s, peers)
+    updates, every = affordable(command.budget, pace, left())
+    epochs = epochs_of(recipe.facts)
     most = round(MOST_TIMES_AS_LONG * epochs * pace.updates_per_epoch)
-    print(told(command.budget, pace), file=sys.stderr)
     if updates > most:
-        takes = (most * pace.update_s + (most / every) * pace.validation_s) / 60
-        print(
-            f"  it will not take all of it, but about {takes:.0f} min: a longer training no longer pays",
-            file=sys.stderr,
-        )
+        minutes = (most * pace.update_s + (most / every) * pace.validation_s) / 60
+        what = f"about {minutes:.0f} min: a longer training no longer pays"
+        print(f"  it will not take all of it, but {what}", file=sys.stderr)
         updates = most
-    share = updates / pace.updates_per_epoch / epochs
-    return filled(command, effort=Effort(updates, min(every, updates), share, size)).run, pace.validation_s
+    effort = Effort(updates, min(every, updates), updates / pace.updates_per_epoch / epochs, size)
+    recipe.say(effort)
+    return recipe.filled(effort), pace.validation_s
 
 
 def seconds_left(budget: float, peers: Peers) -> float:
@@ -122,7 +117,7 @@ def timed(config: RunConfig, prepared: Prepared, seconds: float, peers: Peers) -
     with TemporaryDirectory(prefix="nmt-budget-") as folder:
         model = random_model(config, prepared.tokenizers)
         trainer = Trainer(Path(folder), config, prepared, model, Progress(), None, peers)
-        trainer.reporter = type(trainer.reporter)(Path(folder), None, Progress(), MANY, io.StringIO())
+        trainer.reporter.stream = io.StringIO()
         if trainer.validator is not None:  # a model that has learned nothing does not know where to end
             trainer.validator.greedy = replace(trainer.validator.greedy, max_length_a=0.0, max_length_b=1.0)
         first_s = seconds_for(trainer, FIRST_UPDATES, peers) / FIRST_UPDATES
@@ -152,52 +147,41 @@ def weights_of(model: Seq2Seq) -> int:
     return sum(each.numel() for each in matrices)
 
 
-def largest(command: TrainCommand, prepared: Prepared, facts: Facts, pace: Pace, seconds: float) -> Size:
+def largest(recipe: Recipe, prepared: Prepared, pace: Pace, seconds: float) -> Size:
     """The largest size of the recipe that reads the text often enough in this time, by the pace of the smallest."""
-    smallest, *larger = sizes(facts)
+    smallest, *larger = sizes(recipe.facts)
+    vocabularies = prepared.tokenizers.src.vocab_size, prepared.tokenizers.tgt.vocab_size
     for size in reversed(larger):
-        config = filled(command, say=False, effort=Effort(MANY, MANY, 1.0, size)).run
-        weights = weights_of(random_model(config, prepared.tokenizers))
+        config = recipe.filled(Effort(MANY, MANY, 1.0, size))
         passes = 2 if config.train.consistency else 1
-        slower = replace(pace, update_s=pace.update_s * passes * weights / pace.weights)
-        updates, _ = slower.updates_in(seconds)
-        if updates / pace.updates_per_epoch >= size.least * epochs_of(facts):
+        times = passes * weights_of(build_outline(config, *vocabularies)) / pace.weights
+        updates, _ = replace(pace, update_s=times * pace.update_s).updates_in(seconds)
+        if updates / pace.updates_per_epoch >= size.least * epochs_of(recipe.facts):
             return size
     return smallest
 
 
-def fitting(budget: str, pace: Pace, seconds: float) -> tuple[int, int]:
-    """Updates in this time, and every how many a validation; refuses a budget that is too small for any."""
+def affordable(budget: str, pace: Pace, seconds: float) -> tuple[int, int]:
+    """Updates in this time, and every how many a validation; says what was measured, and refuses too small a budget."""
     updates, every = pace.updates_in(seconds)
+    gone = since_start_s()
+    measured = f"{pace.update_s:.3g} s an update and {pace.validation_s:.2g} s a validation"
     if updates < LEAST_UPDATES:
-        gone = FILLED * seconds_of(budget) - seconds
         needed = LEAST_UPDATES * pace.update_s + (LEAST_VALIDATIONS + AFTERWARDS) * pace.validation_s
         raise ConfigError(
-            f"budget={budget} leaves no time to train: {gone:.0f} s have gone already, an update takes "
-            f"{pace.update_s:.2g} s and a validation {pace.validation_s:.2g} s; give at least "
-            f"budget={math.ceil(1.2 * (gone + needed) / FILLED)}s"
+            f"budget={budget} leaves no time to train: {gone:.0f} s have gone already, measured {measured}; give at "
+            f"least budget={math.ceil(1.2 * (gone + needed) / FILLED)}s"
         )
+    print(f"budget={budget}: after {gone:.0f} s of preparation; measured {measured}", file=sys.stderr)
     return updates, every
 
 
-def told(budget: str, pace: Pace) -> str:
-    """What was measured."""
-    return (
-        f"budget={budget}: after {since_start_s():.0f} s of preparation; measured {pace.update_s:.3g} s an update and "
-        f"{pace.validation_s:.2g} s a validation"
-    )
-
-
-def with_length(config: RunConfig, updates: int, every: int, command: TrainCommand) -> RunConfig:
+def with_length(command: TrainCommand, config: RunConfig, updates: int, every: int) -> RunConfig:
     """The configuration of a run that takes so many updates."""
-    why = "so many fit into the budget"
-    choices = [
-        Choice("train.max_updates", updates, why),
-        Choice("train.max_epochs", None, why),
-        Choice("train.validate_every", every, why),
-    ]
+    choices = list(budget_choices(updates, every))
     if config.schedule.arguments["warmup"] > updates / 4:
-        choices.append(Choice("schedule.warmup", updates // 4, why))
+        choices.append(Choice("schedule.warmup", updates // 4, "a quarter of the run at most"))
     choices = [each for each in choices if each.key not in command.changes.values]
-    print(f"  the same by hand: {' '.join(each.word for each in choices)}", file=sys.stderr)
-    return with_choices(config, choices, command.changes, command.trust)
+    print(by_hand(choices), file=sys.stderr)
+    values = {each.key: each.value for each in choices}
+    return read_run_config(overlay(config.plain(), values, SECTIONS), command.trust)

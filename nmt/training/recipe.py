@@ -6,7 +6,7 @@ in that time (`Effort`). Each rule has its evidence beside it, whose runs docs/r
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -95,20 +95,40 @@ class Choice:
         return f"{self.key}={text.lower() if isinstance(self.value, bool) else text}"
 
 
-def applies(command: TrainCommand) -> bool:
-    """Does the recipe decide anything?
+@dataclass(frozen=True)
+class Recipe:
+    """What is known of a command's corpus, which is looked at once; `tokenizer` are the choices of its pieces."""
+
+    command: TrainCommand
+    facts: Facts
+    tokenizer: list[Choice]
+
+    def choices(self, effort: Effort | None = None) -> list[Choice]:
+        """What it fills in."""
+        run, typed = self.command.run, self.command.changes
+        rest = (each for each in choices_of(self.facts, run, typed.values, effort) if each.key not in typed.values)
+        found = [*self.tokenizer, *rest]
+        known = leaves(with_groups(run.plain(), found))
+        return [each for each in found if "." not in each.key or (each.key in known and is_ours(each.key, run, typed))]
+
+    def filled(self, effort: Effort | None = None) -> RunConfig:
+        """The configuration, these choices in it."""
+        return with_choices(self.command.run, self.choices(effort), self.command.changes, self.command.trust)
+
+    def say(self, effort: Effort | None = None) -> None:
+        """The choices with their reasons, on the console."""
+        print(*shown(self.facts, self.choices(effort)), sep="\n", file=sys.stderr)
+
+
+def recipe_for(command: TrainCommand) -> Recipe | None:
+    """Of a command whose corpus is there; None: it decides nothing.
 
     An experiment is a recipe of its own; and a run that starts from another's weights has that one's sizes.
     """
-    fixed = command.resume is not None or command.run.init_from is not None or "experiment" in command.changes.values
-    return command.recipe is not None and not fixed
-
-
-def filled(command: C, say: bool = True, effort: Effort | None = None) -> C:
-    """The command with the recipe's values in place of the defaults that nobody has typed another value for."""
     run, typed = command.run, command.changes
-    if not applies(command):
-        return command
+    fixed = command.resume is not None or run.init_from is not None or "experiment" in typed.values
+    if command.recipe is None or fixed:
+        return None
     cache_dir = Path(run.cache_dir).expanduser()
     corpus = read_corpus(run.data, cache_dir)
     facts = facts_of(corpus.path("train"))
@@ -120,14 +140,18 @@ def filled(command: C, say: bool = True, effort: Effort | None = None) -> C:
         fits = [Choice("tokenizer.joint", found.joint, why), Choice("tokenizer.vocab_size", found.vocab_size, why)]
         pieces = [each for each in pieces if each.key not in [fit.key for fit in fits]]
         pieces += [each for each in fits if each.key not in typed.values]
-    facts = replace(facts, tokens=tokens_of(corpus, trained_tokenizers(corpus, found, cache_dir)))
-    choices = [*pieces, *(each for each in recipe(facts, run, typed.values, effort) if each.key not in typed.values)]
-    known = leaves(with_groups(run.plain(), choices))
-    choices = [each for each in choices if "." not in each.key or (each.key in known and is_ours(each.key, run, typed))]
-    config = with_choices(run, choices, typed, command.trust)
+    tokens = tokens_of(corpus, trained_tokenizers(corpus, found, cache_dir))
+    return Recipe(command, replace(facts, tokens=tokens), pieces)
+
+
+def filled(command: C, say: bool = True) -> C:
+    """The command with the recipe's values in place of the defaults that nobody has typed another value for."""
+    recipe = recipe_for(command)
+    if recipe is None:
+        return command
     if say:
-        print(*shown(facts, choices), sep="\n", file=sys.stderr)
-    return replace(command, run=config)
+        recipe.say()
+    return replace(command, run=recipe.filled())
 
 
 def is_ours(key: str, run: RunConfig, typed: Changes) -> bool:
@@ -172,7 +196,12 @@ def shown(facts: Facts, choices: list[Choice]) -> Iterator[str]:
         reasons.setdefault(each.why, []).append(each.word)
     for why, words in reasons.items():
         yield f"  {' '.join(words)}: {why}"
-    yield f"  the same by hand: recipe=null {' '.join(each.word for each in choices)}"
+    yield by_hand([Choice("recipe", None, ""), *choices])
+
+
+def by_hand(choices: Sequence[Choice]) -> str:
+    """The words that reproduce them."""
+    return f"  the same by hand: {' '.join(each.word for each in choices)}"
 
 
 def is_recurrent(run: RunConfig) -> bool:
@@ -180,7 +209,9 @@ def is_recurrent(run: RunConfig) -> bool:
     return run.encoder.name == "RnnEncoder" and run.decoder.name == "RnnDecoder"
 
 
-def recipe(facts: Facts, run: RunConfig, typed: Collection[str] = (), effort: Effort | None = None) -> Iterator[Choice]:
+def choices_of(
+    facts: Facts, run: RunConfig, typed: Collection[str] = (), effort: Effort | None = None
+) -> Iterator[Choice]:
     """What an expert would choose beside tokenizer and `typed` keys, for the kinds of parts that `run` has."""
     of_kind = rnn_choices if is_recurrent(run) else transformer_choices
     yield from of_kind(facts, run, typed, effort)
@@ -310,11 +341,8 @@ def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort:
     yield Choice("train.batch_tokens", batch, "small batches learn more from each sentence")
     per_epoch = max(1.0, facts.tokens / batch)
     if effort is not None:
-        why = "so many fit into the budget"
-        yield Choice("train.max_updates", effort.updates, why)
-        yield Choice("train.max_epochs", None, why)
-        yield Choice("train.patience", None, why)
-        yield Choice("train.validate_every", effort.validate_every, "validations take time as well")
+        yield from budget_choices(effort.updates, effort.validate_every)
+        yield Choice("train.patience", None, "the rate falls to nothing at the end")
         yield from rate_choices(effort.updates)
         return
     why = "less text is read more often; the rate falls to nothing at the end"
@@ -334,6 +362,13 @@ def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort:
         every = max(1, rounded(updates / MOST_VALIDATIONS))
         yield Choice("train.validate_every", every, "validations take time as well")
     yield from rate_choices(updates)
+
+
+def budget_choices(updates: int, validate_every: int) -> Iterator[Choice]:
+    """The length of a run within a budget."""
+    yield Choice("train.max_updates", updates, "so many fit into the budget")
+    yield Choice("train.max_epochs", None, "so many fit into the budget")
+    yield Choice("train.validate_every", validate_every, "validations take time as well")
 
 
 def rate_choices(updates: int | float) -> Iterator[Choice]:

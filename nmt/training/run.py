@@ -39,7 +39,7 @@ from nmt.training.budget import within_budget
 from nmt.training.first_weights import random_model
 from nmt.training.parts import optimiser_forms, refuse_untrainable
 from nmt.training.progress import Progress
-from nmt.training.recipe import filled
+from nmt.training.recipe import recipe_for
 from nmt.training.trainer import Trainer, Watch
 
 Plan = Callable[[RunConfig, Prepared, Peers], tuple[RunConfig, float]]
@@ -56,9 +56,12 @@ def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
         if begun_before(folder):
             return resume(folder, NO_CHANGES, command.trust, (), watch, peers)
         with peers.first_of_machine_before_others():
-            asked, command = command, filled(command, say=command.budget is None)
-        plan = None if command.budget is None else partial(within_budget, asked)
-        return start(command.run, command.changes, command.trust, watch, peers, plan)
+            recipe = recipe_for(command)
+            if recipe is not None and command.budget is None:
+                recipe.say()
+        config = command.run if recipe is None else recipe.filled()
+        plan = None if command.budget is None else partial(within_budget, command, recipe)
+        return start(config, command.changes, command.trust, watch, peers, plan)
 
 
 def folder_of(config: RunConfig) -> Path:

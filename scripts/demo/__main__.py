@@ -80,11 +80,13 @@ def corpus(pair: str, runs: Path) -> str:
     """The folder of the corpus, which is made where it is missing; the same bytes on every machine."""
     folder = runs / "demo_corpus"
     if not folder.exists():
-        print(f"=== {MORE + 12_000:,} pairs of {LEXICON:.0%} of the demo grammar's lexicon: {folder} ===", flush=True)
+        print(f"=== Making sentences of {LEXICON:.0%} of the demo grammar's lexicon: {folder} ===", flush=True)
         unfinished = folder.with_name("demo_corpus.unfinished")
         script = Path(__file__).resolve().parents[1] / "demo_corpus"
         make = [sys.executable, str(script), "--out", str(unfinished)]
-        subprocess.run([*make, "--lexicon", str(LEXICON), "--more", str(MORE)], check=True)
+        code = subprocess.run([*make, "--lexicon", str(LEXICON), "--more", str(MORE)], check=False).returncode
+        if code:
+            sys.exit(code)
         unfinished.rename(folder)
     return str((folder / f"demo_{pair}").resolve())
 

@@ -33,7 +33,7 @@ class Chooser:
     Only `Random.random` is used, whose sequence Python promises to keep.
     """
 
-    def __init__(self, seed: int, lexicon: float = 1.0) -> None:
+    def __init__(self, seed: int, lexicon: float) -> None:
         """`lexicon`: the share of the lexemes of each kind that is drawn from."""
         self.random = Random(seed).random
         self.lexicon = lexicon

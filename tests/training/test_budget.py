@@ -20,7 +20,7 @@ from nmt.machine.peers import ALONE
 from nmt.training import budget
 from nmt.training.budget import LEAST_VALIDATIONS, Pace, timed, weights_of, within_budget
 from nmt.training.first_weights import random_model
-from nmt.training.recipe import MOST_VALIDATIONS, epochs_of, facts_of, filled, sizes
+from nmt.training.recipe import MOST_VALIDATIONS, epochs_of, facts_of, filled, recipe_for, sizes
 
 PACE = Pace(update_s=0.1, validation_s=1.0, updates_per_epoch=100, weights=1_000_000)
 SMALL = ["model.d_embed=8", "encoder.d_hidden=8", "decoder.d_hidden=16", "tokenizer.vocab_size=300"]
@@ -41,9 +41,10 @@ def command(folder: Path, *words: str) -> TrainCommand:
 
 
 def plan(given: TrainCommand) -> RunConfig:
-    run = filled(given, say=False).run
+    recipe = recipe_for(given)
+    run = given.run if recipe is None else recipe.filled()
     prepared = prepare(run.data, run.tokenizer, Path(run.cache_dir))
-    return within_budget(given, run, prepared, ALONE)[0]
+    return within_budget(given, recipe, run, prepared, ALONE)[0]
 
 
 def paced(monkeypatch: pytest.MonkeyPatch, pace: Pace, gone: float = 10.0) -> list[RunConfig]:
@@ -158,6 +159,14 @@ def test_without_the_recipe_only_the_length_is_decided(corpus: Path, monkeypatch
     changed = {key for key in {**before, **after} if before.get(key) != after.get(key)}
     assert changed == {"train.max_updates", "train.max_epochs", "train.validate_every", "schedule.warmup"}
     assert after["schedule.warmup"] == after["train.max_updates"] // 4
+
+
+def test_parts_that_a_file_sets_stay(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paced(monkeypatch, PACE)
+    given = command(corpus, "budget=5m", "recipe=null", "tokenizer.vocab_size=300")
+    run = replace(given.run, train=replace(given.run.train, parts=3))
+    prepared = prepare(run.data, run.tokenizer, Path(run.cache_dir))
+    assert within_budget(given, None, run, prepared, ALONE)[0].train.parts == 3
 
 
 def test_a_budget_that_is_gone_is_refused(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand
 from nmt.data.corpus import read_corpus
 from nmt.data.prepare import prepare
-from nmt.training.recipe import Choice, Facts, facts_of, filled, recipe, tokenizer_choices, tokens_of
+from nmt.training.recipe import Choice, Facts, choices_of, facts_of, filled, tokenizer_choices, tokens_of
 
 FACTS = Facts(pairs=29_000, size=1_800_000, alphabets=(60, 70), one_script=True, seen_once=0.5, tokens=480_000)
 HAN = "".join(chr(0x4E00 + number) for number in range(2000))
@@ -53,7 +53,7 @@ def command(folder: Path, *words: str) -> TrainCommand:
 def values(facts: Facts, run: RunConfig | None = None) -> dict[str, Any]:
     """The recipe, key by key."""
     run = run or command_of("train", []).run
-    return {each.key: each.value for each in (*tokenizer_choices(facts, run), *recipe(facts, run))}
+    return {each.key: each.value for each in (*tokenizer_choices(facts, run), *choices_of(facts, run))}
 
 
 @pytest.mark.parametrize(
