@@ -6,6 +6,7 @@ Safe to repeat and to interrupt: what is trained is not trained again, what was 
 """
 
 import argparse
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -84,9 +85,7 @@ def corpus(pair: str, runs: Path) -> str:
         unfinished = folder.with_name("demo_corpus.unfinished")
         script = Path(__file__).resolve().parents[1] / "demo_corpus"
         make = [sys.executable, str(script), "--out", str(unfinished)]
-        code = subprocess.run([*make, "--lexicon", str(LEXICON), "--more", str(MORE)], check=False).returncode
-        if code:
-            sys.exit(code)
+        run_or_exit([*make, "--lexicon", str(LEXICON), "--more", str(MORE)])
         unfinished.rename(folder)
     return str((folder / f"demo_{pair}").resolve())
 
@@ -99,10 +98,19 @@ def train(pair: str, runs: Path, attention: str, words: Sequence[str]) -> Path:
         command = [f"resume={run}"]
     else:
         command = [f"experiment=demo_{pair}", f"attention={attention}", f"name={run.name}", f"runs_dir={runs}", *words]
-    code = subprocess.run([sys.executable, "-m", "nmt.cli.main", "train", *command], check=False).returncode
+    run_or_exit([sys.executable, "-m", "nmt.cli.main", "train", *command])
+    return run
+
+
+def run_or_exit(command: Sequence[str]) -> None:
+    """Runs a process, and ends with its exit code where it fails. Ctrl-C is left to it: it saves what it has."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        code = subprocess.run(command, check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
     if code:
         sys.exit(code)
-    return run
 
 
 def evaluate(translator: Translator, sources: list[str], reference: list[str], tgt_lang: str) -> Result:
@@ -146,4 +154,8 @@ def show_attention(translator: Translator, sources: list[str], run: Path) -> Non
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on", file=sys.stderr)
+        sys.exit(130)
