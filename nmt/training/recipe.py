@@ -372,9 +372,9 @@ def budget_choices(updates: int, validate_every: int) -> Iterator[Choice]:
 
 
 def rate_choices(updates: int | float) -> Iterator[Choice]:
-    """The learning rate over a run of so many updates."""
+    """The learning rate over a run of so many updates; a quarter of them is warm-up at most."""
     yield Choice("schedule", "linear", SAFE)
-    yield Choice("schedule.warmup", rounded(min(800, max(100, updates / 8))), SAFE)
+    yield Choice("schedule.warmup", rounded(min(800, updates / 4, max(100, updates / 8))), SAFE)
 
 
 def stepwise(size: int, below: Mapping[float, N], beyond: N) -> N:
