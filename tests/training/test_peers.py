@@ -161,17 +161,31 @@ def test_processes_end_with_the_bits_of_one(data: Path, tmp_path: Path, count: i
     assert done.stderr.count("best on dev") == 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("end", [["train.max_updates=3"], ["budget=45s", "model.d_embed=8", "encoder.d_hidden=8"]])
-def test_the_recipe_is_the_same_in_all_processes_and_is_said_once(data: Path, tmp_path: Path, end: list[str]) -> None:
+def of_two_files(data: Path, folder: Path, *words: str) -> list[str]:
+    """Words of a user: two files, and what the recipe does not choose."""
     files = ["data.train.src=train.src", "data.train.tgt=train.tgt", "data.dev_size=10"]
-    folders = [f"runs_dir={tmp_path}", f"cache_dir={tmp_path / 'cache'}", "name=run"]
-    words = ["data=text", f"data.root={data}", *files, *folders, "train.bleu_sentences=2", *end]
-    done = finished(torchrun(2, words))
+    folders = [f"runs_dir={folder}", f"cache_dir={folder / 'cache'}", "name=run"]
+    return ["data=text", f"data.root={data}", *files, *folders, "train.bleu_sentences=2", *words]
+
+
+@pytest.mark.slow
+def test_the_recipe_is_the_same_in_all_processes_and_is_said_once(data: Path, tmp_path: Path) -> None:
+    done = finished(torchrun(2, of_two_files(data, tmp_path, "train.max_updates=3")))
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("recipe for ") == 1
-    assert done.stderr.count("budget=45s: ") == ("budget=45s" in end)
     assert done.stderr.count("best on dev") == 1
+
+
+@pytest.mark.slow
+def test_a_budget_is_decided_once_for_all_processes(data: Path, tmp_path: Path) -> None:
+    words = of_two_files(data, tmp_path, "budget=5m", "model.d_embed=8", "encoder.d_hidden=8")
+    with started_apart([words] * 2, free_port()) as processes:
+        wait_for((tmp_path / "run" / "metrics.jsonl").exists)
+        processes[0].send_signal(signal.SIGTERM)
+        said = [process.communicate(timeout=120)[1] for process in processes]
+    assert [process.returncode for process in processes] == [SAVED, SAVED], said
+    assert said[0].count("budget=5m: ") == said[0].count("recipe for ") == 1
+    assert said[1] == ""
 
 
 @pytest.mark.slow
