@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]  # torch does not list them
 
 from nmt.errors import ConfigError, PeerError
+from nmt.machine.boxes import Boxes, machine_name
 from nmt.machine.launch import processes
 
 PREPARING = timedelta(days=7)  # how long the others of a machine wait for the first to prepare a corpus
@@ -34,6 +35,8 @@ class Peers:
         self.count = count
         self.first = rank == 0  # who writes, and speaks to the user
         self._store = store
+        self._boxes = Boxes([])  # to and from the processes of the same machine, once they are connected
+        self._boxes_anywhere = False  # has any of the processes boxes?
         self._turns = 0  # taken by the processes of a machine, one after another
 
     def block(self, parts: int) -> range:
@@ -83,6 +86,23 @@ class Peers:
         self._swap([chunk] * self.count, torch.split(whole, len(chunk)))
         return whole
 
+    def connect_neighbours(self) -> None:
+        """From now on the processes of one machine exchange tensors by memory that they share, wherever they can."""
+        names = self.gathered(machine_name())
+        name = names[self.rank]
+        boxes = Boxes([rank for rank in range(self.count) if rank != self.rank and name and names[rank] == name])
+        offers = self.gathered([os.getpid(), [boxes.made.get(rank, []) for rank in range(self.count)]])
+        found = boxes.connect({rank: (offers[rank][0], offers[rank][1][self.rank]) for rank in boxes.made})
+        if all(self.gathered(found)):
+            self._boxes = boxes
+            self._boxes_anywhere = any(self.gathered(bool(boxes.made)))
+        else:
+            boxes.close()
+
+    def disconnect_neighbours(self) -> None:
+        """Gives the shared memory back."""
+        self._boxes.close()
+
     def _swap(self, sent: Sequence[Tensor], received: Sequence[Tensor]) -> None:
         """`sent[r]` goes to process r, and what it sends here comes into `received[r]`.
 
@@ -90,12 +110,20 @@ class Peers:
         offered before anything is sent: else one direction waits for the end of the other, twice the time.
         """
         received[self.rank].copy_(sent[self.rank])
-        others = [rank for rank in range(self.count) if rank != self.rank]
-        operations = [dist.P2POp(dist.irecv, received[rank], rank) for rank in others if len(received[rank])]
-        operations += [dist.P2POp(dist.isend, sent[rank], rank) for rank in others if len(sent[rank])]
+        by_memory = self._boxes_anywhere and sent[0].device.type == "cpu"
+        near = self._boxes.made if by_memory else ()
+        far = [rank for rank in range(self.count) if rank != self.rank and rank not in near]
+        for rank in near:
+            self._boxes.put(rank, sent[rank])
+        operations = [dist.P2POp(dist.irecv, received[rank], rank) for rank in far if len(received[rank])]
+        operations += [dist.P2POp(dist.isend, sent[rank], rank) for rank in far if len(sent[rank])]
         with self._meeting():
             for work in dist.batch_isend_irecv(operations) if operations else ():
                 work.wait()
+        if by_memory:
+            self.meet()
+        for rank in near:
+            self._boxes.take(rank, received[rank])
 
     @contextmanager
     def first_of_machine_before_others(self) -> Iterator[None]:
@@ -179,7 +207,12 @@ def joined(timeout_s: int) -> Iterator[Peers]:
                 nowhere = silence.enter_context(Path(os.devnull).open("w"))
                 silence.enter_context(contextlib.redirect_stdout(nowhere))
                 silence.enter_context(contextlib.redirect_stderr(nowhere))
-            yield Peers(rank, count, store)
+            peers = Peers(rank, count, store)
+            peers.connect_neighbours()
+            try:
+                yield peers
+            finally:
+                peers.disconnect_neighbours()
     finally:
         dist.destroy_process_group()
 
