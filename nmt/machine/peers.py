@@ -75,15 +75,18 @@ class Peers:
         return [json.loads(text[: int(size)].numpy().tobytes()) for text, size in zip(texts, sizes, strict=True)]
 
     def dealt(self, chunks: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
-        """Chunk r goes to process r; from process r comes one of `sizes[r]` elements."""
-        received = [chunks[0].new_empty(size) for size in sizes]
+        """Chunk r goes to process r; from process r comes one of `sizes[r]` elements. This process keeps its own."""
+        received = [chunks[0].new_empty(0 if rank == self.rank else size) for rank, size in enumerate(sizes)]
         self._swap(chunks, received)
+        received[self.rank] = chunks[self.rank]
         return received
 
     def joined_up(self, chunk: Tensor) -> Tensor:
         """The chunks of all processes, which are equally long, one after another."""
         whole = chunk.new_empty(len(chunk) * self.count)
-        self._swap([chunk] * self.count, torch.split(whole, len(chunk)))
+        stretches = torch.split(whole, len(chunk))
+        stretches[self.rank].copy_(chunk)
+        self._swap([chunk] * self.count, stretches)
         return whole
 
     def connect_neighbours(self) -> None:
@@ -104,12 +107,11 @@ class Peers:
         self._boxes.close()
 
     def _swap(self, sent: Sequence[Tensor], received: Sequence[Tensor]) -> None:
-        """`sent[r]` goes to process r, and what it sends here comes into `received[r]`.
+        """`sent[r]` goes to every other process r, and what it sends here comes into `received[r]`.
 
         Gloo tells the sender that there is room by the connection that also carries data the other way. So all room is
         offered before anything is sent: else one direction waits for the end of the other, twice the time.
         """
-        received[self.rank].copy_(sent[self.rank])
         by_memory = self._boxes_anywhere and sent[0].device.type == "cpu"
         near = self._boxes.made if by_memory else ()
         far = [rank for rank in range(self.count) if rank != self.rank and rank not in near]

@@ -114,7 +114,8 @@ class Stepper:
         sizes = [parameter.numel() for parameter in self.parameters]
         length = sum(sizes) + len(sizes) + 3
         stretch = -(-length // self.peers.count)
-        rows = torch.zeros(len(sums), stretch * self.peers.count, device=self.device)
+        rows = torch.empty(len(sums), stretch * self.peers.count, device=self.device)
+        rows[:, length:] = 0
         for row, each in zip(rows, sums.values(), strict=True):
             self._flatten(each, row[:length])
         nodes = [nodes_left(count, self.peers.block_of(rank, count)) for rank in range(self.peers.count)]
