@@ -76,6 +76,9 @@ class DataConfig(Section):
     ]
     gold_units: Annotated[Unit, "what these count: words between spaces; tokens: a word's punctuation by itself"]
     nfc: Annotated[bool, "Unicode NFC on both sides: é is one character, however it was typed"]
+    plain_source: Annotated[
+        bool, "typographic quotes, apostrophes and spaces, ligatures and look-alikes of the source become plain ones"
+    ]
     filters: FilterConfig
 
     def refuse(self) -> None:

@@ -21,16 +21,16 @@ from nmt.data.parallel import LengthAgreement
 from nmt.data.paths import read_lines, resolve
 from nmt.data.readers import Pair, Split, find_split
 from nmt.data.tables import BATCH_ROWS, TableWriter, load_table, read_batches
-from nmt.data.text import clean
+from nmt.data.text import Cleaning
 from nmt.errors import ConfigError, DataError
 from nmt.machine.digests import digest
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-__all__ = ["SPLITS", "Corpus", "clean", "load_table", "read_batches", "read_corpus", "read_lines", "resolve"]
+__all__ = ["SPLITS", "Corpus", "load_table", "read_batches", "read_corpus", "read_lines", "resolve"]
 
-CORPUS_VERSION = 2  # of the cached tables; raise it whenever what they hold changes
+CORPUS_VERSION = 3  # of the cached tables; raise it whenever what they hold changes
 SPLITS = ("train", "dev", "test")
 CORPUS_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string()), ("index", pa.int64())])
 BATCH_CHARACTERS = 1 << 25
@@ -77,7 +77,7 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
         "version": CORPUS_VERSION,
         "splits": {name: split and split.content for name, split in splits.items()},
         "filters": {name: getattr(data.filters, name) for name in FILTERS},
-        **{k: v for k, v in asdict(data).items() if k in ("format", "src_column", "tgt_column", "nfc")},
+        **{k: v for k, v in asdict(data).items() if k in ("format", "src_column", "tgt_column", "nfc", "plain_source")},
         **{k: v for k, v in asdict(data).items() if k in ("dev_size", "test_size") and splits[k[:-5]] is None},
     }
     key = digest(settings)
@@ -93,6 +93,7 @@ class _Marks:
     pair: npt.NDArray[np.uint64]  # hash of both sides
     empty: npt.NDArray[np.bool_]
     identical: npt.NDArray[np.bool_]
+    made_plain: int  # sources
 
 
 def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> None:
@@ -101,7 +102,7 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
     for name, split in splits.items():
         if split is not None:
             agreement = LengthAgreement()
-            marks[name] = _store(split, data.nfc, folder / f"{name}.arrow", agreement)
+            marks[name] = _store(split, Cleaning.of(data), folder / f"{name}.arrow", agreement)
             cautions += [line for line in [agreement.caution(name)] if line is not None]
             if not len(marks[name].src):
                 raise DataError(f"the {name} split holds no sentence pair, data.{name}; check its files")
@@ -111,6 +112,11 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
     if not keep.any():
         raise DataError(f"no training pair is left: {line}, {dropped}; change data.filters or the files")
     report.append(f"{line}, {dropped}" if dropped else line)
+    if train.made_plain:
+        report.append(
+            f"train: {train.made_plain:,} sources have typographic or invisible characters, which become plain ones "
+            "(data.plain_source)"
+        )
     missing = [name for name in ("dev", "test") if splits[name] is None]
     home = _cut(train.src, keep, {name: getattr(data, f"{name}_size") for name in missing})
     report += [_cut_line(name, home, data) for name in missing]
@@ -119,13 +125,20 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
     (folder / "report.json").write_text(json.dumps(report + cautions, ensure_ascii=False), "utf-8")
 
 
-def _store(split: Split, nfc: bool, path: Path, agreement: LengthAgreement) -> _Marks:
+def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreement) -> _Marks:
     """Write the pairs of a split, cleaned, and judge their lengths; only the marks grow with the corpus."""
     src_hash, pair_hash = array("Q"), array("Q")
     empty, identical = array("b"), array("b")
-    first = 0
+    first = made_plain = 0
+
+    def cleaned(src: str, tgt: str) -> Pair:
+        nonlocal made_plain
+        source = cleaning.source(src)
+        made_plain += cleaning.plain_source and not src.isascii() and source != cleaning.target(src)
+        return source, cleaning.target(tgt)
+
     with TableWriter(path, CORPUS_SCHEMA) as table:
-        for sides in _batches((clean(src, nfc), clean(tgt, nfc)) for src, tgt in split.pairs()):
+        for sides in _batches(cleaned(src, tgt) for src, tgt in split.pairs()):
             for src, tgt in zip(*sides, strict=True):
                 src_hash.append(_hash(src))
                 pair_hash.append(_hash(f"{src}\n{tgt}"))
@@ -140,6 +153,7 @@ def _store(split: Split, nfc: bool, path: Path, agreement: LengthAgreement) -> _
         np.frombuffer(pair_hash, np.uint64),
         np.frombuffer(empty, np.bool_),
         np.frombuffer(identical, np.bool_),
+        made_plain,
     )
 
 

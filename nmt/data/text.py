@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
+
+from nmt.config.sections import DataConfig
+from nmt.data.plain import plain
 
 _RUN = re.compile("[^\x00-\u02ff]{1000,}")  # where there are marks, they are among these
 
@@ -37,3 +41,23 @@ def clean(text: str, nfc: bool) -> str:
     """
     text = _SURROGATES.sub("\ufffd", _BREAKS.sub(" ", text)).strip()
     return normalize("NFC", text) if nfc else text
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """How a corpus's sentences become those that a model reads and writes, in training and in translation."""
+
+    nfc: bool
+    plain_source: bool
+
+    @classmethod
+    def of(cls, data: DataConfig) -> Cleaning:
+        return cls(data.nfc, data.plain_source)
+
+    def source(self, text: str) -> str:
+        """A source as the model reads it."""
+        return clean(plain(text) if self.plain_source else text, self.nfc)
+
+    def target(self, text: str) -> str:
+        """A target as the model learns to write it."""
+        return clean(text, self.nfc)

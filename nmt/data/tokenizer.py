@@ -29,7 +29,7 @@ sentencepiece.set_min_log_level(3)
 
 
 class Tokenizer:
-    """A SentencePiece model with pad 0, unk 1, bos 2, eos 3. Texts come from `nmt.data.text.clean`."""
+    """A SentencePiece model with pad 0, unk 1, bos 2, eos 3. Texts come from `nmt.data.text.Cleaning`."""
 
     def __init__(self, blob: bytes, name: str) -> None:
         """`name` is what errors call the model."""

@@ -23,7 +23,7 @@ from safetensors.torch import load_file
 from nmt.cli.main import main
 from nmt.config.sections import SplitConfig
 from nmt.data.prepare import Prepared, prepare
-from nmt.data.text import clean
+from nmt.data.text import Cleaning, clean
 from nmt.errors import DataError
 from nmt.runs.tensors import write_tensors
 from nmt.translation.translator import Translator
@@ -47,6 +47,9 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # Training
 
 
+CLEANING = Cleaning(nfc=True, plain_source=True)
+
+
 def count(report: Sequence[str], word: str) -> int:
     """How many pairs the report says were dropped by a filter, over all its lines."""
     return sum(int(found.replace(",", "")) for line in report for found in re.findall(rf"([\d,]+) {word}\b", line))
@@ -55,12 +58,13 @@ def count(report: Sequence[str], word: str) -> int:
 def check_all_are_counted(prepared: Prepared, pairs: list[tuple[str, str]]) -> None:
     """Every pair as read is in the tables as it was written, or counted among those dropped."""
     kept = {row["index"]: (row["src"], row["tgt"]) for row in prepared.train}
-    assert all(text == tuple(clean(side, nfc=True) for side in pairs[index]) for index, text in kept.items())
+    cleaned = [(CLEANING.source(src), CLEANING.target(tgt)) for src, tgt in pairs]
+    assert all(text == cleaned[index] for index, text in kept.items())
     assert f"train: {len(pairs):,} pairs read" in prepared.report[0]
     dropped = count(prepared.report, "empty"), count(prepared.report, "max_tokens")
     assert len(kept) + sum(dropped) == len(pairs)
     encode = prepared.tokenizers.src.encode
-    lengths = [max(len(encode(clean(side, nfc=True))) for side in pair) for pair in pairs]
+    lengths = [max(len(encode(side)) for side in pair) for pair in cleaned]
     assert all((length > MAX_TOKENS) <= (index not in kept) for index, length in enumerate(lengths) if dropped[1])
     assert dropped[1] in (0, sum(length > MAX_TOKENS for length in lengths))
 
