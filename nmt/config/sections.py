@@ -173,6 +173,10 @@ class TrainConfig(Section):
         "R-Drop (Liang et al. 2021): every batch is read twice under different dropout, and this times how far the "
         "predictions diverge joins the loss; 1 to 5; 0 = off, half the time",
     ]
+    lowercase_share: Annotated[
+        Share,
+        "of the sources, read in lower case; with any, text in capitals or title case is translated as lower case",
+    ]
     init_range: Annotated[
         Positive | None, "matrices start uniformly between ± this (Luong et al. 2015: 0.1); null = each layer's own way"
     ]

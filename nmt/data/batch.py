@@ -73,7 +73,7 @@ class Batch(Rows):
 
 def make_batch(src_ids: Sequence[Sequence[int]], tgt_ids: Sequence[Sequence[int]]) -> Batch:
     """Token ids of sentence pairs, padded; bos and eos are added here and nowhere else."""
-    return pad_batch(_ragged(src_ids), _ragged(tgt_ids))
+    return pad_batch(ragged(src_ids), ragged(tgt_ids))
 
 
 def pad_batch(src: Ragged, tgt: Ragged) -> Batch:
@@ -88,7 +88,8 @@ def pad_batch(src: Ragged, tgt: Ragged) -> Batch:
     return Batch(**tensors, tokens=int(tgt_mask.sum()))
 
 
-def _ragged(rows: Sequence[Sequence[int]]) -> Ragged:
+def ragged(rows: Sequence[Sequence[int] | NDArray[np.int32]]) -> Ragged:
+    """The ids of each row, one behind the other."""
     tokens = np.array([token for row in rows for token in row], np.int32)
     return Ragged(tokens, np.array([len(row) for row in rows], np.int32))
 

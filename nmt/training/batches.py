@@ -6,7 +6,10 @@ from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
-from nmt.data.batch import Batch, make_batch, pad_batch
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt.data.batch import Batch, make_batch, pad_batch, ragged
 from nmt.data.batching import BatchOrder
 from nmt.data.encoded import Numbers, open_sides
 from nmt.data.prepare import Prepared
@@ -20,14 +23,16 @@ class TrainingData:
     """Everything here follows from seed, epoch and update number alone, so that a run can be resumed anywhere."""
 
     def __init__(
-        self, prepared: Prepared, budget: int, accumulate: int, parts: int, seed: int, sampling_alpha: float | None
-    ) -> None:
+        self, prepared: Prepared, budget: int, accumulate: int, parts: int, seed: int, sampling_alpha: float | None,
+        lowercase_share: float = 0.0,
+    ) -> None:  # fmt: skip
         self.split = prepared.train
         self.tokenizers = prepared.tokenizers
         self.accumulate = accumulate
         self.parts = parts
         self.seed = seed
         self.sampling_alpha = sampling_alpha
+        self.lowercase_share = lowercase_share
         self.waited_s = 0.0  # how long the last update waited for its batches
         self.src, self.tgt = open_sides(Path(self.split.cache_files[0]["filename"]))
         self.order = BatchOrder(self.src, self.tgt, budget, seed)
@@ -62,19 +67,36 @@ class TrainingData:
     def load(self, rows: list[RowNumbers], update: int, first: int = 0) -> list[Batch]:
         """The parts of an update, from its part `first` on, that have these rows; with sampling, segmented anew."""
         start = perf_counter()
-        if self.sampling_alpha is None:
-            batches = [pad_batch(self.src.gather(r), self.tgt.gather(r)) for r in rows]
-        else:
-            batches = [self._sampled(r, update, number, self.sampling_alpha) for number, r in enumerate(rows, first)]
+        batches = [self._part(r, update, number) for number, r in enumerate(rows, first)]
         self.waited_s += perf_counter() - start
         return batches
 
-    def _sampled(self, rows: RowNumbers, update: int, number: int, alpha: float) -> Batch:
+    def _part(self, rows: RowNumbers, update: int, number: int) -> Batch:
         """Part `number` of an update."""
+        lowered = self._lowered(len(rows), update, number)
+        if self.sampling_alpha is not None:
+            return self._sampled(rows, lowered, update, number, self.sampling_alpha)
+        src = self.src.gather(rows)
+        if lowered.any():
+            texts = self.split[rows[lowered].tolist()]["src"]
+            others = iter(self.tokenizers.src.encode_batch([text.lower() for text in texts]))
+            each = np.split(src.tokens, np.cumsum(src.lengths)[:-1])
+            src = ragged([next(others) if low else ids for ids, low in zip(each, lowered, strict=True)])
+        return pad_batch(src, self.tgt.gather(rows))
+
+    def _lowered(self, count: int, update: int, number: int) -> NDArray[np.bool_]:
+        """Which sources of a part are read in lower case."""
+        if not self.lowercase_share:
+            return np.zeros(count, np.bool_)
+        rng = np.random.default_rng(derived_seed(self.seed, "lower case", update, number))
+        return rng.random(count) < self.lowercase_share
+
+    def _sampled(self, rows: RowNumbers, lowered: NDArray[np.bool_], update: int, number: int, alpha: float) -> Batch:
         pairs = self.split[rows.tolist()]
         src_seed = derived_seed(self.seed, "source segmentation", update, number)
         tgt_seed = derived_seed(self.seed, "target segmentation", update, number)
-        src = self.tokenizers.src.sample_batch(pairs["src"], alpha, src_seed)
+        sources = [text.lower() if low else text for text, low in zip(pairs["src"], lowered, strict=True)]
+        src = self.tokenizers.src.sample_batch(sources, alpha, src_seed)
         return make_batch(src, self.tokenizers.tgt.sample_batch(pairs["tgt"], alpha, tgt_seed))
 
     def sentences(self, rows: list[RowNumbers]) -> list[int]:

@@ -64,7 +64,10 @@ class Trainer:
         keep_few_kernels()
         self.progress = progress
         alpha = config.tokenizer.sampling_alpha
-        self.data = TrainingData(prepared, settings.batch_tokens, settings.accumulate, settings.parts, self.seed, alpha)
+        self.data = TrainingData(
+            prepared, settings.batch_tokens, settings.accumulate, settings.parts, self.seed, alpha,
+            settings.lowercase_share,
+        )  # fmt: skip
         self.total = self.last_update()
         self.schedule: Schedule = config.schedule(self.total)
         self.optimiser: torch.optim.Optimizer = config.optimizer(list(model.parameters()))

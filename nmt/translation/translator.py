@@ -13,6 +13,7 @@ from tqdm import tqdm
 from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch, make_batch
 from nmt.data.batching import even_batches, forced_batches
+from nmt.data.letter_case import in_lower_case
 from nmt.data.text import Cleaning
 from nmt.errors import CheckpointError, ConfigError, DataError
 from nmt.machine.device import Precision, TranslationPrecision, choose_device, choose_dtype, choose_int8
@@ -75,6 +76,7 @@ class Translator:
         self.shortlist = None if shortlist is None else shortlist.to(device)
         self.long_lines: LongLines = long_lines
         self.cleaning = Cleaning.of(first.config.data)
+        self.reads_lower_case = all(each.config.train.lowercase_share > 0 for each in loaded)
         self.seed = first.config.seed if seed is None else seed  # of what is drawn
         self.generator = torch.Generator(device).manual_seed(self.seed)
         self.workers = workers
@@ -123,7 +125,7 @@ class Translator:
         """A translation of every sentence, in order; an empty sentence has an empty one."""
         if isinstance(sentences, str):
             raise TypeError('translate takes a list of sentences: translate(["A sentence."])')
-        texts = [self.cleaning.source(sentence) for sentence in sentences]
+        texts = [self.as_read(sentence) for sentence in sentences]
         lines = read_lines_in_parts(texts, self.tokenizers.src, self.long_lines)
         parts = [part for line in lines for part in line.parts]
         kept = [attention is True and len(line.parts) == 1 for line in lines for _ in line.parts]
@@ -233,13 +235,18 @@ class Translator:
         batches = forced_batches(src, tgt)
         return zip(batches, self.workers.each(work, batches), strict=True)
 
+    def as_read(self, text: str) -> str:
+        """A source as the model reads it."""
+        cleaned = self.cleaning.source(text)
+        return in_lower_case(cleaned) if self.reads_lower_case else cleaned
+
     def encode_pairs(
         self, sources: Sequence[str], targets: Sequence[str], first: int
     ) -> tuple[list[list[int]], list[list[int]]]:
         """The pieces of sources and targets that belong together."""
         if len(sources) != len(targets):
             raise DataError(f"{len(sources):,} sources but {len(targets):,} targets to score; give one for each")
-        src = self.tokenizers.src.encode_batch([self.cleaning.source(text) for text in sources])
+        src = self.tokenizers.src.encode_batch([self.as_read(text) for text in sources])
         tgt = self.tokenizers.tgt.encode_batch([self.cleaning.target(text) for text in targets])
         for number, pieces in enumerate(map(max, map(len, src), map(len, tgt)), first):
             if pieces > LONGEST_FORCED:  # their attention is held in memory
