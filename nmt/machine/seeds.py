@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Literal
 
-Purpose = Literal["dropout", "source segmentation", "target segmentation", "trial", "samples of a file"]
+Purpose = Literal["dropout", "source segmentation", "target segmentation", "lower case", "trial", "samples of a file"]
 
 
 RUNS_APART = 1_000_003  # the dropout seeds of two runs are so far apart

@@ -31,12 +31,15 @@ def small_tokenizer() -> Tokenizer:
 
 
 def make_run(
-    folder: Path, attention: str = "general", seed: int = 0, data: dict[str, Any] | None = None, **search: Any
-) -> Path:
-    """A run folder whose model is random and whose corpus is `data`, changes to the section data."""
+    folder: Path, attention: str = "general", seed: int = 0, data: dict[str, Any] | None = None,
+    train: dict[str, Any] | None = None, **search: Any,
+) -> Path:  # fmt: skip
+    """A run folder whose model is random; `data`, `train`, `search`: changes to these sections."""
     about = {"src_lang": "en", "tgt_lang": "de"} | (data or {})
     short = {"max_length_a": 4.0, "max_length_b": 1.0} | search
-    stored = run_config_of(model_config(attention) | {"name": folder.name, "data": about, "search": short})
+    stored = run_config_of(
+        model_config(attention) | {"name": folder.name, "data": about, "train": train or {}, "search": short}
+    )
     tokenizer = small_tokenizer()
     torch.manual_seed(seed)
     model = build_model(stored, tokenizer.vocab_size, tokenizer.vocab_size)

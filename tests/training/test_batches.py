@@ -100,6 +100,69 @@ def test_the_batches_can_be_taken_up_anywhere(
             assert all(same(a, b) for a, b in both)
 
 
+def loaded(prepared: Prepared, alpha: float | None, share: float, update: int) -> list[Batch]:
+    """All batches of one epoch, as if each update were this one."""
+    data, progress = TrainingData(prepared, 400, 1, 2, 1, alpha, share), Progress()
+    found = []
+    while progress.epoch == 0:
+        found += data.load(data.advance(progress), update)
+    return found
+
+
+@pytest.fixture
+def with_capitals(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that are segmented anew, each as pieces 7."""
+    asked: list[str] = []
+
+    def encode(_: Tokenizer, texts: list[str]) -> list[list[int]]:
+        asked.extend(texts)
+        return [[7] * (len(text) % 5 + 1) for text in texts]
+
+    monkeypatch.setattr(Tokenizer, "encode_batch", encode)
+    return asked
+
+
+def test_a_share_of_the_sources_is_read_in_lower_case(prepared: Prepared, with_capitals: list[str]) -> None:
+    plain = loaded(prepared, None, 0.0, 1)
+    assert not with_capitals
+    lowered = loaded(prepared, None, 0.3, 1)
+    count = sum(len(batch.src) for batch in plain)
+    changed = 0
+    for before, after in zip(plain, lowered, strict=True):
+        assert torch.equal(before.tgt_out, after.tgt_out)
+        for row in range(len(before.src)):
+            old, new = (b.src[row][b.src_mask[row]].tolist()[:-1] for b in (before, after))
+            changed += set(new) == {7}
+            assert new == old or set(new) == {7}
+    assert changed == len(with_capitals)
+    assert abs(changed - 0.3 * count) < 4 * (0.3 * 0.7 * count) ** 0.5
+    assert all(text == text.lower() for text in with_capitals)
+    again = list(with_capitals)
+    with_capitals.clear()
+    assert all(same(a, b) for a, b in zip(lowered, loaded(prepared, None, 0.3, 1), strict=True))
+    assert with_capitals == again
+    with_capitals.clear()
+    loaded(prepared, None, 0.3, 2)
+    assert with_capitals != again  # others in another update
+    with_capitals.clear()
+    loaded(prepared, None, 1.0, 1)
+    assert len(with_capitals) == count
+
+
+def test_sampled_segmentations_are_of_lower_case_too(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def sample(_: Tokenizer, texts: list[str], alpha: float, seed: int) -> list[list[int]]:
+        asked.append(texts)
+        return [[5] for _ in texts]
+
+    monkeypatch.setattr(Tokenizer, "sample_batch", sample)
+    loaded(prepared, 0.3, 1.0, 1)
+    sources = sorted(text for texts in asked[0::2] for text in texts)
+    assert sources == sorted(text.lower() for text in prepared.train["src"])
+    assert sorted(text for texts in asked[1::2] for text in texts) == sorted(prepared.train["tgt"])
+
+
 @pytest.mark.parametrize("parts", [1, 2, 3, 10_000])
 def test_the_parts_of_a_batch_are_its_rows_and_have_like_lengths(prepared: Prepared, parts: int) -> None:
     whole, split = (TrainingData(prepared, 400, 2, each, 1, None) for each in (1, parts))

@@ -54,6 +54,28 @@ def test_a_translation_does_not_depend_on_its_batch_mates(runs: dict[str, Path],
             assert len({answer.text for answer in answers}) == 1, text
 
 
+def candidates(translator: Translator, texts: list[str]) -> list[list[Candidate]]:
+    """What it writes for each."""
+    return [each.n_best for each in translator.translate(texts)]
+
+
+def test_how_a_source_was_typed_changes_nothing(general: Translator) -> None:
+    typed = ["der Hund\u00ad sieht\u00a0das “Haus”", "ﬁn ｄｅｒ Hund’s", "der \u200bHund"]
+    plain = ['der Hund sieht das "Haus"', "fin der Hund's", "der Hund"]
+    assert candidates(general, typed) == candidates(general, plain)
+    assert general.encode_pairs(typed, typed, 1)[0] == general.encode_pairs(plain, plain, 1)[0]
+
+
+def test_capitals_are_read_as_lower_case_by_a_model_that_knows_it(tmp_path: Path, general: Translator) -> None:
+    typed, lower = ["DER HUND SIEHT DAS HAUS.", "Der Hund Sieht Das Haus."], ["der hund sieht das haus."] * 2
+    assert candidates(general, typed) != candidates(general, lower)
+    run = make_run(tmp_path / "run", train={"lowercase_share": 0.1})
+    knows = Translator.load(run, device="cpu", precision="fp32")
+    assert candidates(knows, typed) == candidates(knows, lower)
+    both = Translator.load([general.name, knows.name], device="cpu", precision="fp32")
+    assert candidates(both, typed) != candidates(both, lower)  # one of them does not know it
+
+
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_attention_lies_on_words_that_exist(runs: dict[str, Path], name: str) -> None:
     translator = Translator.load(runs[name], device="cpu", precision="fp32")
