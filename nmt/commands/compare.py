@@ -24,7 +24,7 @@ from nmt.scoring.aer import load_gold
 from nmt.scoring.alignment import source_length
 from nmt.scoring.cautions import refuse_unfit
 from nmt.scoring.word_rules import bleu_tokenizer, word_rule_of
-from nmt.translation.long_lines import caution
+from nmt.translation.notes import caution
 
 
 def main(sweep: Sweep, multirun: Callable[[], int]) -> int:

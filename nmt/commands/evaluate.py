@@ -24,7 +24,7 @@ from nmt.scoring.cautions import of_test_set, of_training, of_translations, refu
 from nmt.scoring.metrics import bleu_by_length, paired_bootstrap, score_corpus
 from nmt.scoring.word_rules import bleu_tokenizer
 from nmt.translation.align import gold_scores
-from nmt.translation.long_lines import caution
+from nmt.translation.notes import caution
 from nmt.translation.open import as_typed, means, model_folders, open_model
 from nmt.translation.translator import Translator, translate_all
 

@@ -14,7 +14,7 @@ from typing import Any
 from nmt.config.sections import SearchConfig
 from nmt.config.verbs import InteractiveCommand
 from nmt.errors import ConfigError, DataError, NmtError, nearest, printable
-from nmt.translation.long_lines import caution, note
+from nmt.translation.notes import Notes, caution
 from nmt.translation.open import as_typed, note_seed, open_model
 from nmt.translation.translations import Translation
 from nmt.translation.translator import Translator, with_n_best
@@ -35,6 +35,7 @@ class Session:
 
     def __init__(self, translator: Translator) -> None:
         self.translator = translator
+        self.notes = Notes(translator.tokenizers.src)
         self.settings: SearchConfig = translator.settings
         self.last: Translation | None = None
 
@@ -49,8 +50,8 @@ class Session:
         """The translations and the time they took."""
         start = perf_counter()
         self.last = self.translator.translate([sentence], attention=True, settings=self.settings)[0]
-        if (said := note(self.last)) is not None:
-            caution(f"the line has {said}")
+        for said in self.notes.of(self.last).values():
+            caution(f"the line {said}")
         took = f"({(perf_counter() - start) * 1000:.0f} ms)"
         if len(self.last.n_best) == 1:
             return f"{visible(self.last.text)}    {took}"

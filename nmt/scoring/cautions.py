@@ -101,13 +101,16 @@ def of_language(tokenizer: Tokenizer, what: str, lines: Sequence[str]) -> Iterat
         share = f"{spelled / count:.0%} of the pieces of {what}"
         yield f"{share} are unknown to the model, or single bytes: is it in the model's language?"
     theirs = scripts(looked_at)
-    known = [
-        piece for i, piece in enumerate(tokenizer.pieces(range(tokenizer.vocab_size))) if not tokenizer.spelled([i])
-    ]
-    own = scripts(known)
+    own = letters_of_vocabulary(tokenizer)
     for script, letters in theirs.most_common(1):
         if letters > MOSTLY * theirs.total() and own[script] < HARDLY * own.total():
             yield f"{what} is in {script.lower()} letters, which the model's vocabulary hardly knows"
+
+
+def letters_of_vocabulary(tokenizer: Tokenizer) -> Counter[str]:
+    """How many letters of each script are in its pieces."""
+    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
+    return scripts(piece for number, piece in enumerate(pieces) if not tokenizer.spelled([number]))
 
 
 def of_translations(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Iterator[str]:

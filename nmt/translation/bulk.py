@@ -19,7 +19,7 @@ from typing import IO, Any
 from nmt.errors import DataError, remedy
 from nmt.machine.claims import claimed_file, has_locks
 from nmt.machine.safe_files import make_folder, read_file
-from nmt.translation.long_lines import caution
+from nmt.translation.notes import caution
 
 RECORD = ".nmt-translate.json"
 NAMES_SHOWN = 5  # of files in one line

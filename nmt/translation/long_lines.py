@@ -1,8 +1,7 @@
 """Lines longer than one search can bear: cut after sentences, clauses or words, or truncated; never silently."""
 
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
@@ -15,7 +14,6 @@ LongLines = Literal["split", "truncate"]
 
 LONGEST_PART = 1000  # source pieces searched at once
 CHUNK_CHARACTERS = 10_000  # encoded at once: SentencePiece takes a hundred bytes and more for each
-LONG_LINES_SHOWN = 5  # long lines named; the others are counted
 
 _CLOSING = "\"'”’»›)\\]）」』】》"
 _SENTENCE = re.compile(rf"[.!?…؟۔।][{_CLOSING}]*(?={SPACE})|[。！？．｡][{_CLOSING}]*")
@@ -90,25 +88,8 @@ def note(translation: Translation) -> str | None:
     if translation.dropped:
         count = len(translation.src_pieces)
         pieces = f"{count + translation.dropped:,} pieces"
-        return f"{pieces}; only the first {count:,} are translated (long_lines=truncate)"
+        return f"has {pieces}; only the first {count:,} are translated (long_lines=truncate)"
     if translation.parts > 1:
-        return f"{len(translation.src_pieces):,} pieces; translated in {translation.parts:,} parts (long_lines=split)"
+        pieces = f"{len(translation.src_pieces):,} pieces"
+        return f"has {pieces}; translated in {translation.parts:,} parts (long_lines=split)"
     return None
-
-
-def noted(translations: Iterable[Translation], say: Callable[[str], None]) -> Iterator[Translation]:
-    """The same translations; of those lines that were too long the first few are named, the others counted."""
-    found = 0
-    for number, translation in enumerate(translations, start=1):
-        yield translation  # it may be refused: what is wrong is then said alone
-        said = note(translation)
-        found += said is not None
-        if said is not None and found <= LONG_LINES_SHOWN:
-            say(f"line {number:,} has {said}")
-    if found > LONG_LINES_SHOWN:
-        say(f"lines with more than {LONGEST_PART:,} pieces besides these: {found - LONG_LINES_SHOWN:,}")
-
-
-def caution(line: str) -> None:
-    """On standard error."""
-    print(f"caution: {line}", file=sys.stderr)

@@ -16,7 +16,7 @@ from nmt.config.sections import SearchConfig
 from nmt.errors import DataError
 from nmt.machine.allocator import keep_freed_memory
 from nmt.machine.device import TranslationPrecision
-from nmt.translation.long_lines import caution, noted
+from nmt.translation.notes import Notes, caution
 from nmt.translation.translator import Translator
 
 
@@ -39,6 +39,7 @@ class TranslateBatch:
         """
         keep_freed_memory()
         self.translator = Translator.load(model, settings, precision=precision, workers=workers)
+        self.notes = Notes(self.translator.tokenizers.src)
         self.text, self.translation = text, translation
 
     def __call__(self, batch: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -50,5 +51,5 @@ class TranslateBatch:
         for value in texts:
             if not isinstance(value, str):
                 raise DataError(f"{value!r} is not a text, column '{self.text}'; drop such rows, or fill them in")
-        found = noted(self.translator.translate(texts), lambda line: caution(f"in a batch, {line}"))
+        found = self.notes.noted(self.translator.translate(texts), lambda line: caution(f"in a batch, {line}"))
         return {**batch, self.translation: np.array([each.text for each in found], dtype=object)}

@@ -26,7 +26,8 @@ from nmt.search.ensemble import Ensemble
 from nmt.search.hypotheses import Hypothesis
 from nmt.search.int8 import with_int8_decoder
 from nmt.search.shortlist import Shortlist, Shortlisted
-from nmt.translation.long_lines import LongLines, noted, read_lines_in_parts
+from nmt.translation.long_lines import LongLines, read_lines_in_parts
+from nmt.translation.notes import Notes
 from nmt.translation.translations import Candidate, Translation, joined
 
 CHUNK_SENTENCES = 1024  # sentences translated between two looks of the progress bar
@@ -313,7 +314,7 @@ def translate_all(translator: Translator, sources: Sequence[str], say: Callable[
     bar = tqdm(total=len(sources), unit=" sentences", leave=False, disable=None, dynamic_ncols=True)
     texts = []
     with bar:
-        for translation in noted(translator.stream(sources, CHUNK_SENTENCES), say):
+        for translation in Notes(translator.tokenizers.src).noted(translator.stream(sources, CHUNK_SENTENCES), say):
             texts.append(translation.text)
             bar.update()
     return texts

@@ -17,8 +17,7 @@ from nmt.data.text import clean
 from nmt.data.tokenizer import UNK, Tokenizer
 from nmt.data.train_tokenizers import train_tokenizer
 from nmt.translation import long_lines
-from nmt.translation.long_lines import LONG_LINES_SHOWN, LongLines, noted, read_lines_in_parts
-from nmt.translation.translations import Candidate, Translation
+from nmt.translation.long_lines import LongLines, read_lines_in_parts
 
 FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0", "precision=fp32", "device=cpu"]
 TEXTS = sentences(200) + sentences(200, words=CHINESE, joint="")
@@ -124,22 +123,6 @@ def test_the_time_grows_with_the_line_alone(text: str) -> None:
 
     seconds(text[-1000:])
     assert seconds(text) < 16 * seconds(text[-len(text) // 4 :]) + 0.5
-
-
-def cut(count: int, dropped: int = 0) -> Translation:
-    return Translation("", [Candidate("", 0.0, 0.0)], ["a"] * 1200, [], None, parts=count, dropped=dropped)
-
-
-def test_the_first_long_lines_are_named_and_the_others_counted() -> None:
-    said: list[str] = []
-    given = [cut(1), cut(2), *[cut(1, 30)] * (LONG_LINES_SHOWN + 2), cut(1)]
-    assert list(noted(given, said.append)) == given
-    assert said[0] == "line 2 has 1,200 pieces; translated in 2 parts (long_lines=split)"
-    assert said[1] == "line 3 has 1,230 pieces; only the first 1,200 are translated (long_lines=truncate)"
-    assert said[LONG_LINES_SHOWN:] == ["lines with more than 1,000 pieces besides these: 3"]
-    said.clear()
-    assert list(noted([cut(1), cut(0)], said.append))
-    assert said == []
 
 
 # The verbs

@@ -1,0 +1,76 @@
+"""What people are told of lines that are too long, or that the model cannot read."""
+
+import random
+
+import pytest
+from helpers.small_corpora import tokenizer_config
+from helpers.small_runs import GERMAN, small_tokenizer
+
+from nmt.data.train_tokenizers import train_tokenizer
+from nmt.translation.notes import SHOWN, Notes
+from nmt.translation.translations import Candidate, Translation
+
+NOTES = Notes(small_tokenizer())  # of German and Chinese text
+CHANCE = random.Random(1)
+WORDS = ["".join(CHANCE.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(400)]
+GREEK = "Ένα μικρό σκυλί"
+WITH_GREEK = Notes(  # whose letters all have pieces
+    train_tokenizer([*WORDS * 3, GREEK], tokenizer_config("unigram", vocab_size=800), 1, [])
+)
+UNKNOWN = "has mostly letters that the model does not know: its translation is a guess"
+
+
+def cut(count: int, dropped: int = 0) -> Translation:
+    return Translation("", [Candidate("", 0.0, 0.0)], ["a"] * 1200, [], None, parts=count, dropped=dropped)
+
+
+def test_the_first_long_lines_are_named_and_the_others_counted() -> None:
+    said: list[str] = []
+    given = [cut(1), cut(2), *[cut(1, 30)] * (SHOWN + 2), cut(1)]
+    assert list(NOTES.noted(given, said.append)) == given
+    assert said[0] == "line 2 has 1,200 pieces; translated in 2 parts (long_lines=split)"
+    assert said[1] == "line 3 has 1,230 pieces; only the first 1,200 are translated (long_lines=truncate)"
+    assert said[SHOWN:] == ["lines with more than 1,000 pieces besides these: 3"]
+    said.clear()
+    assert list(NOTES.noted([cut(1), cut(0)], said.append))
+    assert said == []
+
+
+def translated(source: str) -> Translation:
+    return Translation(source, [Candidate("Hund", 0.0, 0.0)], ["a"], ["Hund"], None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Το σκυλί βλέπει ένα σπίτι.", "is in Greek letters, which the model hardly knows: its translation is a guess"),
+        ("Собака видит дом.", "is in Cyrillic letters, which the model hardly knows: its translation is a guess"),
+        (
+            "わたしはいぬです。",
+            "is in Hiragana letters, which the model hardly knows: its translation is a guess",
+        ),
+        ("龘龘龘龘龘", UNKNOWN),  # of a script that it knows
+    ],
+)
+def test_lines_that_the_model_cannot_read_are_named(text: str, said: str) -> None:
+    assert NOTES.of(translated(text)) == {"unread": said}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "12:30", "🐕🐕🐕🐕", "Ω", "der Hund", *GERMAN, "我们去学校。", "Der Ω-Hund sieht das Haus."]
+)
+def test_other_lines_are_not(text: str) -> None:
+    assert NOTES.of(translated(text)) == {}
+
+
+def test_a_script_of_which_a_little_was_seen_is_not_known() -> None:
+    assert not WITH_GREEK.tokenizer.spelled(WITH_GREEK.tokenizer.encode(GREEK))
+    assert "Greek" in WITH_GREEK.of(translated(GREEK))["unread"]
+
+
+def test_the_first_unread_lines_are_named_and_the_others_counted() -> None:
+    said: list[str] = []
+    given = [translated("der Hund"), *[translated("Собака")] * (SHOWN + 3)]
+    assert list(NOTES.noted(given, said.append)) == given
+    assert [line.split(" is in ")[0] for line in said[:SHOWN]] == [f"line {number}" for number in range(2, SHOWN + 2)]
+    assert said[SHOWN:] == ["lines that the model can hardly read besides these: 3"]
