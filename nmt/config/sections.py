@@ -48,13 +48,13 @@ class DataConfig(Section):
 
     WHERE: ClassVar[str] = "data"
 
-    format: Annotated[Literal["text", "tsv", "jsonl", "csv", "parquet", "hub", "tmx"], "how pairs are stored"]
+    format: Annotated[Literal["text", "tsv", "jsonl", "csv", "parquet", "hub", "tmx", "xliff"], "how pairs are stored"]
     root: Annotated[
         str | None, "folder that relative paths start from; null = the current one; bundled:NAME = nmt's own data"
     ]
     src_lang: Annotated[
         str | None,
-        "code of the source's language (ISO 639), such as en; tmx: decides which texts are the source",
+        "code of the source's language (ISO 639), such as en; tmx, xliff: decides which texts are the source",
     ]
     tgt_lang: Annotated[
         str | None,
@@ -67,7 +67,7 @@ class DataConfig(Section):
     tgt_column: Annotated[str | int | None, "the same for the target"]
     inline: Annotated[
         Inline,
-        "tmx: inline codes; strip: taken out, text in them stays; keep: placeholders <1>, </1>, <1/>, with the same "
+        "tmx, xliff: inline codes; strip: taken out, text stays; keep: placeholders <1>, </1>, <1/>, with the same "
         "numbers on both sides",
     ]
     hub: Annotated[str | None, "format hub: id of the dataset"]

@@ -1,15 +1,16 @@
 """Pairs for training from segments; what is no translation is left out and counted."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from nmt.config.sections import DataConfig
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.segment import Segment, has_marks, with_placeholders, without_codes
 from nmt.data.formats.tally import Tally
 from nmt.data.formats.tmx import Tmx
+from nmt.data.formats.xliff import Xliff
 from nmt.data.text import is_visible
 from nmt.errors import ConfigError, DataError, printable
 
@@ -20,11 +21,13 @@ MOST_NAMED = 20  # languages
 class SegmentFile(Protocol):
     """A file of a format."""
 
+    noun: ClassVar[str]  # of a segment, as the report has it
+
     def segments(self) -> Iterator[Segment]:
         """Its segments, in order."""
 
 
-FORMATS: dict[str, Callable[[Path, WantedLanguage, WantedLanguage], SegmentFile]] = {"tmx": Tmx}
+FORMATS: dict[str, type[Tmx] | type[Xliff]] = {"tmx": Tmx, "xliff": Xliff}
 
 
 class SegmentPairs:
@@ -35,7 +38,7 @@ class SegmentPairs:
         self._files = files
         self._inline = data.inline
         self._src, self._tgt = self._languages(data)
-        self.tally = Tally(files[0].name if len(files) == 1 else f"{len(files):,} files")
+        self.tally = Tally(files[0].name if len(files) == 1 else f"{len(files):,} files", self._open.noun)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Every pair, while the tally counts."""
@@ -65,11 +68,8 @@ class SegmentPairs:
             return "of tags alone" if has_marks(segment.src) and not is_visible(src) else "empty"
         if segment.state == "fuzzy":
             return "fuzzy"
-        if segment.state != "approved" and src == tgt:
-            if segment.state == "untranslated":
-                return "not translated yet"
-            if any(char.isalpha() for char in src):
-                return "copied from the source"
+        if segment.state != "approved" and _is_copy(src, tgt, even_without_letters=segment.state == "untranslated"):
+            return "copied from the source"
         match self._inline:
             case "strip":
                 return src, tgt
@@ -95,14 +95,17 @@ class SegmentPairs:
         tally = self.tally
         if tally.pairs:
             return
-        missing = sum(tally.left_out[f"without {side}"] for side in (self._src, self._tgt))
-        if missing == tally.units > 0:
-            there = [language for language, _ in tally.languages.most_common()]
+        there = [language for language, _ in tally.languages.most_common() if language]
+        if there and not all(any(map(side.fit, there)) for side in (self._src, self._tgt)):
             raise DataError(
-                f"{tally}; no unit has both data.src_lang={self._src.code} and data.tgt_lang={self._tgt.code};"
+                f"{tally}; no {tally.noun} has both data.src_lang={self._src.code} and data.tgt_lang={self._tgt.code};"
                 f" set them to languages that are there: {_listed(there)}"
             )
         raise DataError(f"{tally}; no pair is left; name other files")
+
+
+def _is_copy(src: str, tgt: str, even_without_letters: bool) -> bool:
+    return src.strip() == tgt.strip() and (even_without_letters or any(map(str.isalpha, src)))
 
 
 def _listed(languages: list[str]) -> str:

@@ -5,12 +5,13 @@ from typing import Literal, NamedTuple
 
 # How far a translation is. None: the file does not say.
 State = Literal["untranslated", "fuzzy", "obsolete", "approved"]
+Kind = Literal["open", "close", "single", "boundary"]  # boundary: where a text within a code begins or ends
 
 
 class Mark(NamedTuple):
     """An inline code of the file's format, between pieces of text."""
 
-    kind: Literal["open", "close", "single", "boundary"]  # boundary: where a text within a code begins or ends
+    kind: Kind
     key: str  # the same on both sides for codes that belong together, and for the two ends of a pair
     breaks: bool = False  # a line break: words on its two sides are two words
 
@@ -70,20 +71,21 @@ class _Gap(NamedTuple):
 
 
 def _joined(parts: list[str | _Gap]) -> str:
-    text = ""
+    pieces: list[str] = []
     gap: _Gap | None = None
     for part in parts:
         if isinstance(part, _Gap):
             gap = _Gap(part.separates or (gap is not None and gap.separates))
         elif part:
-            if gap is not None and text:
-                if text[-1].isspace() and part[0].isspace():
-                    text = text[:-1]
-                elif gap.separates and not text[-1].isspace() and not part[0].isspace():
-                    text += " "
-            text += part
+            if gap is not None and pieces:
+                before, after = pieces[-1][-1].isspace(), part[0].isspace()
+                if before and after:
+                    part = part[1:]
+                elif gap.separates and not before and not after:
+                    pieces.append(" ")
+            pieces += [part] if part else []
             gap = None
-    return _on_one_line(text)
+    return _on_one_line("".join(pieces))
 
 
 def _on_one_line(text: str) -> str:

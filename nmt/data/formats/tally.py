@@ -9,6 +9,7 @@ class Tally:
     """Counts of one split, filled while it is read."""
 
     name: str  # of the file, or how many there are
+    noun: str  # what is counted
     units: int = 0
     pairs: int = 0
     left_out: Counter[str] = field(default_factory=Counter)  # by reason
@@ -22,7 +23,7 @@ class Tally:
 
     def __str__(self) -> str:
         """For the report, such as 'memory.tmx: 62 units, 60 pairs; left out: 1 without German, 1 empty'."""
-        line = f"{self.name}: {_counted(self.units, 'unit')}, {_counted(self.pairs, 'pair')}"
+        line = f"{self.name}: {_counted(self.units, self.noun)}, {_counted(self.pairs, 'pair')}"
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.most_common())
         return f"{line}; left out: {reasons}" if reasons else line
 

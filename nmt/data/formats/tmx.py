@@ -1,20 +1,25 @@
 """Translation memories in TMX 1.4."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from lxml import etree
 
+from nmt.data.formats.inline import Code, breaks_line, read_text
 from nmt.data.formats.languages import NONE, WantedLanguage
-from nmt.data.formats.segment import Mark, Segment, Text
-from nmt.data.formats.xml_stream import local_name, read_elements, refuse_entity
+from nmt.data.formats.segment import Kind, Mark, Segment, Text
+from nmt.data.formats.xml_stream import read_elements
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-KINDS = {"bpt": "open", "ept": "close", "ph": "single", "it": "single", "ut": "single"}
+KINDS: dict[str, Kind] = {"bpt": "open", "ept": "close", "ph": "single", "it": "single", "ut": "single"}
 
 
 class Tmx:
     """A file of units, each in several languages."""
+
+    noun: ClassVar[str] = "unit"
 
     def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
         self.path = path
@@ -22,7 +27,7 @@ class Tmx:
 
     def segments(self) -> Iterator[Segment]:
         """Its units; of several texts in a language, the first whose tag fits best."""
-        return (self._segment(unit) for unit in read_elements(self.path, "tu", "tmx"))
+        return (self._segment(unit) for unit in read_elements(self.path, ["tu"], "tmx"))
 
     def _segment(self, unit: etree._Element) -> Segment:
         src, tgt = self._wanted
@@ -40,49 +45,30 @@ class Tmx:
 
     def _text(self, variant: etree._Element) -> Text:
         segment = next(variant.iterchildren("{*}seg"), None)
-        if segment is None:
-            return ("",)
-        if not len(segment):
-            return (segment.text or "",)
-        parts: list[str | Mark] = []
-        self._collect(segment, parts, {})
-        return tuple(parts)
-
-    def _collect(self, element: etree._Element, parts: list[str | Mark], keys: dict[str, str]) -> None:
-        """Adds the text of an element that holds text, with its marks; `keys`: of the pairs that are open."""
-        parts.append(element.text or "")
-        for child in element:
-            refuse_entity(self.path, child)
-            name = local_name(child)
-            if name in KINDS:
-                parts.append(_mark(child, name, keys))
-                for sub in child.iterchildren("{*}sub"):
-                    parts.append(Mark("boundary", ""))
-                    self._collect(sub, parts, keys)
-                    parts.append(Mark("boundary", ""))
-            else:  # hi, and what other tools add
-                key = _key(child, name, keys)
-                parts.append(Mark("open", key))
-                self._collect(child, parts, keys)
-                parts.append(Mark("close", key))
-            parts.append(child.tail or "")
+        return read_text(self.path, segment, _Codes().read)
 
 
-def _mark(code: etree._Element, name: str, keys: dict[str, str]) -> Mark:
-    pair = f"pair {code.get('i')}"
-    if name == "ept" and pair in keys:
-        return Mark("close", keys[pair])
-    key = _key(code, name, keys)
-    if name == "bpt":
-        keys[pair] = key
-    breaks = code.get("type") == "lb" or (code.text or "").lstrip().lower().startswith(("<br", "\\line"))
-    return Mark(KINDS[name], key, breaks)  # type: ignore[arg-type]
+class _Codes:
+    """The codes of one text."""
 
+    def __init__(self) -> None:
+        self._pairs: dict[str | None, str] = {}  # the attribute i of a pair -> its key
+        self._counts: Counter[str] = Counter()
 
-def _key(code: etree._Element, name: str, keys: dict[str, str]) -> str:
-    """That of the other side's code: by the attribute x, as the standard has it; else by i; else by the order."""
-    for attribute in ("x", "i"):
-        if (value := code.get(attribute)) is not None:
-            return f"{attribute} {value}"
-    count = keys[name] = str(int(keys.get(name, "0")) + 1)
-    return f"{name} {count}"
+    def read(self, name: str, code: etree._Element) -> Code:
+        if name not in KINDS:  # hi, and what other tools add
+            key = self._key(name, code)
+            return Code(Mark("open", key), Mark("close", key))
+        kind = KINDS[name]
+        key = (kind == "close" and self._pairs.get(code.get("i"))) or self._key(name, code)
+        if kind == "open":
+            self._pairs[code.get("i")] = key
+        return Code(Mark(kind, key, breaks_line(code.get("type"), code=code.text)), has_text=False)
+
+    def _key(self, name: str, code: etree._Element) -> str:
+        """That of the other side's code: by the attribute x, as the standard has it; else by i; else by the order."""
+        for attribute in ("x", "i"):
+            if (value := code.get(attribute)) is not None:
+                return f"{attribute} {value}"
+        self._counts[name] += 1
+        return f"{name} {self._counts[name]}"

@@ -1,7 +1,7 @@
 """Elements of an XML file, one at a time, in bounded memory; nothing is loaded, expanded or fetched."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lxml import etree
@@ -13,14 +13,14 @@ CHUNK = 1 << 16
 MOST_BYTES = 1 << 26  # of a file between the ends of two elements
 
 
-def read_elements(path: Path, tag: str, root: str) -> Iterator[etree._Element]:
-    """Elements of this name in any namespace, each whole, in a file whose first element is called `root`.
+def read_elements(path: Path, names: Sequence[str], root: str) -> Iterator[etree._Element]:
+    """Elements of these names in any namespace, each whole, in a file whose first element is called `root`.
 
     An element is emptied when the next one is asked for. Every encoding that the XML declaration names is read.
     """
     parser = etree.XMLPullParser(
         ("end",),
-        tag=f"{{*}}{tag}",
+        tag=[f"{{*}}{name}" for name in names],
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
@@ -51,7 +51,7 @@ def read_elements(path: Path, tag: str, root: str) -> Iterator[etree._Element]:
                     _forget_before(last)
                 elif waiting > MOST_BYTES:
                     raise DataError(
-                        f"{path}: no <{tag}> ends within {waiting >> 20} MB; name another file, or another data="
+                        f"{path}: no <{names[0]}> ends within {waiting >> 20} MB; name another file, or another data="
                     )
                 chunk = file.read(CHUNK)
             first = parser.close()
