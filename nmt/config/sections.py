@@ -48,13 +48,15 @@ class DataConfig(Section):
 
     WHERE: ClassVar[str] = "data"
 
-    format: Annotated[Literal["text", "tsv", "jsonl", "csv", "parquet", "hub", "tmx", "xliff"], "how pairs are stored"]
+    format: Annotated[
+        Literal["text", "tsv", "jsonl", "csv", "parquet", "hub", "tmx", "xliff", "po"], "how pairs are stored"
+    ]
     root: Annotated[
         str | None, "folder that relative paths start from; null = the current one; bundled:NAME = nmt's own data"
     ]
     src_lang: Annotated[
         str | None,
-        "code of the source's language (ISO 639), such as en; tmx, xliff: decides which texts are the source",
+        "code of the source's language (ISO 639), such as en; tmx, xliff, po: decides which texts are the source",
     ]
     tgt_lang: Annotated[
         str | None,

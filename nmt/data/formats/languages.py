@@ -1,5 +1,6 @@
 """Which language tags of a file are meant by data.src_lang=en: en, en-US, EN_us, eng, English."""
 
+import re
 from functools import lru_cache
 
 import langcodes
@@ -31,8 +32,8 @@ class WantedLanguage:
 
 
 def standard_tag(tag: str) -> str:
-    """In small letters with the shortest code; an English name counts as its code."""
-    tag = tag.strip().replace("_", "-")
+    """In small letters with the shortest code, without encoding and variant; an English name counts as its code."""
+    tag = re.split("[.@]", tag.strip())[0].replace("_", "-")
     name = language_names().get(tag.lower())
     if name is not None and len(tag) > 3:
         return name
@@ -40,3 +41,27 @@ def standard_tag(tag: str) -> str:
         return langcodes.standardize_tag(tag).lower()
     except ValueError:
         return tag.lower()
+
+
+def sides_of(
+    languages: tuple[str, str], wanted: tuple[WantedLanguage, WantedLanguage]
+) -> tuple[int | None, int | None]:
+    """Which side of a file, source (0) or target (1), is in which of the two languages; None: neither.
+
+    A side whose language the file does not name may have either.
+    """
+
+    def fits(language: WantedLanguage, side: int) -> bool:
+        return language.fit(languages[side]) != NONE
+
+    def may_be(language: WantedLanguage, side: int) -> bool:
+        return not languages[side] or fits(language, side)
+
+    for src, tgt in ((0, 1), (1, 0)):
+        if may_be(wanted[0], src) and may_be(wanted[1], tgt):
+            return src, tgt
+    src_side, tgt_side = (
+        own if may_be(language, own) else 1 - own if fits(language, 1 - own) else None
+        for own, language in enumerate(wanted)
+    )
+    return src_side, tgt_side

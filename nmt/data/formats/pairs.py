@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol
 
 from nmt.config.sections import DataConfig
 from nmt.data.formats.languages import WantedLanguage
+from nmt.data.formats.po import Po
 from nmt.data.formats.segment import Segment, has_marks, with_placeholders, without_codes
 from nmt.data.formats.tally import Tally
 from nmt.data.formats.tmx import Tmx
@@ -27,7 +28,7 @@ class SegmentFile(Protocol):
         """Its segments, in order."""
 
 
-FORMATS: dict[str, type[Tmx] | type[Xliff]] = {"tmx": Tmx, "xliff": Xliff}
+FORMATS: dict[str, type[Tmx] | type[Xliff] | type[Po]] = {"tmx": Tmx, "xliff": Xliff, "po": Po}
 
 
 class SegmentPairs:

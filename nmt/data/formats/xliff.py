@@ -7,8 +7,8 @@ from typing import ClassVar
 from lxml import etree
 
 from nmt.data.formats.inline import Code, breaks_line, read_text
-from nmt.data.formats.languages import WantedLanguage
-from nmt.data.formats.segment import Kind, Mark, Segment, State, Text
+from nmt.data.formats.languages import WantedLanguage, sides_of
+from nmt.data.formats.segment import Kind, Mark, Segment, State
 from nmt.data.formats.xml_stream import read_elements
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -80,15 +80,10 @@ class Xliff:
         codes = _Codes(unit)
         texts = [read_text(self.path, source, codes.read)]
         texts += [] if target is None else [read_text(self.path, target, codes.read)]
-        src, tgt = (self._side(wanted, languages, texts, first) for first, wanted in enumerate(self._wanted))
+        src, tgt = (
+            None if side is None or side == len(texts) else texts[side] for side in sides_of(languages, self._wanted)
+        )
         return Segment(unit.get("id"), src, tgt, languages, context, state)
-
-    def _side(self, wanted: WantedLanguage, languages: tuple[str, str], texts: list[Text], first: int) -> Text | None:
-        """The text in that language; a side whose language the file does not name is what the file calls it."""
-        for side in (first, 1 - first):
-            if wanted.fit(languages[side]) if languages[side] else side == first:
-                return texts[side] if side < len(texts) else None
-        return None
 
 
 class _Codes:
