@@ -140,7 +140,7 @@ def test_other_charsets_and_byte_order_marks_are_read(tmp_path):
     ("content", "expected"),
     [
         ((header(charset="UTF-8") + message("Ferry", "Fähre")).encode("latin-1"), ", line 8: byte 0xe4 is not valid"),
-        ((header(charset="ISO-8859-1") + message("F", "ähr")).encode(), ", line 4: its header names charset=ISO-8859-1"),
+        ((header(charset="ISO-8859-1") + message("F", "ähr")).encode(), ", line 4: its header names charset=ISO"),
         (header(charset="martian") + message(), ", line 4: charset=martian is unknown"),
         (header(charset="idna") + message(), ", line 4: charset=idna is unknown"),
         (header(charset="zlib") + message(), ", line 4: charset=zlib is unknown"),

@@ -52,7 +52,7 @@ class SegmentPairs:
                 if isinstance(pair, str):
                     tally.left_out[pair] += 1
                     if segment.src is None or segment.tgt is None:
-                        tally.languages.update(set(segment.languages))
+                        tally.languages.update(dict.fromkeys(segment.languages, 1))
                 else:
                     tally.pairs += 1
                     yield pair
