@@ -7,6 +7,7 @@ from nmt.config.keys import Count, Limits, Mass, NotNegative, Positive, Section,
 from nmt.errors import ConfigError
 
 Paths = str | list[str] | None  # a file, a glob, or a list of them; None = not given
+Inline = Literal["strip", "keep"]
 Unit = Literal["words", "tokens"]  # what word alignments count
 MOST_HYPOTHESES = 10_000  # of a sentence
 
@@ -23,7 +24,7 @@ class SplitConfig:
 
     src: Annotated[Paths, "format text: source side; a file, a glob or a list of them, gzip files too"]
     tgt: Annotated[Paths, "format text: target side; its line N translates line N of src"]
-    files: Annotated[Paths, "tsv, jsonl, csv, parquet: files with both sides; hub: the split's name"]
+    files: Annotated[Paths, "all but text and hub: files with both sides; hub: the split's name"]
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,16 @@ class DataConfig(Section):
 
     WHERE: ClassVar[str] = "data"
 
-    format: Annotated[Literal["text", "tsv", "jsonl", "csv", "parquet", "hub"], "how pairs are stored"]
+    format: Annotated[
+        Literal["text", "tsv", "jsonl", "csv", "parquet", "hub", "tmx", "xliff", "po"], "how pairs are stored"
+    ]
     root: Annotated[
         str | None, "folder that relative paths start from; null = the current one; bundled:NAME = nmt's own data"
     ]
-    src_lang: Annotated[str | None, "code of the source's language (ISO 639), such as en; for the record"]
+    src_lang: Annotated[
+        str | None,
+        "code of the source's language (ISO 639), such as en; tmx, xliff, po: decides which texts are the source",
+    ]
     tgt_lang: Annotated[
         str | None,
         "code of the target's language (ISO 639); decides what BLEU counts as a word; null = the script decides",
@@ -61,6 +67,11 @@ class DataConfig(Section):
         str | int | None, "tsv: column, counted from 0; other tables: name, nested by dots (translation.en)"
     ]
     tgt_column: Annotated[str | int | None, "the same for the target"]
+    inline: Annotated[
+        Inline,
+        "tmx, xliff: inline codes; strip: taken out, text stays; keep: placeholders <1>, </1>, <1/>, with the same "
+        "numbers on both sides",
+    ]
     hub: Annotated[str | None, "format hub: id of the dataset"]
     hub_config: Annotated[str | None, "format hub: name of its configuration"]
     hub_revision: Annotated[str | None, "format hub: branch, tag or commit"]

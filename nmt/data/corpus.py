@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -21,7 +20,7 @@ from nmt.data.parallel import LengthAgreement
 from nmt.data.paths import read_lines, resolve
 from nmt.data.readers import Pair, Split, find_split
 from nmt.data.tables import BATCH_ROWS, TableWriter, load_table, read_batches
-from nmt.data.text import Cleaning
+from nmt.data.text import Cleaning, is_visible
 from nmt.errors import ConfigError, DataError
 from nmt.machine.digests import digest
 
@@ -39,7 +38,6 @@ FILTERS = (
     "identical",
     "duplicates",
 )  # a pair counts for the first that drops it
-_VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
 
 @dataclass(frozen=True)
@@ -106,6 +104,8 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
             cautions += [line for line in [agreement.caution(name)] if line is not None]
             if not len(marks[name].src):
                 raise DataError(f"the {name} split holds no sentence pair, data.{name}; check its files")
+            if split.tally is not None:
+                report.append(f"{name}: {split.tally}")
     keep, dropped = _filter(data, marks["train"])
     train = marks["train"]
     line = f"train: {len(train.src):,} pairs read"
@@ -142,7 +142,7 @@ def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreem
             for src, tgt in zip(*sides, strict=True):
                 src_hash.append(_hash(src))
                 pair_hash.append(_hash(f"{src}\n{tgt}"))
-                empty.append(not (_VISIBLE.search(src) and _VISIBLE.search(tgt)))
+                empty.append(not (is_visible(src) and is_visible(tgt)))
                 identical.append(src == tgt)
             agreement.add(*sides)
             count = len(sides[0])

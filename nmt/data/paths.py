@@ -2,8 +2,10 @@
 
 import glob
 import gzip
+import io
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from nmt.config.sections import Paths
@@ -67,11 +69,18 @@ def _and_root(name: str, root: str | None) -> str:
 
 def read_lines(path: Path) -> Iterator[str]:
     """Lines of a UTF-8 file, gzip or not: split on \\n alone; one \\r before it and the BOM are dropped."""
+    with open_bytes(path) as handle:
+        yield from decode_lines(handle, str(path))
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[io.BufferedIOBase]:
+    """The content of a file, gzip or not; what cannot be read while it is open is an error that names the file."""
     try:
         with open(path, "rb") as handle:
             packed = handle.read(2) == b"\x1f\x8b"
-        with gzip.open(path, "rb") if packed else open(path, "rb") as handle:
-            yield from decode_lines(handle, str(path))
+        with gzip.open(path, "rb") if packed else open(path, "rb") as content:
+            yield content
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path} is a damaged gzip file: {error}; compress it again") from error
     except OSError as error:

@@ -11,9 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from nmt.config.sections import DataConfig, Paths, SplitConfig
+from nmt.data.formats.pairs import FORMATS, SegmentPairs
+from nmt.data.formats.tally import Tally
 from nmt.data.paths import find_files, read_lines
 from nmt.errors import ConfigError, DataError, nearest
-from nmt.machine.digests import file_digest
+from nmt.machine.digests import digest, file_digest
 
 Pair = tuple[str, str]
 ColumnKey = str | int
@@ -25,6 +27,7 @@ class Split:
 
     content: list[str]  # digests of what will be read
     pairs: Callable[[], Iterator[Pair]]
+    tally: Tally | None = None  # of files with units that may give no pair
 
 
 def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
@@ -40,6 +43,8 @@ def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
             )
     if split.files is None:
         return None
+    if data.format in FORMATS:
+        return _find_segments(data, find_files(split.files, data.root, f"data.{name}.files"))
     src, tgt = (_column(data, key) for key in ("src_column", "tgt_column"))
     if data.format == "hub":
         return _find_hub(data, split.files, src, tgt, cache_dir)
@@ -73,6 +78,12 @@ def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
         [file_digest(path) for pair in files for path in pair],
         lambda: (pair for src, tgt in files for pair in _read_text(src, tgt)),
     )
+
+
+def _find_segments(data: DataConfig, files: list[Path]) -> Split:
+    pairs = SegmentPairs(data, files)
+    settings = digest([data.src_lang, data.tgt_lang, data.inline, pairs.tally.name])  # the name is in the report
+    return Split([settings, *map(file_digest, files)], lambda: iter(pairs), pairs.tally)
 
 
 def _read_text(src: Path, tgt: Path) -> Iterator[Pair]:

@@ -30,6 +30,7 @@ def _in_order(text: str, form: Literal["NFC", "NFKC"]) -> str:
     return "".join("".join(sorted(run, key=unicodedata.combining) if marks else run) for marks, run in groups)
 
 
+_VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _BREAKS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -61,3 +62,8 @@ class Cleaning:
     def target(self, text: str) -> str:
         """A target as the model learns to write it."""
         return clean(text, self.nfc)
+
+
+def is_visible(text: str) -> bool:
+    """Has it any character that shows?"""
+    return _VISIBLE.search(text) is not None

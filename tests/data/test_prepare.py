@@ -146,7 +146,9 @@ def test_every_tokenizer_prepares_any_text(tmp_path, name):
     assert any("longer than" in line for line in prepared.report)
 
 
-@pytest.mark.parametrize("name", ["text", "tsv", "jsonl", "csv", "parquet", "hub", "demo_en_de", "demo_en_zh"])
+@pytest.mark.parametrize(
+    "name", ["text", "tsv", "jsonl", "csv", "parquet", "hub", "tmx", "xliff", "po", "demo_en_de", "demo_en_zh"]
+)
 def test_every_data_file_has_every_field(name):
     assert load_yaml("data", name).keys() == load_yaml("data", "text").keys()
 

@@ -1,0 +1,1 @@
+"""Translation memories and localisation files → segments, one class a format → pairs."""

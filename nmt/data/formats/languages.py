@@ -1,0 +1,67 @@
+"""Which language tags of a file are meant by data.src_lang=en: en, en-US, EN_us, eng, English."""
+
+import re
+from functools import lru_cache
+
+import langcodes
+
+from nmt.config.languages import language_names
+
+NONE, WITHIN, EXACT = range(3)  # how well a tag fits
+
+
+class WantedLanguage:
+    """A language that a user asks for, and how well the tags of a file fit it."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self._tag = standard_tag(code)
+        self.fit = lru_cache(maxsize=1000)(self._fit)
+
+    def _fit(self, tag: str) -> int:
+        found = standard_tag(tag)
+        if found == self._tag:
+            return EXACT
+        return WITHIN if found.startswith(f"{self._tag}-") else NONE
+
+    def __str__(self) -> str:
+        """Its English name."""
+        primary, _, rest = self._tag.partition("-")
+        name = next((name.title() for name, code in language_names().items() if code == primary), primary)
+        return f"{name} ({self.code})" if rest else name
+
+
+def standard_tag(tag: str) -> str:
+    """In small letters with the shortest code, without encoding and variant; an English name counts as its code."""
+    tag = re.split("[.@]", tag.strip())[0].replace("_", "-")
+    name = language_names().get(tag.lower())
+    if name is not None and len(tag) > 3:
+        return name
+    try:
+        return langcodes.standardize_tag(tag).lower()
+    except ValueError:
+        return tag.lower()
+
+
+def sides_of(
+    languages: tuple[str, str], wanted: tuple[WantedLanguage, WantedLanguage]
+) -> tuple[int | None, int | None]:
+    """Which side of a file, source (0) or target (1), is in which of the two languages; None: neither.
+
+    A side whose language the file does not name may have either.
+    """
+
+    def fits(language: WantedLanguage, side: int) -> bool:
+        return language.fit(languages[side]) != NONE
+
+    def may_be(language: WantedLanguage, side: int) -> bool:
+        return not languages[side] or fits(language, side)
+
+    for src, tgt in ((0, 1), (1, 0)):
+        if may_be(wanted[0], src) and may_be(wanted[1], tgt):
+            return src, tgt
+    src_side, tgt_side = (
+        own if may_be(language, own) else 1 - own if fits(language, 1 - own) else None
+        for own, language in enumerate(wanted)
+    )
+    return src_side, tgt_side

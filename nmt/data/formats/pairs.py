@@ -1,0 +1,114 @@
+"""Pairs for training from segments; what is no translation is left out and counted."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from nmt.config.sections import DataConfig
+from nmt.data.formats.languages import WantedLanguage
+from nmt.data.formats.po import Po
+from nmt.data.formats.segment import Segment, has_marks, with_placeholders, without_codes
+from nmt.data.formats.tally import Tally
+from nmt.data.formats.tmx import Tmx
+from nmt.data.formats.xliff import Xliff
+from nmt.data.text import is_visible
+from nmt.errors import ConfigError, DataError, printable
+
+LOOKED_AT = 1000  # units of a file, for the languages that an error names
+MOST_NAMED = 20  # languages
+
+
+class SegmentFile(Protocol):
+    """A file of a format."""
+
+    noun: ClassVar[str]  # of a segment, as the report has it
+
+    def segments(self) -> Iterator[Segment]:
+        """Its segments, in order."""
+
+
+FORMATS: dict[str, type[Tmx] | type[Xliff] | type[Po]] = {"tmx": Tmx, "xliff": Xliff, "po": Po}
+
+
+class SegmentPairs:
+    """The pairs of a split whose files hold segments."""
+
+    def __init__(self, data: DataConfig, files: Sequence[Path]) -> None:
+        self._open = FORMATS[data.format]
+        self._files = files
+        self._inline = data.inline
+        self._src, self._tgt = self._languages(data)
+        self.tally = Tally(files[0].name if len(files) == 1 else f"{len(files):,} files", self._open.noun)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Every pair, while the tally counts."""
+        tally = self.tally
+        tally.reset()
+        for path in self._files:
+            for segment in self._open(path, self._src, self._tgt).segments():
+                tally.units += 1
+                pair = self._pair(segment)
+                if isinstance(pair, str):
+                    tally.left_out[pair] += 1
+                    if segment.src is None or segment.tgt is None:
+                        tally.languages.update(dict.fromkeys(segment.languages, 1))
+                else:
+                    tally.pairs += 1
+                    yield pair
+        self._refuse_no_pair()
+
+    def _pair(self, segment: Segment) -> tuple[str, str] | str:
+        """Both sides, or the reason why the segment gives no pair."""
+        if segment.src is None or segment.tgt is None:
+            return f"without {self._src if segment.src is None else self._tgt}"
+        if segment.state == "obsolete":
+            return "obsolete"
+        src, tgt = without_codes(segment.src), without_codes(segment.tgt)
+        if not is_visible(src) or not is_visible(tgt):
+            return "of tags alone" if has_marks(segment.src) and not is_visible(src) else "empty"
+        if segment.state == "fuzzy":
+            return "fuzzy"
+        if segment.state != "approved" and _is_copy(src, tgt, even_without_letters=segment.state == "untranslated"):
+            return "copied from the source"
+        match self._inline:
+            case "strip":
+                return src, tgt
+            case "keep":
+                kept = with_placeholders(segment.src, segment.tgt)
+                return kept[0], kept[1]
+
+    def _languages(self, data: DataConfig) -> tuple[WantedLanguage, WantedLanguage]:
+        if data.src_lang is None or data.tgt_lang is None:
+            key = "data.src_lang" if data.src_lang is None else "data.tgt_lang"
+            nothing = WantedLanguage("und")
+            units = islice(self._open(self._files[0], nothing, nothing).segments(), LOOKED_AT)
+            there = dict.fromkeys(language for unit in units for language in unit.languages)
+            raise ConfigError(
+                f"{key} is null, data.format={data.format}; set data.src_lang and data.tgt_lang:"
+                f" {self._files[0]} has {_listed(list(there))}"
+            )
+        if data.src_lang == data.tgt_lang:
+            raise ConfigError(f"data.src_lang and data.tgt_lang are both {data.src_lang}; set one to another language")
+        return WantedLanguage(data.src_lang), WantedLanguage(data.tgt_lang)
+
+    def _refuse_no_pair(self) -> None:
+        tally = self.tally
+        if tally.pairs:
+            return
+        there = [language for language, _ in tally.languages.most_common() if language]
+        if there and not all(any(map(side.fit, there)) for side in (self._src, self._tgt)):
+            raise DataError(
+                f"{tally}; no {tally.noun} has both data.src_lang={self._src.code} and data.tgt_lang={self._tgt.code};"
+                f" set them to languages that are there: {_listed(there)}"
+            )
+        raise DataError(f"{tally}; no pair is left; name other files")
+
+
+def _is_copy(src: str, tgt: str, even_without_letters: bool) -> bool:
+    return src.strip() == tgt.strip() and (even_without_letters or any(map(str.isalpha, src)))
+
+
+def _listed(languages: list[str]) -> str:
+    named = [printable(language)[:40] for language in languages if language][:MOST_NAMED]
+    return ", ".join(named) or "no language"

@@ -1,0 +1,146 @@
+"""Localisation files of gettext."""
+
+import codecs
+import gettext
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import ClassVar
+
+import polib
+
+from nmt.data.formats.languages import WantedLanguage, sides_of
+from nmt.data.formats.segment import Segment, State
+from nmt.data.paths import open_bytes
+from nmt.errors import DataError, printable
+
+MOST_BYTES = 1 << 26  # of a file, which is read as a whole
+SEVERAL = 100  # takes the general plural in every language: neither one, a few nor none
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+NO_CHARSETS = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined", "utf-7")
+_CHARSET = re.compile(rb"Content-Type:[^\"\n]*?charset=([\w.:\-]+)", re.IGNORECASE)
+_STRING = re.compile(r'(?:#~\s*)?(?:msg(?:ctxt|id|id_plural|str)\b(?:\[\d+\])?\s*|(?="))(.*)', re.DOTALL)
+_WHOLE_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_PLACE = re.compile(r"\(line (\d+)\)(?:: (.*))?")
+
+
+class Po:
+    """A file of messages, with one or two segments each: a plural form is one of its own."""
+
+    noun: ClassVar[str] = "segment"
+
+    def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
+        self.path = path
+        self._wanted = (src, tgt)
+
+    def segments(self) -> Iterator[Segment]:
+        """Its segments, without the header."""
+        file = self._parsed()
+        languages = (file.metadata.get("X-Source-Language", ""), file.metadata.get("Language", ""))
+        chosen = sides_of(languages, self._wanted)
+        forms = _plural_forms(file.metadata.get("Plural-Forms", ""))
+        for entry in file:
+            for pair in _pairs(entry, forms):
+                src, tgt = (None if side is None else (pair[side],) for side in chosen)
+                yield Segment(None, src, tgt, languages, entry.msgctxt, _state(entry))
+
+    def _parsed(self) -> polib.POFile:
+        text = self._text()
+        for number, line in enumerate(text.split("\n"), start=1):
+            string = _STRING.match(line.strip())
+            if string is not None and not _WHOLE_STRING.fullmatch(string[1]):
+                raise self._malformed(number, "a string without its quotation marks")
+        with TemporaryDirectory() as folder:  # polib itself cuts text in memory into lines where gettext does not
+            copy = Path(folder) / "copy.po"
+            copy.write_text(text, encoding="utf-8", newline="")
+            try:
+                return polib.pofile(str(copy), encoding="utf-8")
+            except OSError as error:
+                place = _PLACE.search(str(error))
+                raise self._malformed(int(place[1]) if place else 1, (place and place[2]) or "wrong syntax") from error
+
+    def _malformed(self, line: int, reason: str) -> DataError:
+        return DataError(
+            f"{self.path}, line {line}: not a PO file ({printable(reason)}); correct the file, or name another data="
+        )
+
+    def _text(self) -> str:
+        """The content, decoded as the header says; UTF-8 where it says nothing."""
+        with open_bytes(self.path) as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise DataError(
+                f"{self.path} has more than {MOST_BYTES >> 20} MB; divide it (msgsplit, or one per program)"
+            )
+        found = _CHARSET.search(content)
+        charset = "UTF-8" if found is None or found[1] == b"CHARSET" else found[1].decode()
+        line = 1 if found is None else content.count(b"\n", 0, found.start()) + 1
+        if content.startswith(UTF16):
+            charset = "UTF-16"
+        try:
+            name = codecs.lookup(charset).name
+            if name in NO_CHARSETS:
+                raise LookupError
+            text = content.decode("utf-8-sig" if name == "utf-8" else name)
+        except LookupError:
+            raise DataError(
+                f"{self.path}, line {line}: charset={charset} is unknown; correct it, such as charset=UTF-8"
+            ) from None
+        except UnicodeError as error:
+            start = getattr(error, "start", 0)
+            line = content.count(b"\n", 0, start) + 1
+            raise DataError(
+                f"{self.path}, line {line}: byte {content[start]:#04x} is not valid {charset}, the charset of the file;"
+                " convert it, or correct charset= in its header"
+            ) from error
+        if _is_one_byte(name) and not content.isascii() and _is_utf8(content):
+            raise DataError(
+                f"{self.path}, line {line}: its header names charset={charset}, but its text is UTF-8; correct it there"
+            )
+        return re.sub("\r*\n|\r", "\n", text)
+
+
+def _pairs(entry: polib.POEntry, forms: tuple[int, int] | None) -> Iterator[tuple[str, str]]:
+    """Singular and plural, each with the form that translates it."""
+    if not entry.msgid_plural:
+        yield entry.msgid, entry.msgstr
+        return
+    translations = entry.msgstr_plural or {0: ""}
+    one, several = forms if forms and set(forms) <= set(translations) else (min(translations), max(translations))
+    yield entry.msgid, translations[one]
+    yield entry.msgid_plural, translations[several]
+
+
+def _plural_forms(header: str) -> tuple[int, int] | None:
+    """The forms for one and for several by the header's rule; None: it has none that can be read.
+
+    The standard library compiles the rule; it takes nothing but n, numbers and operators.
+    """
+    rule = re.search(r"plural\s*=\s*([^;]+)", header.partition(";")[2])
+    if rule is None:
+        return None
+    try:
+        form = gettext.c2py(rule[1].strip())
+        return form(1), form(SEVERAL)
+    except (ValueError, ArithmeticError, RecursionError):
+        return None
+
+
+def _state(entry: polib.POEntry) -> State | None:
+    if entry.obsolete:
+        return "obsolete"
+    return "fuzzy" if "fuzzy" in entry.flags else None
+
+
+def _is_one_byte(charset: str) -> bool:
+    """Is any byte a character in it, so that no text is refused?"""
+    return charset.startswith(("iso8859", "cp125", "koi8", "mac-", "latin", "cp437", "cp85", "cp86"))
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,140 @@
+"""Localisation files in XLIFF 1.2 and 2.x."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from lxml import etree
+
+from nmt.data.formats.inline import Code, breaks_line, read_text
+from nmt.data.formats.languages import WantedLanguage, sides_of
+from nmt.data.formats.segment import Kind, Mark, Segment, State
+from nmt.data.formats.xml_stream import read_elements
+
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+STATES: dict[str, State] = {
+    # 1.2
+    "new": "untranslated",
+    "needs-translation": "untranslated",
+    "needs-l10n": "untranslated",
+    "needs-review-translation": "fuzzy",
+    "needs-review-l10n": "fuzzy",
+    "signed-off": "approved",
+    # 2.x
+    "initial": "untranslated",
+    "reviewed": "approved",
+    # both
+    "translated": "approved",
+    "final": "approved",
+}
+PAIRED = ("g", "pc")  # text stands between their ends
+ENDS: dict[str, Kind] = {"bx": "open", "bpt": "open", "sc": "open", "ex": "close", "ept": "close", "ec": "close"}
+SINGLE = ("x", "ph", "it", "cp")
+
+
+class Xliff:
+    """A file of segments: units of XLIFF 1.2 or the segments that they are divided into, segments of XLIFF 2."""
+
+    noun: ClassVar[str] = "segment"
+
+    def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
+        self.path = path
+        self._wanted = (src, tgt)
+
+    def segments(self) -> Iterator[Segment]:
+        """Its segments; the languages that the file names decide which side is which."""
+        for unit in read_elements(self.path, ["trans-unit", "unit"], "xliff"):
+            if unit.tag.endswith("trans-unit"):
+                yield from self._of_version_1(unit)
+            else:
+                yield from self._of_version_2(unit)
+
+    def _of_version_1(self, unit: etree._Element) -> Iterator[Segment]:
+        file = next(unit.iterancestors("{*}file"), unit)
+        target = _child(unit, "target")
+        state = _state_of_version_1(unit, target)
+        languages = (
+            file.get("source-language") or "",
+            (None if target is None else target.get(XML_LANG)) or file.get("target-language") or "",
+        )
+        for source, translation in _divided(unit, target):
+            yield self._segment(unit, source, translation, languages, unit.get("resname"), state)
+
+    def _of_version_2(self, unit: etree._Element) -> Iterator[Segment]:
+        root = unit.getroottree().getroot()
+        languages = (root.get("srcLang") or "", root.get("trgLang") or "")
+        for segment in unit.iterchildren("{*}segment"):
+            state = STATES.get(segment.get("state") or "")
+            source, target = _child(segment, "source"), _child(segment, "target")
+            yield self._segment(unit, source, target, languages, unit.get("name"), state)
+
+    def _segment(
+        self,
+        unit: etree._Element,
+        source: etree._Element | None,
+        target: etree._Element | None,
+        languages: tuple[str, str],
+        context: str | None,
+        state: State | None,
+    ) -> Segment:
+        codes = _Codes(unit)
+        texts = [read_text(self.path, source, codes.read)]
+        texts += [] if target is None else [read_text(self.path, target, codes.read)]
+        src, tgt = (
+            None if side is None or side == len(texts) else texts[side] for side in sides_of(languages, self._wanted)
+        )
+        return Segment(unit.get("id"), src, tgt, languages, context, state)
+
+
+class _Codes:
+    """The codes of one unit."""
+
+    def __init__(self, unit: etree._Element) -> None:
+        self._data = {data.get("id"): data.text for data in unit.iterfind("{*}originalData/{*}data")}
+
+    def read(self, name: str, code: etree._Element) -> Code:
+        own = code.get("id") or ""
+        if name in PAIRED:
+            return Code(Mark("open", own), Mark("close", own))
+        if name in ENDS:
+            pair = code.get("rid") or code.get("startRef") or own
+            return Code(Mark(ENDS[name], pair), has_text=False)
+        if name in SINGLE:
+            types = (code.get(key) for key in ("ctype", "type", "subType"))
+            return Code(Mark("single", own, breaks_line(*types, code=self._content(code))), has_text=False)
+        return Code()  # mrk, sm and em: notes about the text
+
+    def _content(self, code: etree._Element) -> str | None:
+        """The native code: in the unit's originalData, in the code itself or in one of its attributes."""
+        named = (code.get(key) for key in ("equiv-text", "equiv", "disp"))
+        return next(filter(None, [self._data.get(code.get("dataRef")), code.text, *named]), None)
+
+
+def _child(element: etree._Element, name: str) -> etree._Element | None:
+    return next(element.iterchildren(f"{{*}}{name}"), None)
+
+
+def _state_of_version_1(unit: etree._Element, target: etree._Element | None) -> State | None:
+    state = None if target is None else STATES.get(target.get("state") or "")
+    if target is not None and target.get("state-qualifier") == "fuzzy-match" and state != "approved":
+        return "fuzzy"
+    return "approved" if state is None and unit.get("approved") == "yes" else state
+
+
+def _divided(
+    unit: etree._Element, target: etree._Element | None
+) -> Iterator[tuple[etree._Element | None, etree._Element | None]]:
+    """Source and target of a unit of version 1.2, or of each segment that a tool has divided it into on both sides."""
+    whole = _child(unit, "source")
+    sources = _marked(_child(unit, "seg-source"))
+    targets = _marked(target)
+    if not sources or (target is not None and not targets):
+        yield whole, target
+        return
+    for number, source in sources.items():
+        yield source, targets.get(number)
+
+
+def _marked(element: etree._Element | None) -> dict[str | None, etree._Element]:
+    marks = () if element is None else element.iter("{*}mrk")
+    return {mark.get("mid"): mark for mark in marks if mark.get("mtype") == "seg"}

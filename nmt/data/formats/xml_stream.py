@@ -1,0 +1,114 @@
+"""Elements of an XML file, one at a time, in bounded memory; nothing is loaded, expanded or fetched."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lxml import etree
+
+from nmt.data.paths import open_bytes
+from nmt.errors import DataError, printable
+
+CHUNK = 1 << 16
+MOST_BYTES = 1 << 26  # of a file between the ends of two elements
+
+
+def read_elements(path: Path, names: Sequence[str], root: str) -> Iterator[etree._Element]:
+    """Elements of these names in any namespace, each whole, in a file whose first element is called `root`.
+
+    An element is emptied when the next one is asked for. Every encoding that the XML declaration names is read.
+    """
+    parser = etree.XMLPullParser(
+        ("end",),
+        tag=[f"{{*}}{name}" for name in names],
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )  # not collect_ids=False: it makes libxml2 load the DTD
+    etree.clear_error_log()
+    waiting = 0
+    checked = False
+    try:
+        with open_bytes(path) as file:
+            chunk = file.read(CHUNK)
+            _refuse_false_utf16(path, chunk)
+            while chunk:
+                parser.feed(chunk)
+                waiting += len(chunk)
+                last = None
+                for _, element in parser.read_events():
+                    if not checked:
+                        _refuse_other_root(path, element.getroottree().getroot(), root)
+                        checked = True
+                    yield element
+                    element.clear(keep_tail=True)
+                    last = element
+                if last is not None:
+                    waiting = 0
+                    _forget_before(last)
+                elif waiting > MOST_BYTES:
+                    raise DataError(
+                        f"{path}: no <{names[0]}> ends within {waiting >> 20} MB; name another file, or another data="
+                    )
+                chunk = file.read(CHUNK)
+            first = parser.close()
+    except etree.XMLSyntaxError as error:
+        raise _malformed(path, error) from error
+    if not checked:
+        _refuse_other_root(path, first, root)
+
+
+def local_name(element: etree._Element) -> str:
+    """The element's name without its namespace."""
+    return str(element.tag).rpartition("}")[2]
+
+
+def refuse_entity(path: Path, element: etree._Element) -> None:
+    """Refuses what is no element: a reference to an entity that the file defines for itself."""
+    if not isinstance(element.tag, str):
+        raise DataError(
+            f"{path}, line {element.sourceline}: {printable(element.text or '')} is an entity, which nmt never expands;"
+            " write its text in its place"
+        )
+
+
+def _forget_before(element: etree._Element) -> None:
+    """Takes what stands before the element out of the tree, so that the tree does not grow."""
+    while element is not None:
+        parent = element.getparent()
+        if parent is not None:
+            del parent[: parent.index(element)]
+        element = parent
+
+
+def _refuse_other_root(path: Path, found: etree._Element, root: str) -> None:
+    if local_name(found) != root:
+        raise DataError(
+            f"{path}: its first element is <{printable(local_name(found))[:40]}>, not <{root}>;"
+            " name another file, or another data="
+        )
+
+
+def _malformed(path: Path, error: etree.XMLSyntaxError) -> DataError:
+    """One line for what the parser found; it names some faults, such as an unknown entity, in its log alone."""
+    reason, line = error.msg or "", error.lineno or 0
+    if not line and (entry := error.error_log.last_error) is not None:
+        reason, line = entry.message, entry.line
+    reason = printable(reason.partition("\n")[0]).partition(", line ")[0]
+    remedy = "correct the file, or export it again"
+    if error.code == etree.ErrorTypes.ERR_INVALID_ENCODING:
+        remedy = 'convert the file, or name its encoding in its first line: <?xml version="1.0" encoding="…"?>'
+    return DataError(f"{path}, line {line or 1}: not well-formed XML ({reason}); {remedy}")
+
+
+def _refuse_false_utf16(path: Path, start: bytes) -> None:
+    if match := re.match(
+        rb"""(?:\xef\xbb\xbf)?<\?xml[^>]*encoding=["'](UTF-?16[^"']*|UCS[^"']*)""", start, re.IGNORECASE
+    ):
+        raise DataError(
+            f"{path}, line 1: its encoding is given as {match[1].decode()}, which it is not;"
+            " write the right one there, such as UTF-8"
+        )
