@@ -60,7 +60,7 @@ class DataConfig(Section):
     ]
     tgt_lang: Annotated[
         str | None,
-        "code of the target's language (ISO 639); decides what BLEU counts as a word; null = the script decides",
+        "the same for the target; decides what BLEU counts as a word, too; null = the script decides that",
     ]
     tokenized: Annotated[bool, "the text is tokenised already: BLEU counts what is between spaces (tokeniser none)"]
     src_column: Annotated[

@@ -1,7 +1,7 @@
 """Which language tags of a file are meant by data.src_lang=en: en, en-US, EN_us, eng, English."""
 
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import langcodes
 
@@ -24,8 +24,9 @@ class WantedLanguage:
             return EXACT
         return WITHIN if found.startswith(f"{self._tag}-") else NONE
 
-    def __str__(self) -> str:
-        """Its English name."""
+    @cached_property
+    def name(self) -> str:
+        """Its name in English, with the code where that says more."""
         primary, _, rest = self._tag.partition("-")
         name = next((name.title() for name, code in language_names().items() if code == primary), primary)
         return f"{name} ({self.code})" if rest else name

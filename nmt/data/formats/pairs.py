@@ -61,7 +61,7 @@ class SegmentPairs:
     def _pair(self, segment: Segment) -> tuple[str, str] | str:
         """Both sides, or the reason why the segment gives no pair."""
         if segment.src is None or segment.tgt is None:
-            return f"without {self._src if segment.src is None else self._tgt}"
+            return f"without {(self._src if segment.src is None else self._tgt).name}"
         if segment.state == "obsolete":
             return "obsolete"
         src, tgt = without_codes(segment.src), without_codes(segment.tgt)

@@ -34,6 +34,8 @@ def read_elements(path: Path, names: Sequence[str], root: str) -> Iterator[etree
     try:
         with open_bytes(path) as file:
             chunk = file.read(CHUNK)
+            if not chunk:
+                raise DataError(f"{path} is empty; name another file")
             _refuse_false_utf16(path, chunk)
             while chunk:
                 parser.feed(chunk)
