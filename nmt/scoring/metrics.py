@@ -1,15 +1,16 @@
 """Translation scores by sacreBLEU, each with the signature that makes it reproducible."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sacrebleu.metrics.base import Metric as Scorer
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
-from sacrebleu.significance import PairedTest, Result
+from sacrebleu.significance import PairedTest, Result, _bootstrap_resample
 
 from nmt.errors import DataError
 from nmt.scoring.word_rules import WordRule, bleu_tokenizer, language_of
@@ -19,7 +20,7 @@ BOOTSTRAP_SAMPLES = 1000  # sacreBLEU's own choice; its seed is 12345 unless SAC
 
 @dataclass(frozen=True)
 class Metric:
-    """A corpus score in percent; low and high bound its 95 % bootstrap interval (None when not asked for)."""
+    """A corpus score in percent; 95 % of its bootstrap samples lie from low to high (None when not asked for)."""
 
     name: str
     score: float
@@ -138,9 +139,8 @@ def paired_bootstrap(
         assert isinstance(b, Result)
         assert b.p_value is not None
         delta = float(b.score - a.score)
-        comparisons.append(
-            Comparison(name, float(a.score), float(b.score), delta, float(b.p_value), signature.format())
-        )
+        p_value = 1.0 if delta == 0 else float(b.p_value)  # without a gap sacreBLEU may name the smallest p there is
+        comparisons.append(Comparison(name, float(a.score), float(b.score), delta, p_value, signature.format()))
     return comparisons
 
 
@@ -155,16 +155,23 @@ def _scorers(word_rule: WordRule) -> dict[str, Scorer]:
 
 
 def _score(scorer: Scorer, hyps: Sequence[str], refs: Sequence[Sequence[str]], samples: int) -> Metric:
-    score = scorer.corpus_score(hyps, refs, n_bootstrap=samples)
-    signature = scorer.get_signature().format()
+    score = scorer.corpus_score(hyps, refs)
     low: float | None = None
     high: float | None = None
     if samples > 1:
-        # sacreBLEU leaves the interval out when every sample scored 0
-        shown = json.loads(score.format(width=12, signature=signature, is_json=True))
-        mean, half = (shown["confidence_mean"], shown["confidence_var"]) if "confidence" in shown else (0.0, 0.0)
-        low, high = mean - half, mean + half
-    return Metric(score.name, float(score.score), low, high, signature)
+        # sacreBLEU draws them, but shows the mean and half the width alone, and fails where a sample scores 0
+        statistics = scorer._extract_corpus_statistics(hyps, refs)
+        scorer.n_bootstrap = samples  # for the signature, as the seed
+        scorer.seed, drawn = _bootstrap_resample(statistics, scorer, samples)
+        low, high = interval_of([float(sample.score) for sample in drawn])
+    return Metric(score.name, float(score.score), low, high, scorer.get_signature().format())
+
+
+def interval_of(samples: ArrayLike) -> tuple[float, float]:
+    """The bounds of the middle 95 % of bootstrap samples, which are samples themselves, as sacreBLEU counts them."""
+    in_order = np.sort(samples)
+    outside = len(in_order) // 40
+    return float(in_order[outside]), float(in_order[-1 - outside])
 
 
 def _check(hyps: Sequence[str], refs: Sequence[Sequence[str]]) -> None:
