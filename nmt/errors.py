@@ -43,6 +43,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def counted(count: int, word: str) -> str:
+    """ "1 worker", "2 workers"."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
 def remedy(error: OSError) -> str:
     """What helps where something cannot be written."""
     if error.errno in NO_ROOM:

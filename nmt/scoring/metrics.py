@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,8 @@ from sacrebleu.significance import PairedTest, Result, _bootstrap_resample
 
 from nmt.errors import DataError
 from nmt.scoring.word_rules import WordRule, bleu_tokenizer, language_of
+
+Given = list[list[Any]]  # the lines of each reference; None, which sacreBLEU takes but does not annotate: there is none
 
 BOOTSTRAP_SAMPLES = 1000  # sacreBLEU's own choice; its seed is 12345 unless SACREBLEU_SEED says otherwise
 
@@ -83,15 +86,15 @@ def score_corpus(
     intervals: bool,
     samples: int = BOOTSTRAP_SAMPLES,
 ) -> list[Metric]:
-    """BLEU, chrF and TER of a corpus; `refs` has one list per reference file."""
-    _check(hyps, refs)
-    return [_score(scorer, hyps, refs, samples if intervals else 1) for scorer in _scorers(word_rule).values()]
+    """BLEU, chrF and TER of a corpus; `refs` has one list per reference, its lines empty where there is none."""
+    given = _given(hyps, refs)
+    return [_score(scorer, hyps, given, samples if intervals else 1) for scorer in _scorers(word_rule).values()]
 
 
 def bleu(hyps: Sequence[str], refs: Sequence[Sequence[str]], word_rule: WordRule) -> float:
     """Corpus BLEU in percent."""
-    _check(hyps, refs)
-    return float(BLEU(tokenize=bleu_tokenizer(word_rule), force=True).corpus_score(hyps, refs).score)
+    given = _given(hyps, refs)
+    return float(BLEU(tokenize=bleu_tokenizer(word_rule), force=True).corpus_score(hyps, given).score)
 
 
 def bleu_by_length(
@@ -105,7 +108,7 @@ def bleu_by_length(
 
     Sentences of one length stay together, so that ranges do not overlap; few lengths make fewer buckets.
     """
-    _check(hyps, refs)
+    given = _given(hyps, refs)
     if len(src_lengths) != len(hyps):
         raise DataError(
             f"{len(src_lengths):,} source sentences but {len(hyps):,} translations, BLEU by length; "
@@ -114,7 +117,7 @@ def bleu_by_length(
     scorer = BLEU(tokenize=bleu_tokenizer(word_rule), force=True)
     result = []
     for rows in _quantiles(src_lengths, buckets):
-        score = scorer.corpus_score([hyps[row] for row in rows], [[ref[row] for row in rows] for ref in refs]).score
+        score = scorer.corpus_score([hyps[row] for row in rows], [[ref[row] for row in rows] for ref in given]).score
         lengths = [src_lengths[row] for row in rows]
         result.append(LengthBucket(min(lengths), max(lengths), len(rows), float(score)))
     return result
@@ -128,9 +131,9 @@ def paired_bootstrap(
     samples: int = BOOTSTRAP_SAMPLES,
 ) -> list[Comparison]:
     """System b against system a in every metric, by paired bootstrap resampling (Koehn 2004)."""
-    _check(hyps_a, refs)
-    _check(hyps_b, refs)
-    test = PairedTest([("a", hyps_a), ("b", hyps_b)], _scorers(word_rule), refs, test_type="bs", n_samples=samples)
+    _given(hyps_a, refs)
+    given = _given(hyps_b, refs)
+    test = PairedTest([("a", hyps_a), ("b", hyps_b)], _scorers(word_rule), given, test_type="bs", n_samples=samples)
     signatures, results = test()
     comparisons = []
     for name, signature in signatures.items():
@@ -154,7 +157,7 @@ def _scorers(word_rule: WordRule) -> dict[str, Scorer]:
     }
 
 
-def _score(scorer: Scorer, hyps: Sequence[str], refs: Sequence[Sequence[str]], samples: int) -> Metric:
+def _score(scorer: Scorer, hyps: Sequence[str], refs: Given, samples: int) -> Metric:
     score = scorer.corpus_score(hyps, refs)
     low: float | None = None
     high: float | None = None
@@ -174,7 +177,8 @@ def interval_of(samples: ArrayLike) -> tuple[float, float]:
     return float(in_order[outside]), float(in_order[-1 - outside])
 
 
-def _check(hyps: Sequence[str], refs: Sequence[Sequence[str]]) -> None:
+def _given(hyps: Sequence[str], refs: Sequence[Sequence[str]]) -> Given:
+    """The references as sacreBLEU takes them, checked: None for a line that is empty where another reference is not."""
     if not refs:
         raise DataError("no reference translations, scoring; give at least one reference file")
     for number, ref in enumerate(refs, 1):
@@ -185,6 +189,11 @@ def _check(hyps: Sequence[str], refs: Sequence[Sequence[str]]) -> None:
             )
     if not hyps:
         raise DataError("0 translations, scoring; give at least one sentence")
+    somewhere = [any(line.strip() for line in lines) for lines in zip(*refs, strict=True)]
+    return [
+        [line if line.strip() or not there else None for line, there in zip(ref, somewhere, strict=True)]
+        for ref in refs
+    ]
 
 
 def _quantiles(lengths: Sequence[int], buckets: int) -> list[list[int]]:

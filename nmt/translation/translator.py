@@ -224,6 +224,11 @@ class Translator:
                 scores[row] = log_prob
         return scores
 
+    def cross_entropy(self, sources: Sequence[str], targets: Sequence[str]) -> float:
+        """Nats per piece, ends of sentences included, of the given targets under the model."""
+        pieces = self.tokenizers.tgt.encode_batch([clean(text, self.nfc) for text in targets])
+        return -sum(self.forced_scores(sources, targets)) / sum(len(sentence) + 1 for sentence in pieces)
+
     def forced_side_by_side(self, src: list[list[int]], tgt: list[list[int]]) -> Iterable[tuple[list[int], Forced]]:
         """Numbers of some pairs, and what `forced` finds of these, for each batch."""
 
