@@ -125,10 +125,8 @@ def of_direction(forward: float, backward: float) -> Iterator[str]:
     the reference.
     """
     if forward - backward > MUCH_LIKELIER:
-        yield (
-            "the model finds the source far likelier as the translation of the reference than the reference as that "
-            f"of the source ({backward:.1f} against {forward:.1f} nats a piece): are both swapped?"
-        )
+        likelier = "to the model the source is far likelier as translation of the reference than the reverse"
+        yield f"source and reference seem swapped: {likelier} ({backward:.1f} against {forward:.1f} nats a piece)"
 
 
 def of_language(tokenizer: Tokenizer, what: str, lines: Sequence[str]) -> Iterator[str]:

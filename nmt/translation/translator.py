@@ -26,7 +26,7 @@ from nmt.search.hypotheses import Hypothesis
 from nmt.search.int8 import with_int8_decoder
 from nmt.search.shortlist import Shortlist, Shortlisted
 from nmt.translation.long_lines import LongLines, noted, read_lines_in_parts
-from nmt.translation.translations import Candidate, Translation, joined
+from nmt.translation.translations import Candidate, Translation, distinct, joined
 
 CHUNK_SENTENCES = 1024  # sentences translated between two looks of the progress bar
 
@@ -170,7 +170,7 @@ class Translator:
         return [
             Translation(
                 "",
-                [self.candidate(h) for h in hypotheses],
+                self.candidates(hypotheses, settings),
                 self.tokenizers.src.pieces(pieces),
                 self.tokenizers.tgt.pieces(tokens),
                 matrix,
@@ -270,10 +270,11 @@ class Translator:
             weights = [row[:, :, :T, :S] for row, (T, S) in zip(rows, sizes, strict=True)]
         return log_probs.sum(1).tolist(), weights
 
-    def candidate(self, hypothesis: Hypothesis) -> Candidate:
-        """A hypothesis as text, on one line whatever the model spells."""
-        text = " ".join(self.tokenizers.tgt.decode(hypothesis.tokens).splitlines())
-        return Candidate(text, hypothesis.score, hypothesis.log_prob)
+    def candidates(self, hypotheses: Sequence[Hypothesis], settings: SearchConfig) -> list[Candidate]:
+        """Hypotheses as text, each on one line whatever the model spells; a search finds a text once."""
+        texts = (" ".join(self.tokenizers.tgt.decode(hypothesis.tokens).splitlines()) for hypothesis in hypotheses)
+        found = [Candidate(text, each.score, each.log_prob) for text, each in zip(texts, hypotheses, strict=True)]
+        return found if settings.sample else distinct(found)
 
 
 def load_together(folders: Sequence[Path], trust: Sequence[str]) -> list[LoadedModel]:

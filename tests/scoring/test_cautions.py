@@ -247,7 +247,7 @@ def test_languages_the_wrong_way_round_are_said(tmp_path: Path) -> None:
     write_corpus(tmp_path / "data", pairs)
     start(tmp_path / "data", tmp_path / "runs", train__max_updates=40, optimizer__lr=0.01)
     here, there = ([pair[side] for pair in pairs[:20]] for side in (0, 1))
-    swapped = "the model finds the source far likelier as the translation of the reference than the reference as that"
+    swapped = "source and reference seem swapped: to the model the source is far likelier as translation of the ref"
     assert any(line.startswith(swapped) for line in evaluated(tmp_path / "runs/run", there, here))
     assert not any("swapped" in line for line in evaluated(tmp_path / "runs/run", here, there))
     assert list(of_direction(2.0, 1.5)) == []
