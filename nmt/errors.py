@@ -32,10 +32,14 @@ class PeerError(NmtError):
 def nearest(word: str, choices: Iterable[str]) -> str:
     """A remedy for a mistyped word: "did you mean 'x'?" where one is close, else the list of choices."""
     known = sorted(set(choices))
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean '{close[0]}'?"
+    if (close := closest(word, known)) is not None:
+        return f"did you mean '{close}'?"
     return "choose from: " + ", ".join(known) if known else "nothing can be set here"
+
+
+def closest(word: str, choices: Iterable[str]) -> str | None:
+    """The one that is much like the word, if one is."""
+    return next(iter(difflib.get_close_matches(word, sorted(set(choices)), n=1, cutoff=0.6)), None)
 
 
 def printable(text: str) -> str:
