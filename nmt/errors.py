@@ -32,15 +32,24 @@ class PeerError(NmtError):
 def nearest(word: str, choices: Iterable[str]) -> str:
     """A remedy for a mistyped word: "did you mean 'x'?" where one is close, else the list of choices."""
     known = sorted(set(choices))
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean '{close[0]}'?"
+    if (close := closest(word, known)) is not None:
+        return f"did you mean '{close}'?"
     return "choose from: " + ", ".join(known) if known else "nothing can be set here"
+
+
+def closest(word: str, choices: Iterable[str]) -> str | None:
+    """The one that is much like the word, if one is."""
+    return next(iter(difflib.get_close_matches(word, sorted(set(choices)), n=1, cutoff=0.6)), None)
 
 
 def printable(text: str) -> str:
     """The text with escapes in place of what would steer the terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def counted(count: int, word: str) -> str:
+    """ "1 worker", "2 workers"."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def remedy(error: OSError) -> str:

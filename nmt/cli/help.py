@@ -32,7 +32,7 @@ COMMENTED_LINE = re.compile(r"^(\w+): [^#]*# *(.*)$")  # key: value  # comment
 
 def describe(verb: str, words: list[str]) -> str:
     """The help of a verb; `words` are its own, so that the keys of other choices can be seen."""
-    args, _ = parsed(words)
+    args, _ = parsed(verb, words)
     words = [readable(word, sweep=True) for word in args.overrides]
     with loader(args.config_dir) as available:
         try:

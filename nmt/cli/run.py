@@ -12,11 +12,16 @@ from omegaconf import DictConfig
 from nmt.config.compose import (
     CONFIGS,
     MISTAKES,
+    choices,
+    composed,
+    dotted_keys,
     explain,
     loader,
     refuse_no_choices,
     settled,
+    without_hydra,
 )
+from nmt.config.habits import files_meant, option_meant
 from nmt.config.hydra_private import hydra_options, run_jobs
 from nmt.config.overrides import readable
 from nmt.errors import ConfigError, nearest
@@ -33,7 +38,7 @@ NOT_OURS = {  # options of Hydra
 
 def run(verb: str, entry: str, words: list[str]) -> int:
     """Composes the configuration and calls `entry` with it, or with each of a sweep's; the exit code."""
-    args, parser = parsed(words)
+    args, parser = parsed(verb, words)
     if sum(map(bool, (args.run, args.multirun, args.cfg, args.info, args.shell_completion))) > 1:
         raise ConfigError("only one of --run, --multirun, --cfg, --info, --shell-completion is possible")
     args.multirun = sweep = args.multirun or "hydra.mode=MULTIRUN" in args.overrides
@@ -71,7 +76,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
     return codes[-1]
 
 
-def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
+def parsed(verb: str, words: list[str]) -> tuple[Namespace, ArgumentParser]:
     """Hydra's own options apart from the overrides, and who told them apart."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us instead of being printed
     parser = hydra_options()
@@ -79,7 +84,11 @@ def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
     args, unknown = parser.parse_known_intermixed_args(words)
     if unknown:
         flags = [flag for action in parser._actions for flag in action.option_strings]
-        raise ConfigError(f"unknown option '{unknown[0]}'; {nearest(unknown[0], flags)}")
+        remedy = option_meant(unknown[0], words, all_keys(verb)) or nearest(unknown[0], flags)
+        raise ConfigError(f"unknown option '{unknown[0]}'; {remedy}")
+    bare = [word for word in args.overrides if "=" not in word]
+    if bare and (typed := files_meant(verb, bare)) is not None:
+        raise ConfigError(f"'{' '.join(bare)}' sets nothing; {typed}")
     for option, remedy in NOT_OURS.items():
         if getattr(args, option) is not None:
             raise ConfigError(f"--{option.replace('_', '-')} is no option of nmt; {remedy}")
@@ -89,6 +98,13 @@ def parsed(words: list[str]) -> tuple[Namespace, ArgumentParser]:
     if args.shell_completion and not re.fullmatch("(install|uninstall|query)=(bash|fish|zsh)", task):
         raise ConfigError("--shell-completion stands alone with install=bash, uninstall=bash, fish or zsh")
     return args, parser
+
+
+def all_keys(verb: str) -> list[str]:
+    """Every key of the verb, and every group."""
+    with loader():
+        config = composed(verb, [])
+    return list(dict.fromkeys([*dotted_keys(without_hydra(config)), *choices(config.hydra)]))
 
 
 def call_verb(verb: str, entry: str, config: DictConfig) -> int:

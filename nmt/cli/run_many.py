@@ -14,7 +14,7 @@ TRAIN = "nmt.compare.runs:train_job"
 
 def run_comparison(verb: str, entry: str, words: list[str]) -> int:
     """Calls `entry` with the sweep and a function that trains its runs as a Hydra multirun; the exit code."""
-    args, _ = parsed(words)
+    args, _ = parsed(verb, words)
     if args.cfg or args.info or args.shell_completion:
         return run(verb, entry, words)
     sweep = composed_sweep(verb, words, [readable(word, sweep=True) for word in args.overrides], args.config_dir)
@@ -24,7 +24,7 @@ def run_comparison(verb: str, entry: str, words: list[str]) -> int:
 
 def run_study(verb: str, entry: str, words: list[str]) -> int:
     """Calls `entry` with the plan and the configuration of one trial, which its others resemble; the exit code."""
-    args, _ = parsed(words)
+    args, _ = parsed(verb, words)
     if args.cfg or args.info or args.shell_completion:
         return run(verb, entry, words)
     if args.multirun:

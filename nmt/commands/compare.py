@@ -22,7 +22,8 @@ from nmt.machine.safe_files import make_folder, refuse_unwritable, write_atomica
 from nmt.machine.signals import SAVED
 from nmt.scoring.aer import load_gold
 from nmt.scoring.alignment import source_length
-from nmt.scoring.cautions import refuse_unfit
+from nmt.scoring.benchmark import referenced
+from nmt.scoring.cautions import of_gaps, refuse_unfit
 from nmt.scoring.word_rules import bleu_tokenizer, word_rule_of
 from nmt.translation.notes import caution
 
@@ -57,14 +58,19 @@ def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
     data, rows = sweep.jobs[0].config.data, getattr(prepared, sweep.split)
     sources, references = list(rows["src"]), list(rows["tgt"])
     refuse_unfit(sweep.split, sources, [references])
-    lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
     bleu_tokenizer(word_rule_of(data))  # names a missing package before the work
     gold = None
     if data.gold is not None and sweep.split == "test":  # the corpus has them for no other
         path = resolve(data.gold, data.root)
         gold = load_gold(path, False, sources, references, data.gold_units)
+    said = list(of_gaps([references]))
+    rows = referenced([references])
+    sources, references = ([side[row] for row in rows] for side in (sources, references))
+    gold = None if gold is None else [gold[row] for row in rows]
+    lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
     shown = rows_by_rule(sources, references, *lengths)
-    return TestSet(sweep.split, sources, references, word_rule_of(data, references), gold, data.gold_units, shown)
+    word_rule = word_rule_of(data, references)
+    return TestSet(sweep.split, sources, references, word_rule, gold, data.gold_units, shown, said)
 
 
 def write_results(folder: Path, results: dict[str, Any]) -> None:

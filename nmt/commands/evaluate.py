@@ -2,13 +2,14 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from nmt.config.verbs import EvaluateCommand
+from nmt.errors import counted
 from nmt.figures.table import grid, text_table
 from nmt.machine.safe_files import make_folder, refuse_unwritable, write_atomically
 from nmt.runs.folder import seen_file
@@ -19,8 +20,17 @@ from nmt.scoring.benchmark import (
     GoldAlignments,
     read_alignments,
     read_benchmark,
+    with_references,
 )
-from nmt.scoring.cautions import of_test_set, of_training, of_translations, refuse_other_languages, refuse_unfit
+from nmt.scoring.cautions import (
+    of_direction,
+    of_gaps,
+    of_test_set,
+    of_training,
+    of_translations,
+    refuse_other_languages,
+    refuse_unfit,
+)
 from nmt.scoring.metrics import bleu_by_length, paired_bootstrap, score_corpus
 from nmt.scoring.word_rules import bleu_tokenizer
 from nmt.translation.align import gold_scores
@@ -28,20 +38,24 @@ from nmt.translation.notes import caution
 from nmt.translation.open import as_typed, means, model_folders, open_model
 from nmt.translation.translator import Translator, translate_all
 
+PAIRS_TRIED = 50  # both ways round
+LONGEST_TRIED = 500  # characters
+
 
 def main(command: EvaluateCommand) -> int:
-    """Translates the test set, prints a table, and writes hypotheses and scores."""
+    """Translates the test set, writes hypotheses and scores, and prints a table."""
     translator = open_model(command)
     second = command.compare_with
     other = None if second is None else open_model(command, second, "compare_with")
+    translators = [translator, *([] if other is None else [other])]
     data = command.changes.of(translator.config.data)
-    benchmark = read_benchmark(command, data)
-    gold = read_alignments(command, data, benchmark)
+    whole = read_benchmark(command, data)
+    benchmark, gold = with_references(whole, read_alignments(command, data, whole))
     bleu_tokenizer(benchmark.word_rule)  # names a missing package before the work
-    for each in (translator, *([] if other is None else [other])):
+    for each in translators:
         refuse_other_languages(each.config.data, data)
-    refuse_unfit(benchmark.name, benchmark.sources, benchmark.references)
-    said = list(before_translating(command, [translator, *([] if other is None else [other])], benchmark))
+    refuse_unfit(whole.name, whole.sources, whole.references)
+    said = [*of_gaps(whole.references), *before_translating(command, translators, benchmark)]
     folder = results_folder(command, benchmark.name)
     refuse_unwritable(folder, "output")
     used = means(translator, translator.settings)
@@ -52,8 +66,9 @@ def main(command: EvaluateCommand) -> int:
     hypotheses = translate_all(translator, benchmark.sources, said.append)
     seconds = perf_counter() - start
     others = None if other is None else translate_all(other, benchmark.sources, said.append)
+    write_texts(folder, benchmark, hypotheses, others)
     for texts in (hypotheses, *([] if others is None else [others])):
-        said += of_translations(texts, benchmark.references)
+        said += of_translations(texts, benchmark.sources, benchmark.references)
     said = list(dict.fromkeys(said))  # two models may say the same
     for line in said:
         caution(line)
@@ -67,14 +82,21 @@ def main(command: EvaluateCommand) -> int:
         "shortlist": translator.shortlist is not None and not translator.settings.sample,
         "cautions": said,
     }
-    print(f"{benchmark.name}: {len(hypotheses):,} sentences, {len(hypotheses) / seconds:,.0f} a second\n")
-    result |= report_scores(benchmark, hypotheses, command.intervals)
+    count = counted(len(hypotheses), "sentence")
+    shown = [f"{benchmark.name}: {count}, {len(hypotheses) / seconds:,.0f} a second"]
+    scores, tables = all_scores(benchmark, hypotheses, command.intervals)
+    result |= scores
+    shown += tables
     if others is not None and second is not None:
         names = as_typed(command.model), as_typed(second)
-        result["comparison"] = {"with": second, **comparison(benchmark, hypotheses, others, names)}
+        compared, tables = comparison(benchmark, hypotheses, others, names)
+        result["comparison"] = {"with": second, **compared}
+        shown += tables
     if gold is not None:
-        result["alignment"] = report_alignment(benchmark, gold, translator, other)
-    write_evaluation(folder, benchmark, hypotheses, others, result)
+        result["alignment"], aligned = alignments(benchmark, gold, translator, other)
+        shown.append(aligned)
+    write_atomically(folder / "scores.json", json.dumps(result, indent=1, ensure_ascii=False).encode())
+    print(*shown, sep="\n\n", flush=True)  # last: whoever reads it may close it, and the files are there
     print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
     return 0
 
@@ -89,6 +111,20 @@ def before_translating(command: EvaluateCommand, translators: list[Translator], 
         yield from of_training(file, str(run), benchmark.sources, benchmark.references)
     for translator in translators:
         yield from of_test_set(translator.tokenizers, benchmark.sources, benchmark.references)
+        yield from of_direction(*both_ways(translator, benchmark))
+
+
+def both_ways(translator: Translator, benchmark: Benchmark) -> tuple[float, float]:
+    """Nats a piece of the first references as translations of their sources, and the reverse; of a few short pairs."""
+    pairs = [
+        (src, ref)
+        for src, ref in zip(benchmark.sources, benchmark.references[0], strict=True)
+        if src and ref and len(src) + len(ref) <= LONGEST_TRIED
+    ][:PAIRS_TRIED]
+    if not pairs:
+        return 0.0, 0.0
+    sources, references = zip(*pairs, strict=True)
+    return translator.cross_entropy(sources, references), translator.cross_entropy(references, sources)
 
 
 def results_folder(command: EvaluateCommand, name: str) -> Path:
@@ -99,47 +135,43 @@ def results_folder(command: EvaluateCommand, name: str) -> Path:
     return first / "evaluations" / "+".join([name, *(other.name for other in others)])
 
 
-def report_scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> dict[str, Any]:
-    """Prints the scores, over all and by source length; the same as data."""
+def all_scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> tuple[dict[str, Any], list[str]]:
+    """The scores, over all and by source length, and their tables."""
     metrics = score_corpus(hypotheses, benchmark.references, benchmark.word_rule, intervals)
     lengths = [source_length(sentence) for sentence in benchmark.sources]
     buckets = bleu_by_length(lengths, hypotheses, benchmark.references, benchmark.word_rule)
     tables = [metric.cells() for metric in metrics], [bucket.cells() for bucket in buckets]
-    print(*(text_table(grid(rows)) for rows in tables), sep="\n\n")
-    return {
+    scores = {
         "scores": [asdict(metric) for metric in metrics],
         "bleu_by_source_length": [asdict(bucket) for bucket in buckets],
     }
+    return scores, [text_table(grid(rows)) for rows in tables]
 
 
 def comparison(
     benchmark: Benchmark, hypotheses: list[str], second: list[str], names: tuple[str, str]
-) -> dict[str, Any]:
-    """Prints how the second model compares with the first; the same as data."""
+) -> tuple[dict[str, Any], list[str]]:
+    """How the second model compares with the first, and the table of it with its title."""
     compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.word_rule)
-    print(f"\nfirst: {names[0]}    second: {names[1]}    (paired bootstrap)\n")
-    print(text_table(grid([row.cells() for row in compared])))
-    return {"scores": [asdict(row) for row in compared]}
+    title = f"first: {names[0]}    second: {names[1]}    (paired bootstrap)"
+    return {"scores": [asdict(row) for row in compared]}, [title, text_table(grid([row.cells() for row in compared]))]
 
 
-def report_alignment(
+def alignments(
     benchmark: Benchmark, gold: GoldAlignments, translator: Translator, other: Translator | None
-) -> dict[str, Any]:
-    """Prints how well attention aligns, beside the diagonal; the same as data (None: a model without attention)."""
+) -> tuple[dict[str, Any], str]:
+    """How well attention aligns, beside the diagonal, and the table of it (None: a model without attention)."""
     pairs = benchmark.sources, benchmark.references[0]
     models = {"model": translator} if other is None else {"first": translator, "second": other}
     found = {name: gold_scores(model, *pairs, gold.links, gold.unit) for name, model in models.items()}
     found["diagonal"] = diagonal_scores(*pairs, gold.links, gold.unit)
     rows = [{"alignments": name, **(row.cells() if row else {})} for name, row in found.items()]
-    print(f"\n{text_table(grid(rows))}")
     scores = {name: row and asdict(row) for name, row in found.items()}
-    return {"gold": gold.file, "units": gold.unit, "scores": scores}
+    return {"gold": gold.file, "units": gold.unit, "scores": scores}, text_table(grid(rows))
 
 
-def write_evaluation(
-    folder: Path, benchmark: Benchmark, hypotheses: list[str], second: list[str] | None, result: Mapping[str, Any]
-) -> None:
-    """The files of an evaluation in place of those of an earlier one; scores.json last."""
+def write_texts(folder: Path, benchmark: Benchmark, hypotheses: list[str], second: list[str] | None) -> None:
+    """The texts of an evaluation in place of all files of an earlier one."""
     make_folder(folder)
     texts = {"sources.txt": benchmark.sources, "hypotheses.txt": hypotheses}
     if second is not None:
@@ -150,4 +182,3 @@ def write_evaluation(
         (folder / stale).unlink(missing_ok=True)
     for name, lines in texts.items():
         write_atomically(folder / name, "".join(f"{line}\n" for line in lines).encode())
-    write_atomically(folder / "scores.json", json.dumps(result, indent=1, ensure_ascii=False).encode())

@@ -27,7 +27,8 @@ Type a sentence to translate it, or:
   :nbest N            show the N best translations (1 = only the best; without N, as many as the beam is wide)
   :beam N             search with a beam of N (1 = greedy)
   :help               this list
-  :quit               leave (so does Ctrl-D)"""
+  :quit               leave (so does Ctrl-D)
+A sentence that begins with a colon and a letter has a second colon before it: ::word is sent as :word."""
 
 
 class Session:
@@ -44,6 +45,8 @@ class Session:
         line = line.strip()
         if not line:
             return ""
+        if line.startswith("::"):
+            return self.translate(line[1:])
         return self.command(line[1:]) if line.startswith(":") and line[1:2].isalpha() else self.translate(line)
 
     def translate(self, sentence: str) -> str:
@@ -72,7 +75,8 @@ class Session:
         }
         if word not in commands:
             known = [f":{name}" for name in [*commands, "quit"]]
-            raise ConfigError(f"unknown command ':{word}'; {nearest(f':{word}', known)}")
+            as_text = f"to translate the line, begin it with ::{word}"
+            raise ConfigError(f"unknown command ':{word}'; {nearest(f':{word}', known)} ({as_text})")
         return commands[word]()
 
     def n_best(self, count: int) -> str:

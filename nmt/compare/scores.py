@@ -28,7 +28,7 @@ from nmt.training.report import METRICS_FILE
 from nmt.translation.align import gold_scores
 from nmt.translation.translator import Translator, translate_all
 
-SCORES_VERSION = 3  # of what is kept; raise it whenever its content changes
+SCORES_VERSION = 4  # of what is kept; raise it whenever its content changes
 
 SHARES = (0.2, 0.4, 0.6, 0.8)
 LONGEST_SHOWN = 20  # words
@@ -49,6 +49,7 @@ class TestSet:
     gold: list[Gold] | None
     gold_units: Unit
     shown: list[int]  # sentences whose attention is drawn
+    cautions: list[str]  # what makes any scores on it mislead
 
 
 @dataclass(frozen=True)
@@ -138,12 +139,12 @@ def measured(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
     precision: TranslationPrecision = "float" if settings.precision == "auto" else settings.precision
     translator = Translator.load(job.run, None, trust, settings.device, precision, False, workers=settings.workers)
     texts = test.sources, [test.references]
-    said = [*cautions.of_training(seen_file(job.run), "the model", *texts)]
+    said = [*test.cautions, *cautions.of_training(seen_file(job.run), "the model", *texts)]
     said += cautions.of_test_set(translator.tokenizers, *texts)
     start = perf_counter()
     hypotheses = translate_all(translator, test.sources, said.append)
     seconds = perf_counter() - start
-    said += cautions.of_translations(hypotheses, [test.references])
+    said += cautions.of_translations(hypotheses, *texts)
     bleu = BLEU(tokenize=bleu_tokenizer(test.word_rule), force=True)
     chrf = CHRF()
     return Scores(
@@ -163,9 +164,7 @@ def measured(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
 
 def perplexity(translator: Translator, test: TestSet) -> float:
     """exp of the negative log-likelihood of the references per piece, ends of sentences included."""
-    log_probs = translator.forced_scores(test.sources, test.references)
-    pieces = translator.tokenizers.tgt.encode_batch(test.references)
-    return float(np.exp(-sum(log_probs) / sum(len(sentence) + 1 for sentence in pieces)))
+    return float(np.exp(translator.cross_entropy(test.sources, test.references)))
 
 
 def reference_alignment(translator: Translator, test: TestSet) -> AlignmentScores | None:

@@ -6,7 +6,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from nmt.config.keys import allowed_types, hints_of, refuse_outside
+from nmt.config.keys import allowed_types, hints_of, refuse_outside, remedy_of
 from nmt.errors import ConfigError, nearest
 
 T = TypeVar("T")
@@ -50,10 +50,11 @@ def convert(value: Any, hint: Any, where: str) -> Any:
     words = [str(word) for option in allowed if get_origin(option) is Literal for word in get_args(option)]
     if words:
         words += ["true", "false"] if bool in allowed else []
-        raise ConfigError(f"{where}={show(value)} is not possible; {nearest(str(value), words)}")
-    remedy = f"; quote it: {where}='\"{value}\"'" if str in allowed and isinstance(value, int | float) else ""
+        remedy = remedy_of(str(value).lower(), hint) or nearest(str(value), words)
+        raise ConfigError(f"{where}={show(value)} is not possible; {remedy}")
+    quoted = f"; quote it: {where}='\"{value}\"'" if str in allowed and isinstance(value, int | float) else ""
     names = " or ".join(name_of(option) for option in allowed)
-    raise ConfigError(f"{where}={show(value)} is not possible; it must be {names}{remedy}")
+    raise ConfigError(f"{where}={show(value)} is not possible; it must be {names}{quoted}")
 
 
 def fits(value: Any, hint: Any) -> bool:

@@ -15,6 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from nmt.config.changes import Changes
 from nmt.config.defaults import with_chosen
+from nmt.config.habits import key_meant
 from nmt.config.hydra_private import opened_hydra, options_of
 from nmt.config.overrides import parse, run_name, text_of
 from nmt.config.plain import plain
@@ -38,9 +39,22 @@ def settled(verb: str, config: DictConfig, hydra: Any) -> Any:
     changes = Changes(typed_values(overrides, config))
     if "resume" in settings and settings["resume"] is not None and "experiment" in changes.values:
         raise ConfigError("experiment and resume are both given; a resumed run keeps its own, type single keys")
+    refuse_files_without_corpus(settings, changes, hydra.runtime.choices)
     if "name" in settings and settings["name"] is None:
         settings["name"] = run_name(base_name(hydra.runtime.choices), overrides, settings["seed"])
     return read_command(verb, with_chosen(settings), changes)
+
+
+def refuse_files_without_corpus(settings: Mapping[str, Any], changes: Changes, chosen: Mapping[str, Any]) -> None:
+    """Refuses training files that are typed beside the dev and test files of the bundled corpus that is the default."""
+    files = [key for key in changes.values if key.startswith("data.train.")]
+    typed = {"data", "data.root", "experiment", "resume"} & set(changes.values)
+    data = settings.get("data")
+    if files and not typed and isinstance(data, Mapping) and str(data.get("root")).startswith("bundled:"):
+        raise ConfigError(
+            f"{files[0]}={changes.values[files[0]]} is typed, but data={chosen['data']}, the default, is a corpus that "
+            "comes with nmt, with dev and test files of its own; add data=text"
+        )
 
 
 def command_of(verb: str, words: list[str], config_dir: str | None = None) -> Any:
@@ -170,10 +184,8 @@ def unknown_key(key: str, config: DictConfig) -> str | None:
         if not isinstance(node, DictConfig):
             return f"unknown key '{key}'; '{'.'.join(words[:depth])}' is a single value"
         if word not in node.keys():  # noqa: SIM118 - `in` alone is false for a missing value
-            same_end = [leaf for leaf in dotted_keys(config) if leaf.split(".")[-1] == words[-1]]
             siblings = [".".join([*words[:depth], str(known)]) for known in node]
-            remedy = nearest(key, same_end or siblings)
-            return f"unknown key '{key}'; {remedy}"
+            return f"unknown key '{key}'; {key_meant('.'.join(words), dotted_keys(config), siblings)}"
         node = node._get_node(word) if OmegaConf.is_missing(node, word) else node[word]
     return None
 

@@ -45,6 +45,13 @@ class Limits:
         return low if self.most in (LARGEST_NUMBER, inf) and self.below is None else f"{low} and {high}"
 
 
+@dataclass(frozen=True)
+class Instead:
+    """What helps who types another word than the key takes: pairs (word, remedy)."""
+
+    remedies: tuple[tuple[str, str], ...]
+
+
 Whole = Annotated[int, Limits(least=0)]
 Count = Annotated[int, Limits(least=1)]
 Size = Annotated[int, Limits(least=1, most=1_000_000)]  # of vectors
@@ -79,6 +86,11 @@ def notes(hint: Any) -> tuple[Any, ...]:
 def meaning(hint: Any) -> str:
     """What a key means, by its annotation."""
     return next((note for note in notes(hint) if isinstance(note, str)), "")
+
+
+def remedy_of(word: str, hint: Any) -> str | None:
+    """What helps who types this word, if the annotation knows it."""
+    return next((dict(note.remedies).get(word) for note in notes(hint) if isinstance(note, Instead)), None)
 
 
 def refuse_outside(value: Any, hint: Any, where: str) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from nmt.config.keys import Count, Limits, Mass, NotNegative, Positive, Section, Share, Size, Whole, Workers
+from nmt.config.keys import Count, Instead, Limits, Mass, NotNegative, Positive, Section, Share, Size, Whole, Workers
 from nmt.errors import ConfigError
 
 Paths = str | list[str] | None  # a file, a glob, or a list of them; None = not given
@@ -11,7 +11,16 @@ Inline = Literal["strip", "keep"]
 Unit = Literal["words", "tokens"]  # what word alignments count
 MOST_HYPOTHESES = 10_000  # of a sentence
 
-Device = Annotated[Literal["auto", "cpu", "cuda"], "where tensors live; auto = the GPU where there is one"]
+Device = Annotated[
+    Literal["auto", "cpu", "cuda"],
+    "where tensors live; auto = the GPU where there is one",
+    Instead(
+        (
+            ("gpu", "type cuda, torch's name for a GPU; without one, cpu; auto takes a GPU where there is one"),
+            ("mps", "type cpu; of GPUs nmt uses those that torch calls cuda"),
+        )
+    ),
+]
 WorkerCount = Annotated[
     Workers | None,
     "threads that compute side by side, which changes no result; null = one for each core, or OMP_NUM_THREADS",

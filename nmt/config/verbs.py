@@ -175,7 +175,9 @@ class TranslateCommand(TranslationCommand):
     ]
     format: Annotated[Literal["text", "jsonl"], "text, or jsonl: scores, n-best and alignments as well"]
     n_best: Annotated[
-        Count | None, "translations per line, the beam at least as wide; null = search.n_best; above 1 jsonl only"
+        Count | None,
+        "translations per line, or fewer where pieces spell the same text in several ways; the beam at least as wide; "
+        "null = search.n_best; above 1 jsonl only",
     ]
     alignments: Annotated[bool, "jsonl: word alignments and the words they join"]
     buffer: Annotated[Count, "lines read ahead, so that those of similar length are translated together"]

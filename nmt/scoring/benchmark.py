@@ -1,6 +1,7 @@
 """What a model is evaluated on: sentences, references, gold alignments."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from nmt.scoring.word_rules import WordRule, word_rule_of
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Sentences and their reference translations, one list per reference."""
+    """Sentences and their reference translations, one list per reference; an empty line is no reference."""
 
     name: str
     sources: list[str]
@@ -66,6 +67,20 @@ def read_alignments(config: EvaluateCommand, data: DataConfig, benchmark: Benchm
         )
     links = load_gold(path, config.gold_reverse, benchmark.sources, benchmark.references[0], unit)
     return GoldAlignments(links, unit, str(path))
+
+
+def with_references(benchmark: Benchmark, gold: GoldAlignments | None) -> tuple[Benchmark, GoldAlignments | None]:
+    """The sentences that have a reference, and their gold alignments."""
+    rows = referenced(benchmark.references)
+    sources = [benchmark.sources[row] for row in rows]
+    references = [[reference[row] for row in rows] for reference in benchmark.references]
+    kept = None if gold is None else replace(gold, links=[gold.links[row] for row in rows])
+    return replace(benchmark, sources=sources, references=references), kept
+
+
+def referenced(references: Sequence[Sequence[str]]) -> list[int]:
+    """The numbers, from 0, of the sentences that have a reference."""
+    return [row for row, lines in enumerate(zip(*references, strict=True)) if any(map(str.strip, lines))]
 
 
 def from_corpus(split: str, data: DataConfig, cache_dir: Path) -> Benchmark:

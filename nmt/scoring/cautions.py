@@ -22,17 +22,17 @@ PIECE_MARKS = {  # of text in pieces, and where they are in it
 MOSTLY = 0.5  # share of the lines (or pieces) from which on something is taken for a property of the text
 HARDLY = 0.05
 LOOKED_AT = 1000  # sentences
+NO_NAME = 10  # letters, from which on a line that is the same on both sides is no name
+MUCH_LIKELIER = 1.0  # nats a piece
+TOKENISED = re.compile(r"\w [.,。，、](?= |$)|\w n't\b|\w 's\b|&(?:apos|quot|#91|#93|#124);|@-@")
+PUNCTUATED = re.compile(r"\w[.,。，、]")  # as people type it, or a number
 
 
 def refuse_unfit(name: str, sources: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-    """Refuses references that are empty, and text in pieces; `name` is what errors call the test set."""
+    """Refuses references without any text, and text in pieces; `name` is what errors call the test set."""
     for which, reference in _named_references(references):
-        for line, text in enumerate(reference, 1):
-            if not text.strip():
-                raise DataError(
-                    f"{which} of {name} is empty in line {line:,}; take the line out of all files, or give its "
-                    "translation"
-                )
+        if not any(map(str.strip, reference)):
+            raise DataError(f"{which} of {name} has no text in any of {len(reference):,} lines; give its translations")
         _refuse_pieces(f"{which} of {name}", reference)
     _refuse_pieces(f"the source of {name}", sources)
 
@@ -79,6 +79,20 @@ def of_training(file: Path, whose: str, sources: Sequence[str], references: Sequ
         yield f"{share} stand in the training data of {whose}, {known.exact:,} of them letter for letter"
 
 
+def of_gaps(references: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Says which lines no reference translates, or not each: an empty line is no reference."""
+    there = [[bool(line.strip()) for line in reference] for reference in references]
+    without = [line for line, found in enumerate(zip(*there, strict=True), 1) if not any(found)]
+    if without:
+        share = f"{len(without):,} of {len(references[0]):,} lines"
+        yield f"left out, because they have no reference: {share}, the first is line {without[0]:,}"
+    for (which, _), found in zip(_named_references(references), there, strict=True):
+        lacking = [line for line, has in enumerate(found, 1) if not has and line not in set(without)]
+        if lacking:
+            share = f"{len(lacking):,} of {len(found):,} lines"
+            yield f"{which} is empty in {share}, the first is line {lacking[0]:,}: the other references count there"
+
+
 def of_test_set(
     tokenizers: TokenizerPair, sources: Sequence[str], references: Sequence[Sequence[str]]
 ) -> Iterator[str]:
@@ -90,6 +104,29 @@ def of_test_set(
             share = f"{mark} stands in {len(marked):,} of {len(lines):,} lines of {what}"
             yield f"{share}, the first is line {marked[0]:,}: are they cut into pieces?"
         yield from of_language(tokenizer, what, lines)
+    for which, reference in _named_references(references):
+        yield from of_copies(sources, which, reference)
+
+
+def of_copies(sources: Sequence[str], which: str, reference: Sequence[str]) -> Iterator[str]:
+    """Says where a reference repeats the source."""
+    letters = [["".join(filter(str.isalpha, line.casefold())) for line in side] for side in (sources, reference)]
+    same = {line: src == ref for line, (src, ref) in enumerate(zip(*letters, strict=True), 1) if len(ref) >= NO_NAME}
+    copies = [line for line, is_same in same.items() if is_same]
+    if len(copies) > HARDLY * len(same):
+        share = f"{len(copies):,} of {len(reference):,} lines"
+        yield f"{which} repeats the source in {share}, the first is line {copies[0]:,}: are they translated?"
+
+
+def of_direction(forward: float, backward: float) -> Iterator[str]:
+    """Says where source and reference seem to be the other way round.
+
+    `forward`: nats a piece of the reference as translation of the source; `backward`: of the source as translation of
+    the reference.
+    """
+    if forward - backward > MUCH_LIKELIER:
+        likelier = "to the model the source is far likelier as translation of the reference than the reverse"
+        yield f"source and reference seem swapped: {likelier} ({backward:.1f} against {forward:.1f} nats a piece)"
 
 
 def of_language(tokenizer: Tokenizer, what: str, lines: Sequence[str]) -> Iterator[str]:
@@ -113,11 +150,36 @@ def letters_of_vocabulary(tokenizer: Tokenizer) -> Counter[str]:
     return scripts(piece for number, piece in enumerate(pieces) if not tokenizer.spelled([number]))
 
 
-def of_translations(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Iterator[str]:
+def of_translations(
+    hypotheses: Sequence[str], sources: Sequence[str], references: Sequence[Sequence[str]]
+) -> Iterator[str]:
     """Says where translations are not of the form that BLEU compares."""
     for which, reference in _named_references(references):
         yield from of_case(hypotheses, which, reference)
+        yield from of_tokens(hypotheses, which, reference)
+    if more_tokenised(sources, hypotheses):
+        yield "the source looks tokenised, the translations do not: give the text as it was before"
     yield from of_pieces(hypotheses)
+
+
+def of_tokens(hypotheses: Sequence[str], which: str, reference: Sequence[str]) -> Iterator[str]:
+    """Says where a reference is tokenised and the translations are not, or the reverse."""
+    if more_tokenised(reference, hypotheses):
+        yield f"{which} looks tokenised, the translations do not: BLEU and TER count that; give it as it was before"
+    if more_tokenised(hypotheses, reference):
+        yield f"the translations look tokenised, {which} does not: BLEU and TER count that; tokenise it likewise"
+
+
+def more_tokenised(lines: Sequence[str], others: Sequence[str]) -> bool:
+    """Does the one text set its punctuation apart, and the other does not?"""
+    ours, theirs = tokenised(lines), tokenised(others)
+    return ours is not None and theirs is not None and ours - theirs > MOSTLY
+
+
+def tokenised(lines: Iterable[str]) -> float | None:
+    """Share of the lines with full stops or commas that have a space before one; None: there are no such lines."""
+    apart = [TOKENISED.search(line) is not None for line in lines if TOKENISED.search(line) or PUNCTUATED.search(line)]
+    return sum(apart) / len(apart) if apart else None
 
 
 def of_case(hypotheses: Sequence[str], which: str, reference: Sequence[str]) -> Iterator[str]:

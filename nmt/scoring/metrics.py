@@ -1,25 +1,29 @@
 """Translation scores by sacreBLEU, each with the signature that makes it reproducible."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sacrebleu.metrics.base import Metric as Scorer
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
-from sacrebleu.significance import PairedTest, Result
+from sacrebleu.significance import PairedTest, Result, _bootstrap_resample
 
 from nmt.errors import DataError
 from nmt.scoring.word_rules import WordRule, bleu_tokenizer, language_of
+
+Given = list[list[Any]]  # the lines of each reference; None, which sacreBLEU takes but does not annotate: there is none
 
 BOOTSTRAP_SAMPLES = 1000  # sacreBLEU's own choice; its seed is 12345 unless SACREBLEU_SEED says otherwise
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A corpus score in percent; low and high bound its 95 % bootstrap interval (None when not asked for)."""
+    """A corpus score in percent; 95 % of its bootstrap samples lie from low to high (None when not asked for)."""
 
     name: str
     score: float
@@ -82,15 +86,15 @@ def score_corpus(
     intervals: bool,
     samples: int = BOOTSTRAP_SAMPLES,
 ) -> list[Metric]:
-    """BLEU, chrF and TER of a corpus; `refs` has one list per reference file."""
-    _check(hyps, refs)
-    return [_score(scorer, hyps, refs, samples if intervals else 1) for scorer in _scorers(word_rule).values()]
+    """BLEU, chrF and TER of a corpus; `refs` has one list per reference, its lines empty where there is none."""
+    given = _given(hyps, refs)
+    return [_score(scorer, hyps, given, samples if intervals else 1) for scorer in _scorers(word_rule).values()]
 
 
 def bleu(hyps: Sequence[str], refs: Sequence[Sequence[str]], word_rule: WordRule) -> float:
     """Corpus BLEU in percent."""
-    _check(hyps, refs)
-    return float(BLEU(tokenize=bleu_tokenizer(word_rule), force=True).corpus_score(hyps, refs).score)
+    given = _given(hyps, refs)
+    return float(BLEU(tokenize=bleu_tokenizer(word_rule), force=True).corpus_score(hyps, given).score)
 
 
 def bleu_by_length(
@@ -104,7 +108,7 @@ def bleu_by_length(
 
     Sentences of one length stay together, so that ranges do not overlap; few lengths make fewer buckets.
     """
-    _check(hyps, refs)
+    given = _given(hyps, refs)
     if len(src_lengths) != len(hyps):
         raise DataError(
             f"{len(src_lengths):,} source sentences but {len(hyps):,} translations, BLEU by length; "
@@ -113,7 +117,7 @@ def bleu_by_length(
     scorer = BLEU(tokenize=bleu_tokenizer(word_rule), force=True)
     result = []
     for rows in _quantiles(src_lengths, buckets):
-        score = scorer.corpus_score([hyps[row] for row in rows], [[ref[row] for row in rows] for ref in refs]).score
+        score = scorer.corpus_score([hyps[row] for row in rows], [[ref[row] for row in rows] for ref in given]).score
         lengths = [src_lengths[row] for row in rows]
         result.append(LengthBucket(min(lengths), max(lengths), len(rows), float(score)))
     return result
@@ -127,9 +131,9 @@ def paired_bootstrap(
     samples: int = BOOTSTRAP_SAMPLES,
 ) -> list[Comparison]:
     """System b against system a in every metric, by paired bootstrap resampling (Koehn 2004)."""
-    _check(hyps_a, refs)
-    _check(hyps_b, refs)
-    test = PairedTest([("a", hyps_a), ("b", hyps_b)], _scorers(word_rule), refs, test_type="bs", n_samples=samples)
+    _given(hyps_a, refs)
+    given = _given(hyps_b, refs)
+    test = PairedTest([("a", hyps_a), ("b", hyps_b)], _scorers(word_rule), given, test_type="bs", n_samples=samples)
     signatures, results = test()
     comparisons = []
     for name, signature in signatures.items():
@@ -138,9 +142,8 @@ def paired_bootstrap(
         assert isinstance(b, Result)
         assert b.p_value is not None
         delta = float(b.score - a.score)
-        comparisons.append(
-            Comparison(name, float(a.score), float(b.score), delta, float(b.p_value), signature.format())
-        )
+        p_value = 1.0 if delta == 0 else float(b.p_value)  # without a gap sacreBLEU may name the smallest p there is
+        comparisons.append(Comparison(name, float(a.score), float(b.score), delta, p_value, signature.format()))
     return comparisons
 
 
@@ -154,20 +157,28 @@ def _scorers(word_rule: WordRule) -> dict[str, Scorer]:
     }
 
 
-def _score(scorer: Scorer, hyps: Sequence[str], refs: Sequence[Sequence[str]], samples: int) -> Metric:
-    score = scorer.corpus_score(hyps, refs, n_bootstrap=samples)
-    signature = scorer.get_signature().format()
+def _score(scorer: Scorer, hyps: Sequence[str], refs: Given, samples: int) -> Metric:
+    score = scorer.corpus_score(hyps, refs)
     low: float | None = None
     high: float | None = None
     if samples > 1:
-        # sacreBLEU leaves the interval out when every sample scored 0
-        shown = json.loads(score.format(width=12, signature=signature, is_json=True))
-        mean, half = (shown["confidence_mean"], shown["confidence_var"]) if "confidence" in shown else (0.0, 0.0)
-        low, high = mean - half, mean + half
-    return Metric(score.name, float(score.score), low, high, signature)
+        # sacreBLEU draws them, but shows the mean and half the width alone, and fails where a sample scores 0
+        statistics = scorer._extract_corpus_statistics(hyps, refs)
+        scorer.n_bootstrap = samples  # for the signature, as the seed
+        scorer.seed, drawn = _bootstrap_resample(statistics, scorer, samples)
+        low, high = interval_of([float(sample.score) for sample in drawn])
+    return Metric(score.name, float(score.score), low, high, scorer.get_signature().format())
 
 
-def _check(hyps: Sequence[str], refs: Sequence[Sequence[str]]) -> None:
+def interval_of(samples: ArrayLike) -> tuple[float, float]:
+    """The bounds of the middle 95 % of bootstrap samples, which are samples themselves, as sacreBLEU counts them."""
+    in_order = np.sort(samples)
+    outside = len(in_order) // 40
+    return float(in_order[outside]), float(in_order[-1 - outside])
+
+
+def _given(hyps: Sequence[str], refs: Sequence[Sequence[str]]) -> Given:
+    """The references as sacreBLEU takes them, checked: None for a line that is empty where another reference is not."""
     if not refs:
         raise DataError("no reference translations, scoring; give at least one reference file")
     for number, ref in enumerate(refs, 1):
@@ -178,6 +189,11 @@ def _check(hyps: Sequence[str], refs: Sequence[Sequence[str]]) -> None:
             )
     if not hyps:
         raise DataError("0 translations, scoring; give at least one sentence")
+    somewhere = [any(line.strip() for line in lines) for lines in zip(*refs, strict=True)]
+    return [
+        [line if line.strip() or not there else None for line, there in zip(ref, somewhere, strict=True)]
+        for ref in refs
+    ]
 
 
 def _quantiles(lengths: Sequence[int], buckets: int) -> list[list[int]]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 
-from nmt.scoring.metrics import BOOTSTRAP_SAMPLES
+from nmt.scoring.metrics import BOOTSTRAP_SAMPLES, interval_of
 from nmt.scoring.word_rules import WordRule, bleu_tokenizer
 
 RESAMPLING_SEED = 12345  # of the resamples, sacreBLEU's own
@@ -51,9 +51,8 @@ def intervals(systems: Sequence[Sequence[BleuCounts]], samples: int = BOOTSTRAP_
     means = [float(np.mean([bleu_of(seed.sum(0)) for seed in seeds])) for seeds in systems]
     found = []
     for number, (scores, mean) in enumerate(zip(resampled, means, strict=True)):
-        low, high = np.percentile(scores, [2.5, 97.5])
         p = None if number == 0 else p_value(scores - resampled[0], mean - means[0])
-        found.append(BleuInterval(float(low), float(high), p))
+        found.append(BleuInterval(*interval_of(scores), p))
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nmt.config.sections import SearchConfig
 from nmt.config.verbs import ModelCommand, TranslationCommand
-from nmt.errors import ConfigError
+from nmt.errors import ConfigError, counted
 from nmt.machine.allocator import keep_freed_memory
 from nmt.runs.folder import read_run
 from nmt.runs.learned import caution_of
@@ -87,8 +87,3 @@ def note_seed(translator: Translator) -> None:
     """Names the seed of what is drawn, if anything is, so that the same can be drawn again."""
     if translator.settings.sample:
         print(f"samples are drawn with seed={translator.seed}", file=sys.stderr)
-
-
-def counted(count: int, word: str) -> str:
-    """ "1 worker", "2 workers"."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"

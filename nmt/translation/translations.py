@@ -18,6 +18,14 @@ class Candidate:
     log_prob: float  # nats, end of sentence included; under a shortlist, of the pieces on it
 
 
+def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The first of those with the same text, which several sequences of pieces may spell."""
+    first: dict[str, Candidate] = {}
+    for candidate in candidates:
+        first.setdefault(candidate.text, candidate)
+    return list(first.values())
+
+
 @dataclass(frozen=True)
 class WordLinks:
     """The words of a sentence and of its translation, and which are linked."""

@@ -28,7 +28,7 @@ from nmt.search.int8 import with_int8_decoder
 from nmt.search.shortlist import Shortlist, Shortlisted
 from nmt.translation.long_lines import LongLines, read_lines_in_parts
 from nmt.translation.notes import Notes
-from nmt.translation.translations import Candidate, Translation, joined
+from nmt.translation.translations import Candidate, Translation, distinct, joined
 
 CHUNK_SENTENCES = 1024  # sentences translated between two looks of the progress bar
 
@@ -173,7 +173,7 @@ class Translator:
         return [
             Translation(
                 "",
-                [self.candidate(h) for h in hypotheses],
+                self.candidates(hypotheses, settings),
                 self.tokenizers.src.pieces(pieces),
                 self.tokenizers.tgt.pieces(tokens),
                 matrix,
@@ -227,6 +227,11 @@ class Translator:
                 scores[row] = log_prob
         return scores
 
+    def cross_entropy(self, sources: Sequence[str], targets: Sequence[str]) -> float:
+        """Nats per piece, ends of sentences included, of the given targets under the model."""
+        pieces = self.tokenizers.tgt.encode_batch([self.cleaning.target(text) for text in targets])
+        return -sum(self.forced_scores(sources, targets)) / sum(len(sentence) + 1 for sentence in pieces)
+
     def forced_side_by_side(self, src: list[list[int]], tgt: list[list[int]]) -> Iterable[tuple[list[int], Forced]]:
         """Numbers of some pairs, and what `forced` finds of these, for each batch."""
 
@@ -273,10 +278,11 @@ class Translator:
             weights = [row[:, :, :T, :S] for row, (T, S) in zip(rows, sizes, strict=True)]
         return log_probs.sum(1).tolist(), weights
 
-    def candidate(self, hypothesis: Hypothesis) -> Candidate:
-        """A hypothesis as text, on one line whatever the model spells."""
-        text = " ".join(self.tokenizers.tgt.decode(hypothesis.tokens).splitlines())
-        return Candidate(text, hypothesis.score, hypothesis.log_prob)
+    def candidates(self, hypotheses: Sequence[Hypothesis], settings: SearchConfig) -> list[Candidate]:
+        """Hypotheses as text, each on one line whatever the model spells; a search finds a text once."""
+        texts = (" ".join(self.tokenizers.tgt.decode(hypothesis.tokens).splitlines()) for hypothesis in hypotheses)
+        found = [Candidate(text, each.score, each.log_prob) for text, each in zip(texts, hypotheses, strict=True)]
+        return found if settings.sample else distinct(found)
 
 
 def load_together(folders: Sequence[Path], trust: Sequence[str]) -> list[LoadedModel]:

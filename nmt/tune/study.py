@@ -152,11 +152,11 @@ def report(plan: Plan, study: optuna.Study) -> None:
         raise ConfigError(f"no trial of {plan.folder} has come to its end; type more trials=")
     sign = -1 if plan.metric == "bleu" else 1
     ranked = sorted(complete, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
+    for ending_of in (".png", ".svg"):
+        save_figure(study_figure(study, plan.metric), plan.folder / f"study{ending_of}")
     for trial in ranked[:TRIALS_SHOWN]:
         print(f"{trial_name(trial.number)}  {ending(plan, trial)}  {settings_text(trial.params)}")
     best = ranked[0]
-    for ending_of in (".png", ".svg"):
-        save_figure(study_figure(study, plan.metric), plan.folder / f"study{ending_of}")
     own = [] if plan.config_dir is None else ["--config-dir", plan.config_dir]
     words = shlex.join([*own, *plan.words, *(word(key, value) for key, value in best.params.items())])
     print(f"\nnmt train {words}")

@@ -1,6 +1,7 @@
 """`nmt evaluate` as it is typed: sacreBLEU's figures, files for programs, and one clear line for every mistake."""
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -9,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.small_runs import CHINESE, make_run, sentences
+from helpers.small_runs import CHINESE, GERMAN, make_run, sentences
 
-from nmt.cli.main import main
+from nmt.cli.main import BROKEN_PIPE, main
 from nmt.data.paths import read_lines
 from nmt.scoring.aer import alignment_scores, read_gold
 from nmt.translation.translator import Translator
 
 FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
+WORDS = [word for word in GERMAN if word.isalnum()]
 SPLITS = {name: {"src": f"{name}.src", "tgt": f"{name}.tgt", "files": None} for name in ("train", "dev", "test")}
 
 
@@ -25,9 +27,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three splits of 30 sentences and their references."""
     folder = tmp_path_factory.mktemp("corpus")
     for seed, name in enumerate(SPLITS):
-        sources = [f"{number} {text}" for number, text in enumerate(sentences(30, seed))]
+        sources = [f"{number} {text}" for number, text in enumerate(sentences(30, seed, WORDS))]
         (folder / f"{name}.src").write_text("".join(f"{line}\n" for line in sources))
-        (folder / f"{name}.tgt").write_text("".join(f"{line} .\n" for line in sources))
+        (folder / f"{name}.tgt").write_text("".join(f"{' '.join(reversed(line.split()))}\n" for line in sources))
     return folder
 
 
@@ -102,7 +104,7 @@ def test_the_models_own_split(run: Path, corpus: Path, capsys: pytest.CaptureFix
         assert main(["evaluate", f"model={run}", *FAST, "cache_dir=cache", f"split={split}"]) == 0
         folder = run / "evaluations" / split
         out, err = capsys.readouterr()
-        assert out.startswith(f"{split}: 30 sentences")
+        assert out.startswith(f"{split}: 30 sentences, ")
         assert "BLEU" in out
         assert "source length" in out
         assert err == f"fp32, 1 worker, beam 1\n\nhypotheses, references and scores.json are in {folder}\n"
@@ -132,8 +134,9 @@ def test_a_moved_corpus_is_named_by_its_root(run: Path, corpus: Path, capsys: py
 
 def test_a_second_model_is_compared(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = make_run(tmp_path / "other", seed=1)
-    Path("a").write_text("".join(f"{line}\n" for line in sentences(12)))
-    assert scored(f"model={run}", "src=a", "ref=a", f"compare_with={other}", "intervals=false")
+    Path("a").write_text("".join(f"{line}\n" for line in sentences(12, 1, WORDS)))
+    Path("b").write_text("".join(f"{line}\n" for line in sentences(12, 2, WORDS)))
+    assert scored(f"model={run}", "src=a", "ref=b", f"compare_with={other}", "intervals=false")
     out, err = capsys.readouterr()
     assert "paired bootstrap" in out
     assert "difference" in out
@@ -276,3 +279,61 @@ def test_a_split_without_pairs_is_said(corpus: Path, tmp_path: Path, capsys: pyt
     own = make_run(tmp_path / "own", data=SPLITS | none)
     message = "error: the corpus has no pairs in its test split, split=test; give src=FILE ref=FILE\n"
     assert fails(capsys, f"model={own}") == message
+
+
+def test_a_line_without_text_is_no_reference(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = {
+        "src": ["der Hund", "das Haus", "ein Mann", "heute"],
+        "one": ["a dog", "", "one man", " "],
+        "two": ["the dog", "a house", "", ""],
+        "gold": ["0-0", "", "1-1", ""],
+    }
+    for name, lines in texts.items():
+        Path(name).write_text("".join(f"{line}\n" for line in lines))
+    assert scored(f"model={run}", "src=src", "ref=[one,two]", f"compare_with={run}")
+    result = json.loads(Path("out/scores.json").read_text())
+    assert result["sentences"] == sum(bucket["sentences"] for bucket in result["bleu_by_source_length"]) == 3
+    assert [line for line in result["cautions"] if "lines" in line and "reference" in line] == [
+        "left out, because they have no reference: 1 of 4 lines, the first is line 4",
+        "reference 1 is empty in 1 of 4 lines, the first is line 2: the other references count there",
+        "reference 2 is empty in 1 of 4 lines, the first is line 3: the other references count there",
+    ]
+    assert "nrefs:var" in result["scores"][0]["signature"]
+    assert Path("out/sources.txt").read_text().splitlines() == texts["src"][:3]
+    assert Path("out/reference.2.txt").read_text().splitlines() == texts["two"][:3]
+    assert scored(f"model={run}", "src=src", "ref=one", "gold=gold")  # whose rows of gold alignments go as well
+    alone = json.loads(Path("out/scores.json").read_text())
+    assert alone["sentences"] == 2
+    assert "left out, because they have no reference: 2 of 4 lines, the first is line 2" in alone["cautions"]
+    capsys.readouterr()
+    Path("none").write_text("\n \n\n\n")
+    none = "error: the reference of src has no text in any of 4 lines; give its translations\n"
+    assert fails(capsys, f"model={run}", "src=src", "ref=none") == none
+    assert "reference 2 of src has no text in any" in fails(capsys, f"model={run}", "src=src", "ref=[one,none]")
+
+
+def test_a_reference_that_is_not_there_changes_no_score(run: Path) -> None:
+    lines = sentences(20, 1, WORDS)
+    rng = random.Random(3)
+    kept = [rng.random() < 0.7 for _ in lines]
+    first, second = nearly(run, lines, 1), nearly(run, lines, 2)
+    for name, texts in {
+        "src": lines, "first": first, "some": [text * there for text, there in zip(second, kept, strict=True)],
+        "all": [b if there else a for a, b, there in zip(first, second, kept, strict=True)],
+    }.items():  # fmt: skip
+        Path(name).write_text("".join(f"{line}\n" for line in texts))
+    words = f"model={run}", "src=src", "intervals=false"
+    assert scored(*words, "ref=[first,some]") == scored(*words, "ref=[first,all]")
+
+
+def test_who_closes_standard_output_loses_no_file(run: Path) -> None:
+    Path("a").write_text("der Hund\nein Haus\n")
+    words = ["evaluate", f"model={run}", *FAST, "src=a", "ref=a", "output=out", f"compare_with={run}"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as closed:
+        done = subprocess.run([sys.executable, "-m", "nmt.cli.main", *words], stdout=closed, stderr=subprocess.PIPE)
+    assert done.returncode == BROKEN_PIPE
+    assert b"Traceback" not in done.stderr
+    assert len(json.loads(Path("out/scores.json").read_text())["scores"]) == 3
+    assert Path("out/hypotheses.txt").read_text().count("\n") == 2

@@ -43,6 +43,17 @@ def test_an_answer_is_the_translation_and_its_time(session: Session) -> None:
     assert "ms)" in session.answer(": der Hund")
 
 
+@pytest.mark.parametrize(
+    ("line", "sent"), [("::help the poor", ":help the poor"), ("::smile:", ":smile:"), (":::-)", "::-)"), ("::", ":")]
+)
+def test_a_second_colon_sends_a_line_that_begins_with_one(session: Session, line: str, sent: str) -> None:
+    assert "ms)" in session.answer(line)
+    assert session.last is not None
+    assert session.last.source == sent
+    [alone] = session.translator.translate([sent])
+    assert session.last.text == alone.text
+
+
 def test_a_translation_cannot_command_the_terminal() -> None:
     assert visible("a\x1b[2Jb\x9b狗\u3000é") == "a\ufffd[2Jb\ufffd狗\u3000é"
 
@@ -86,7 +97,9 @@ def test_mistakes_are_told_and_change_nothing(session: Session, tmp_path: Path) 
         ":save": "no file is named; type, for example, :save attention.png",
         ":bipartite": "no file is named; type, for example, :bipartite attention.png",
         ":bipartite a.png": "nothing is translated yet",
-        ":atention": "unknown command ':atention'; did you mean ':attention'?",
+        ":atention": "unknown command ':atention'; did you mean ':attention'? (to translate the line, begin it with ::",
+        ":smile: it": "unknown command ':smile:'; choose from: :attention, :beam, :bipartite, :help, :nbest, :quit, "
+        ":save (to translate the line, begin it with ::smile:)",
         ":quti": "did you mean ':quit'?",
         ":nbest x": "'x' is not a number; type, for example, :nbest 3",
         ":beam": "'' is not a number; type, for example, :beam 8",
@@ -130,7 +143,8 @@ def test_a_pipe_is_answered_line_by_line(
     assert out.count("ms)") == 3
     assert "░ ≥ 0.05" in out
     assert err.splitlines() == [
-        "error: unknown command ':atention'; did you mean ':attention'?",
+        "error: unknown command ':atention'; did you mean ':attention'? "
+        "(to translate the line, begin it with ::atention)",
         "error: the line is not valid UTF-8; set the terminal, or convert the file, to UTF-8",
         r"error: unknown kind of picture '', \x1b[2J; end the name in .png, .svg or .pdf",
         "error: cannot write the picture (No such file or directory), nowhere/a.png; choose another folder",

@@ -11,7 +11,8 @@ from helpers.models import run_config_of
 from helpers.small_runs import make_run
 
 from nmt.cli.main import main
-from nmt.compare.runs import FINISHED, Job, Sweep, check_axes, mark, run_state
+from nmt.commands.compare import test_set as read_test_set
+from nmt.compare.runs import FINISHED, Job, Sweep, check, check_axes, mark, run_state
 from nmt.compare.scores import LONGEST_SHOWN, SHARES, history, rows_by_rule
 from nmt.compare.sweep import composed_sweep
 from nmt.config.identity import essence
@@ -81,16 +82,32 @@ def test_a_corpus_without_test_split_is_refused(data: Path, tmp_path: Path, caps
     assert "no dev split to compare on; give data.dev.src" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("line", "expected"), [("", "is empty in line 2"), ("der Hu@@ nd", "is cut into pieces: @@")])
+MISLEADING = [(["", " "], "has no text in any of 2 lines"), (["a b", "der Hu@@ nd"], "is cut into pieces: @@")]
+
+
+@pytest.mark.parametrize(("reference", "expected"), MISLEADING)
 def test_a_test_split_that_misleads_is_refused(
-    data: Path, tmp_path: Path, line: str, expected: str, capsys: pytest.CaptureFixture[str]
+    data: Path, tmp_path: Path, reference: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, lines in {"bad.src": ["a b", "a c"], "bad.tgt": ["a b", line]}.items():
+    for name, lines in {"bad.src": ["a b", "a c"], "bad.tgt": reference}.items():
         (data / name).write_text("".join(f"{line}\n" for line in lines))
     more = ("attention=none,dot", "data.test.src=bad.src", "data.test.tgt=bad.tgt", "data.gold=null")
     assert compare(data, tmp_path / "runs", *more) == 2
     assert capsys.readouterr().err.startswith(f"error: the reference of test {expected}")
     assert not (tmp_path / "runs").exists()
+
+
+def test_test_sentences_without_reference_are_left_out(data: Path, tmp_path: Path) -> None:
+    for name, text in {"some.src": "a b\na c\nb c\n", "some.tgt": "b a\n\nc b\n", "some.align": "0-1\n\n1-0\n"}.items():
+        (data / name).write_text(text)
+    typed = [*words(data, tmp_path), "attention=none,dot", "data.test.src=some.src", "data.test.tgt=some.tgt"]
+    typed.append("data.gold=some.align")
+    sweep = composed_sweep("compare", typed, typed, None)
+    test = read_test_set(sweep, check(sweep))
+    assert (test.sources, test.references) == (["a b", "b c"], ["b a", "c b"])
+    assert test.gold is not None
+    assert [gold.sure for gold in test.gold] == [frozenset({(0, 1)}), frozenset({(1, 0)})]
+    assert test.cautions == ["left out, because they have no reference: 1 of 3 lines, the first is line 2"]
 
 
 def test_a_split_that_is_cut_off_is_decided_by_the_whole_corpus(

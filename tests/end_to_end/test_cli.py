@@ -141,6 +141,35 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["train", "train.batch_token=1"], "did you mean 'train.batch_tokens'?"),
         (["train", "trian.batch_tokens=1"], "did you mean 'train.batch_tokens'?"),
         (["train", "batch_tokens=1"], "did you mean 'train.batch_tokens'?"),
+        (["train", "epochs=5"], "unknown key 'epochs'; did you mean 'train.max_epochs'?"),
+        (["train", "train.epochs=5"], "unknown key 'train.epochs'; did you mean 'train.max_epochs'?"),
+        (["train", "learning_rate=1"], "unknown key 'learning_rate'; did you mean 'optimizer.lr'?"),
+        (["train", "lr=1"], "unknown key 'lr'; did you mean 'optimizer.lr'?"),
+        (["train", "hidden=5"], "unknown key 'hidden'; choose from: decoder.d_hidden, encoder.d_hidden"),
+        (
+            ["train", "data.src=x"],
+            "unknown key 'data.src'; did you mean 'data.train.src'? With files of your own add data",
+        ),
+        (["evaluate", "model=m", "data.src=x"], "unknown key 'data.src'; did you mean 'src'?"),
+        (["translate", "model=m", "data.src=x"], "unknown key 'data.src'; did you mean 'input'?"),
+        (["translate", "model=m", "beam_size=3"], "unknown key 'beam_size'; did you mean 'search.beam'?"),
+        (["train", "--max_epochs", "5"], "unknown option '--max_epochs'; keys have no dashes: train.max_epochs=5"),
+        (["train", "--max-epochs=5"], "unknown option '--max-epochs=5'; keys have no dashes: train.max_epochs=5"),
+        (["train", "--epochs", "-m"], "unknown option '--epochs'; keys have no dashes: train.max_epochs=VALUE"),
+        (["train", "--attention", "dot"], "unknown option '--attention'; keys have no dashes: attention=dot"),
+        (["train", "--src", "a.en", "name=x"], "keys have no dashes: data.train.src=a.en"),
+        (["train", "--hidden", "name=x"], "keys have no dashes: encoder.d_hidden=VALUE or decoder.d_hidden=VALUE"),
+        (["translate", "--model", "m"], "unknown option '--model'; keys have no dashes: model=m"),
+        (["translate", "--nonsense"], "unknown option '--nonsense'; choose from: --cfg"),
+        (["compare", "--seed", "1"], "unknown option '--seed'; keys have no dashes: seed=1"),
+        (["train", "train.device=gpu"], "'gpu' is not possible; type cuda, torch's name for a GPU; without one, cpu"),
+        (["translate", "model=m", "device=GPU"], "device='GPU' is not possible; type cuda, torch's name for a GPU"),
+        (["doctor", "device=mps"], "device='mps' is not possible; type cpu; of GPUs nmt uses those that torch calls"),
+        (
+            ["train", "data.train.src=a.en"],
+            "data.train.src=a.en is typed, but data=demo_en_de, the default, is a corpus",
+        ),
+        (["train", "data.train.files=[a]"], "with dev and test files of its own; add data=text"),
         (["train", "seed.x=1"], "'seed' is a single value"),
         (["train", "+sead=1"], "unknown key 'sead'; did you mean 'seed'?"),
         (["train", "attention=1"], "attention=1 does not exist; choose from: additive, cosine"),
@@ -192,6 +221,43 @@ def test_mistakes_get_one_line(
 ) -> None:
     assert expected in fails(capsys, *words)
     assert not calls
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["translate", "model=m", "a.de"], "'a.de' sets nothing; type input=a.de"),
+        (["translate", "a.de", "model=m", "b c.de"], "'a.de b c.de' sets nothing; type 'input=[a.de,b c.de]'"),
+        (["translate", "model=m", "b c.de"], "'b c.de' sets nothing; type 'input=b c.de'"),
+        (["evaluate", "model=m", "a.de"], "'a.de' sets nothing; type src=a.de ref=FILE"),
+        (["align", "model=m", "a.de", "a.de"], "'a.de a.de' sets nothing; type src=a.de tgt=a.de"),
+        (["train", "a.de", "a.en"], "'a.de a.en' sets nothing; type data=text data.train.src=a.de data.train.tgt=a.en"),
+        (["train", "a.de", "a.en", "a.de"], "type data=text data.train.src=FILE data.train.tgt=FILE"),
+        (["train", "a.de", "nothing"], "'a.de' sets nothing; type key=value"),
+        (["status", "run"], "'run' sets nothing; type model=run"),
+        (
+            ["train", "run"],
+            "'run' sets nothing; type resume=run to go on with the run, init_from=run to start from its wei",
+        ),
+        (["doctor", "run"], "'run' sets nothing; type key=value"),
+        (["attentions", "a.de"], "'a.de' sets nothing; type key=value"),
+        (["translate", "model=m", "other"], "'other' sets nothing; type key=value"),
+    ],
+)
+def test_a_file_without_a_key_is_told_its_key(
+    calls: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str], expected: str
+) -> None:
+    for name in ("a.de", "a.en", "b c.de", "run/manifest.json", "other/x"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert expected in fails(capsys, *words)
+    assert not calls
+
+
+def test_training_files_need_a_corpus_that_is_theirs(calls: Calls, tmp_path: Path) -> None:
+    for words in (["data=text"], ["data=demo_en_zh"], [f"data.root={tmp_path}"], ["experiment=demo_en_de"]):
+        assert main(["train", "data.train.src=a.en", "data.train.tgt=a.de", *words]) == 0
+    assert len(calls) == 4
 
 
 def test_a_mistake_in_a_file_is_named(calls: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from helpers.small_runs import CHINESE, make_run, sentences, small_tokenizer
-from helpers.training_runs import corpus, start
+from helpers.small_corpora import make_pairs
+from helpers.small_runs import CHINESE, GERMAN, make_run, sentences, small_tokenizer
+from helpers.training_runs import corpus, start, write_corpus
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,18 @@ from nmt.commands import evaluate
 from nmt.data import train_hashes
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import CheckpointError
-from nmt.scoring.cautions import PIECE_MARKS, of_case, of_language, of_pieces, of_test_set, of_translations, scripts
+from nmt.scoring.cautions import (
+    PIECE_MARKS,
+    of_case,
+    of_copies,
+    of_direction,
+    of_language,
+    of_pieces,
+    of_test_set,
+    of_tokens,
+    of_translations,
+    scripts,
+)
 
 FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
 
@@ -122,12 +134,6 @@ def test_several_references_and_long_files_are_searched_whole(tmp_path: Path, mo
         train_hashes.seen(path, sources, [sources])
 
 
-@pytest.mark.parametrize("line", ["", "   ", "\u2003"])
-def test_an_empty_reference_is_refused(run: Path, line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    message = refused(capsys, run, ["a", "b", "c"], ["a", line, "c"])
-    assert message.startswith("error: the reference of src is empty in line 2; take the line out of all files")
-
-
 PIECES = [
     ("▁der ▁Hu nd", "▁"), ("der Hu@@ nd", "@@"), ("der Hu@@", "@@"), ("der Hu ##nd", "##"), ("der Hu￭ nd", "￭"),
     ("der Hu ￭nd", "￭"), ("der</w> Hu nd</w>", "</w>"), ("Ġder ĠHu nd", "Ġ"), ("der ĠHu n d ĠHaus", "Ġ"),
@@ -203,8 +209,48 @@ def test_lower_case_against_capitals_is_said(run: Path) -> None:
     assert "the translations have capitals, it none" in " ".join(of_case(cased, "it", lower))
     for ours, theirs in ((cased, cased), (lower, lower), (["我们", "12"], cased), (cased, ["我们", "12"])):
         assert not list(of_case(ours, "it", theirs))
-    [said] = of_translations(cased, [cased, lower])
+    [said] = of_translations(cased, cased, [cased, lower])
     assert said.startswith("the translations have capitals, reference 2 none")
+
+
+TYPED = ["Das Haus ist alt, der Hund nicht.", "Er ist da.", "Heute, morgen.", "Wo ist er?", "12,5 kg."]
+APART = ["Das Haus ist alt , der Hund nicht .", "Er ist da .", "Heute , morgen .", "Wo ist er ?", "12,5 kg ."]
+
+
+def test_tokenised_text_against_text_as_it_is_typed_is_said() -> None:
+    moses = ["it &apos;s a box", "in &quot; there", "twenty @-@ one", "we do n't know"]
+    for ours, theirs in ((TYPED, APART), (TYPED, moses), (["你好，世界。"], ["你好 ， 世界 。"])):
+        [said] = of_tokens(ours, "it", theirs)
+        assert said.startswith("it looks tokenised, the translations do not: BLEU and TER count that")
+        [said] = of_tokens(theirs, "it", ours)
+        assert said.startswith("the translations look tokenised, it does not: BLEU and TER count that")
+    french = ["Où est-il ?", "Voilà : ici.", "« Bien. »", "Non !", "Il est là."]
+    for ours, theirs in ((TYPED, TYPED), (APART, APART), (TYPED, french), (french, TYPED), (["Haus"], APART)):
+        assert not list(of_tokens(ours, "it", theirs))
+    said = list(of_translations(TYPED, APART, [TYPED, APART]))
+    assert [line.partition(" looks tokenised")[0] for line in said] == ["reference 2", "the source"]
+
+
+def test_references_that_repeat_the_source_are_said(run: Path) -> None:
+    sources = sentences(40, 5, [word for word in GERMAN if word.isalpha()])
+    assert not list(of_copies(sources, "it", [f"{line} Kind" for line in sources]))
+    assert not list(of_copies(["Berlin", "12 345 678 901", ""], "it", ["Berlin", "12 345 678 901", ""]))
+    few = ["Das Haus, ein altes Haus!", *(f"{line} Kind" for line in sources)]
+    assert not list(of_copies(["das Haus, ein altes Haus", *sources], "it", few))
+    assert any("the reference repeats the source in" in line for line in evaluated(run, sources, sources))
+    [said] = of_copies(["", "das Haus, ein altes Haus"], "it", ["", "Das Haus, ein altes Haus!"])
+    assert said == "it repeats the source in 1 of 2 lines, the first is line 2: are they translated?"
+
+
+def test_languages_the_wrong_way_round_are_said(tmp_path: Path) -> None:
+    pairs = [(src, src.translate(str.maketrans("abcdefghij", "klmnopqrst"))) for src, _ in make_pairs(120)]
+    write_corpus(tmp_path / "data", pairs)
+    start(tmp_path / "data", tmp_path / "runs", train__max_updates=40, optimizer__lr=0.01)
+    here, there = ([pair[side] for pair in pairs[:20]] for side in (0, 1))
+    swapped = "source and reference seem swapped: to the model the source is far likelier as translation of the ref"
+    assert any(line.startswith(swapped) for line in evaluated(tmp_path / "runs/run", there, here))
+    assert not any("swapped" in line for line in evaluated(tmp_path / "runs/run", here, there))
+    assert list(of_direction(2.0, 1.5)) == []
 
 
 @pytest.mark.parametrize("compared", [False, True])

@@ -19,6 +19,7 @@ from nmt.scoring.metrics import (
     Metric,
     bleu,
     bleu_by_length,
+    interval_of,
     paired_bootstrap,
     score_corpus,
 )
@@ -85,7 +86,7 @@ def test_scores_equal_sacrebleus_command_line(tmp_path: Path, zh: bool, n_refs: 
         assert mine.score == pytest.approx(their["score"], abs=1e-7)
         assert mine.low is not None
         assert mine.high is not None
-        assert (mine.low + mine.high) / 2 == pytest.approx(their["confidence_mean"], abs=1e-7)
+        assert mine.low <= their["confidence_mean"] <= mine.high
         assert (mine.high - mine.low) / 2 == pytest.approx(their["confidence_var"], abs=1e-7)
     assert bleu(hyps, refs, "zh" if zh else None) == ours[0].score
 
@@ -118,6 +119,31 @@ def test_a_perfect_system_has_an_interval_of_no_width() -> None:
     assert [m.score for m in scores] == pytest.approx([100, 100, 0])
     assert [m.low for m in scores] == pytest.approx([m.score for m in scores])
     assert [m.high for m in scores] == pytest.approx([m.score for m in scores])
+
+
+def test_intervals_are_samples_whatever_the_samples_are() -> None:
+    for hyps, ref in (
+        (["Hello", "Yes"], ["Hallo", "Ja"]),  # BLEU 0 in some samples or in all, as whole numbers and not
+        (["", ""], ["Hallo", "Ja"]),
+        (["der Hund sieht heute ein Haus", "Ja"], ["der Hund sieht heute ein Haus", "Nein"]),
+        (["ein Hund sieht spät"] * 9 + ["b"], ["ein Hund sieht spät"] * 9 + ["der Mann"]),
+    ):
+        for metric in score_corpus(hyps, [ref], "de", intervals=True):
+            assert metric.low is not None
+            assert metric.high is not None
+            assert 0 <= metric.low <= metric.score <= metric.high
+            assert metric.high <= 100 + 1e-9
+
+
+def test_an_interval_is_the_middle_95_percent_of_the_samples() -> None:
+    samples = random.Random(1).sample(range(1000), 1000)
+    assert interval_of(samples) == (25, 974)
+    assert interval_of([3.0, 1.0, 2.0]) == (1.0, 3.0)
+
+
+def test_systems_of_equal_score_differ_by_luck() -> None:
+    found = paired_bootstrap(["Hello", "Yes"], ["Hi", "No"], [["Hallo", "Ja"]], "de", samples=SAMPLES)
+    assert {each.name: each.p_value for each in found if each.delta == 0} == {"BLEU": 1.0, "TER": 1.0}
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -76,6 +76,28 @@ def test_capitals_are_read_as_lower_case_by_a_model_that_knows_it(tmp_path: Path
     assert candidates(both, typed) != candidates(both, lower)  # one of them does not know it
 
 
+def test_a_text_is_in_an_n_best_list_once(general: Translator) -> None:
+    texts = sentences(12, seed=5)
+    settings = replace(general.settings, n_best=20, beam=20)
+    ids = general.tokenizers.src.encode_batch(texts)
+    merged = 0
+    for answer, pieces in zip(general.translate(texts, settings=settings), ids, strict=True):
+        [hypotheses] = general.search(make_batch([pieces], [[]]), settings)
+        spelled = [" ".join(general.tokenizers.tgt.decode(h.tokens).splitlines()) for h in hypotheses]
+        merged += len(spelled) - len(set(spelled))
+        assert [each.text for each in answer.n_best] == list(dict.fromkeys(spelled))
+        scores = [each.score for each in answer.n_best]
+        assert scores == pytest.approx([hypotheses[spelled.index(each.text)].score for each in answer.n_best], abs=1e-4)
+    assert merged
+
+
+def test_samples_of_the_same_text_all_count(general: Translator) -> None:
+    settings = replace(general.settings, sample=True, n_best=6, top_k=1)  # the likeliest token, whatever is drawn
+    [answer] = general.translate(["der Hund"], settings=settings)
+    assert len(answer.n_best) == 6
+    assert len({each.text for each in answer.n_best}) == 1
+
+
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_attention_lies_on_words_that_exist(runs: dict[str, Path], name: str) -> None:
     translator = Translator.load(runs[name], device="cpu", precision="fp32")
