@@ -1,4 +1,4 @@
-"""Text in capitals or in title case, brought to lower case: as a model learns to read it (`train.lowercase_share`)."""
+"""Text in capitals or in title case, brought to lower case: as models read it best."""
 
 import re
 

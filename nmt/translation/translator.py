@@ -242,9 +242,17 @@ class Translator:
         return zip(batches, self.workers.each(work, batches), strict=True)
 
     def as_read(self, text: str) -> str:
-        """A source as the model reads it."""
+        """A source as the model reads it.
+
+        Text in capitals or in title case is read in lower case by a model that has learned that, and by any other where
+        it then has fewer pieces: a model of headlines knows theirs.
+        """
         cleaned = self.cleaning.source(text)
-        return in_lower_case(cleaned) if self.reads_lower_case else cleaned
+        lowered = in_lower_case(cleaned)
+        if lowered == cleaned or self.reads_lower_case:
+            return lowered
+        as_typed, in_small = self.tokenizers.src.encode_batch([cleaned, lowered])
+        return lowered if len(in_small) < len(as_typed) else cleaned
 
     def encode_pairs(
         self, sources: Sequence[str], targets: Sequence[str], first: int

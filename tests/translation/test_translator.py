@@ -66,14 +66,27 @@ def test_how_a_source_was_typed_changes_nothing(general: Translator) -> None:
     assert general.encode_pairs(typed, typed, 1)[0] == general.encode_pairs(plain, plain, 1)[0]
 
 
-def test_capitals_are_read_as_lower_case_by_a_model_that_knows_it(tmp_path: Path, general: Translator) -> None:
-    typed, lower = ["DER HUND SIEHT DAS HAUS.", "Der Hund Sieht Das Haus."], ["der hund sieht das haus."] * 2
-    assert candidates(general, typed) != candidates(general, lower)
+CAPITALS = ["DER HUND SIEHT DAS HAUS.", "Der Mann Sieht Das Haus Heute"]
+
+
+def test_capitals_are_read_as_lower_case_where_they_are_then_fewer_pieces(general: Translator) -> None:
+    encode = general.tokenizers.src.encode
+    for text in [*CAPITALS, "HUND HAUS MANN HEUTE", "Hund Haus Mann Heute"]:
+        fewer = len(encode(text.lower())) < len(encode(text))
+        assert (candidates(general, [text]) == candidates(general, [text.lower()])) == fewer
+        assert general.as_read(text) == (text.lower() if fewer else text)
+    assert len({general.as_read(text) == text for text in [*CAPITALS, "Hund Haus Mann Heute"]}) == 2
+    assert general.as_read("Der Hund sieht das Haus.") == "Der Hund sieht das Haus."
+
+
+def test_capitals_are_read_as_lower_case_by_a_model_that_has_learned_it(tmp_path: Path, general: Translator) -> None:
+    text = "Hund Haus Mann Heute"  # as the corpus writes them
     run = make_run(tmp_path / "run", train={"lowercase_share": 0.1})
     knows = Translator.load(run, device="cpu", precision="fp32")
-    assert candidates(knows, typed) == candidates(knows, lower)
+    assert (general.as_read(text), knows.as_read(text)) == (text, text.lower())
+    assert candidates(knows, [text]) == candidates(knows, [text.lower()])
     both = Translator.load([general.name, knows.name], device="cpu", precision="fp32")
-    assert candidates(both, typed) != candidates(both, lower)  # one of them does not know it
+    assert both.as_read(text) == text  # one of them has not
 
 
 def test_a_text_is_in_an_n_best_list_once(general: Translator) -> None:
