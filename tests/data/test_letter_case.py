@@ -17,6 +17,7 @@ from nmt.data.letter_case import in_lower_case
         "The Dog Sees A House.",
         "Dog of the Year Sees Old House",
         "Élan Vital Était Là",
+        "A Man In A T-shirt, NYPD Officers And McDonald's",
     ],
 )
 def test_capitals_and_titles_become_lower_case(text: str) -> None:
