@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from dataclasses import replace
 from xml.sax.saxutils import escape
 
 import pytest
@@ -16,6 +17,7 @@ from nmt.data.readers import find_split
 from nmt.errors import ConfigError, DataError
 
 HEADER = '<header srclang="en" segtype="sentence" datatype="plaintext"/>'
+DATA = data_config("tmx")
 # What XML can hold and a line of text keeps.
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"), max_size=20)
 
@@ -37,7 +39,7 @@ def split_of(folder, content, **changes):
     path = folder / "memory.tmx"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     languages = {"src_lang": "en", "tgt_lang": "de"}
-    data = data_config("tmx", train=SplitConfig(None, None, str(path)), **(languages | changes))
+    data = replace(DATA, train=SplitConfig(None, None, str(path)), **(languages | changes))
     return find_split(data, "train", folder)
 
 

@@ -34,14 +34,13 @@ class WantedLanguage:
 
 def standard_tag(tag: str) -> str:
     """In small letters with the shortest code, without encoding and variant; an English name counts as its code."""
-    tag = re.split("[.@]", tag.strip())[0].replace("_", "-")
-    name = language_names().get(tag.lower())
-    if name is not None and len(tag) > 3:
-        return name
-    try:
-        return langcodes.standardize_tag(tag).lower()
-    except ValueError:
-        return tag.lower()
+    tag = re.split("[.@]", tag.strip().lower())[0].replace("_", "-")
+    primary, hyphen, rest = tag.partition("-")
+    if len(primary) > 3:
+        primary = language_names().get(primary, primary)
+    elif re.fullmatch("[a-z]{2,3}", primary):
+        primary = langcodes.standardize_tag(primary)
+    return primary + hyphen + rest
 
 
 def sides_of(

@@ -16,7 +16,7 @@ from nmt.data.text import is_visible
 from nmt.errors import ConfigError, DataError, printable
 
 LOOKED_AT = 1000  # units of a file, for the languages that an error names
-MOST_NAMED = 20  # languages
+MOST_COUNTED, MOST_NAMED = 1000, 20  # languages
 
 
 class SegmentFile(Protocol):
@@ -51,7 +51,7 @@ class SegmentPairs:
                 pair = self._pair(segment)
                 if isinstance(pair, str):
                     tally.left_out[pair] += 1
-                    if segment.src is None or segment.tgt is None:
+                    if (segment.src is None or segment.tgt is None) and len(tally.languages) < MOST_COUNTED:
                         tally.languages.update(dict.fromkeys(segment.languages, 1))
                 else:
                     tally.pairs += 1
