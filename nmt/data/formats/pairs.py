@@ -96,13 +96,15 @@ class SegmentPairs:
         tally = self.tally
         if tally.pairs:
             return
+        where = self._files[0] if len(self._files) == 1 else tally.name
         there = [language for language, _ in tally.languages.most_common() if language]
         if there and not all(any(map(side.fit, there)) for side in (self._src, self._tgt)):
             raise DataError(
-                f"{tally}; no {tally.noun} has both data.src_lang={self._src.code} and data.tgt_lang={self._tgt.code};"
+                f"{where}: {tally.counts()}; no {tally.noun} has both"
+                f" data.src_lang={self._src.code} and data.tgt_lang={self._tgt.code};"
                 f" set them to languages that are there: {_listed(there)}"
             )
-        raise DataError(f"{tally}; no pair is left; name other files")
+        raise DataError(f"{where}: {tally.counts()}; no pair is left; name other files")
 
 
 def _is_copy(src: str, tgt: str, even_without_letters: bool) -> bool:
