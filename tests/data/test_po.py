@@ -1,6 +1,7 @@
 """Files of gettext: translated messages and their plural forms become pairs, all else is counted with the reason."""
 
 import gzip
+from dataclasses import replace
 
 import polib
 import pytest
@@ -13,7 +14,7 @@ from nmt.data.formats import po
 from nmt.data.readers import find_split
 from nmt.errors import ConfigError, DataError
 
-# A line of text.
+DATA = data_config("po")
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\x00"), max_size=20)
 
 
@@ -36,7 +37,7 @@ def split_of(folder, content, **changes):
     path = folder / "de.po"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     languages = {"src_lang": "en", "tgt_lang": "de"}
-    data = data_config("po", train=SplitConfig(None, None, str(path)), **(languages | changes))
+    data = replace(DATA, train=SplitConfig(None, None, str(path)), **(languages | changes))
     return find_split(data, "train", folder)
 
 
@@ -164,6 +165,13 @@ def test_a_file_that_is_too_large_to_be_read_as_a_whole_is_refused(tmp_path, mon
     assert pairs(tmp_path, content)
     assert "has more than 0 MB" in refusal(tmp_path, content + "\n")
     assert "has more than 0 MB" in refusal(tmp_path, gzip.compress(content.encode() + b"\n" * 1000))
+
+
+def test_a_string_of_many_lines_takes_time_in_proportion(tmp_path):
+    content = (
+        header() + '\nmsgid ""\n' + '"a"\n' * 300_000 + '\nmsgstr "b"\n' + '"c"\n"d"\n\n#: x\n' + message("e", "f")
+    )
+    assert pairs(tmp_path, content) == [("a" * 300_000, "bcd"), ("e", "f")]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -1,6 +1,7 @@
 """XLIFF 1.2 and 2: what is translated becomes a pair, all else is counted with the reason."""
 
 import re
+from dataclasses import replace
 from xml.sax.saxutils import escape
 
 import pytest
@@ -12,6 +13,7 @@ from nmt.config.sections import SplitConfig
 from nmt.data.readers import find_split
 from nmt.errors import ConfigError, DataError
 
+DATA = data_config("xliff")
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"), max_size=20)
 NAMESPACE = "urn:oasis:names:tc:xliff:document"
 
@@ -48,7 +50,7 @@ def split_of(folder, content, **changes):
     path = folder / "app.xlf"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     languages = {"src_lang": "en", "tgt_lang": "de"}
-    data = data_config("xliff", train=SplitConfig(None, None, str(path)), **(languages | changes))
+    data = replace(DATA, train=SplitConfig(None, None, str(path)), **(languages | changes))
     return find_split(data, "train", folder)
 
 

@@ -59,6 +59,21 @@ BYTES = [
     b"\x1f\x8b\x08\x00",
     b"PAR1", *(text.encode() for text in TEXTS),
 ]  # fmt: skip
+SEGMENTS = {
+    "tmx": b"""<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE tmx SYSTEM "x.dtd" [<!ENTITY e "f">]>
+        <tmx version="1.4"><header srclang="en"/><body><tu tuid="1"><tuv xml:lang="en"><seg>a <bpt i="1">b</bpt>c<ept
+        i="1">/b</ept> &lt;<ph x="1"><sub>d</sub></ph></seg></tuv><tuv lang="DE"><seg>e<hi>f</hi></seg></tuv></tu>
+        </body></tmx>""",
+    "xliff": b"""<x:xliff xmlns:x="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><x:file source-language="en"
+        target-language="de"><x:body><x:trans-unit id="1"><x:source>a<x:g id="1">b</x:g></x:source><x:seg-source><x:mrk
+        mtype="seg" mid="1">a</x:mrk></x:seg-source><x:target state="new"><x:mrk mtype="seg" mid="1">c<x:bx id="2"/>d
+        </x:mrk></x:target></x:trans-unit><unit><originalData><data id="d">x</data></originalData><segment><source>a<ph
+        id="1" dataRef="d"/></source><target>b<sc id="3"/>c<ec startRef="3"/></target></segment></unit></x:body>
+        </x:file></x:xliff>""",
+    "po": b"""msgid ""\nmsgstr ""\n"Language: de\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"
+"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n#, fuzzy\n#| msgid "x"\nmsgctxt "y"\nmsgid "a"\nmsgstr "b"\n
+msgid "c"\nmsgid_plural "d"\nmsgstr[0] "e"\nmsgstr[1] "f"\n\n#~ msgid "g"\n#~ msgstr "h"\n""",
+}
 LINES = 12
 SHORT_RUN = re.compile("[^\x00-\u02ff]{2,}")
 
@@ -140,7 +155,7 @@ def folder() -> Path:
 def corpus(kind: str) -> DataConfig:
     """The configuration of a corpus in this format."""
     files = SplitConfig("src", "tgt", None) if kind == "text" else SplitConfig(None, None, "table")
-    return data_config(kind, root=str(folder()), train=files)
+    return data_config(kind, root=str(folder()), train=files, src_lang="en", tgt_lang="de")
 
 
 def read_table(kind: str, contents: dict[str, bytes]) -> list[Pair] | str:
@@ -191,6 +206,15 @@ def any_table_gives_pairs_or_a_refusal(given: tuple[str, bytes]) -> None:
     kind, content = given
     found = read_table(kind, {"table": content})
     assert isinstance(found, str) or all(isinstance(side, str) for pair in found for side in pair)
+
+
+def damaged_segments_are_pairs_or_a_refusal(given: tuple[str, bytes]) -> None:
+    """A whole file of the format, with these bytes in a place that the first of them names."""
+    kind, damage = given
+    whole = SEGMENTS[kind]
+    place = int.from_bytes(damage[:2], "little") % len(whole)
+    cut = place + (damage[2] % 20 if len(damage) > 2 else 1)
+    any_table_gives_pairs_or_a_refusal((kind, whole[:place] + spelled_in_bytes(damage[3:]) + whole[cut:]))
 
 
 def csv_gives_back_what_was_written(pairs: list[Pair]) -> None:
@@ -337,11 +361,18 @@ words = st.lists(
 )
 
 PROPERTIES = {
-    "lines": Property(streams, lines_are_those_of_the_file, 0.15),
+    "lines": Property(streams, lines_are_those_of_the_file, 0.1),
     "text": Property(st.tuples(streams, streams), text_pairs_are_those_of_the_files, 0.1),
-    "tsv": Property(streams, tsv_pairs_are_those_of_the_file, 0.1),
+    "tsv": Property(streams, tsv_pairs_are_those_of_the_file, 0.05),
     "tables": Property(
-        st.tuples(st.sampled_from(["csv", "jsonl", "tsv", "parquet"]), streams), any_table_gives_pairs_or_a_refusal, 0.1
+        st.tuples(st.sampled_from(["csv", "jsonl", "tsv", "parquet", *SEGMENTS]), streams),
+        any_table_gives_pairs_or_a_refusal,
+        0.1,
+    ),
+    "segments": Property(
+        st.tuples(st.sampled_from(sorted(SEGMENTS)), st.binary(min_size=2, max_size=8)),
+        damaged_segments_are_pairs_or_a_refusal,
+        0.1,
     ),
     "csv": Property(pairs, csv_gives_back_what_was_written, 0.05),
     "jsonl": Property(pairs, jsonl_gives_back_what_was_written, 0.05),

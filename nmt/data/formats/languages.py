@@ -7,7 +7,7 @@ import langcodes
 
 from nmt.config.languages import language_names
 
-NONE, WITHIN, EXACT = range(3)  # how well a tag fits
+EXACT = 1000  # fit of the very tag; that of one within a language is the length of the language's
 
 
 class WantedLanguage:
@@ -22,7 +22,7 @@ class WantedLanguage:
         found = standard_tag(tag)
         if found == self._tag:
             return EXACT
-        return WITHIN if found.startswith(f"{self._tag}-") else NONE
+        return len(self._tag) if found.startswith(f"{self._tag}-") else 0
 
     @cached_property
     def name(self) -> str:
@@ -34,14 +34,13 @@ class WantedLanguage:
 
 def standard_tag(tag: str) -> str:
     """In small letters with the shortest code, without encoding and variant; an English name counts as its code."""
-    tag = re.split("[.@]", tag.strip())[0].replace("_", "-")
-    name = language_names().get(tag.lower())
-    if name is not None and len(tag) > 3:
-        return name
-    try:
-        return langcodes.standardize_tag(tag).lower()
-    except ValueError:
-        return tag.lower()
+    tag = re.split("[.@]", tag.strip().lower())[0].replace("_", "-")
+    primary, hyphen, rest = tag.partition("-")
+    if len(primary) > 3:
+        primary = language_names().get(primary, primary)
+    elif re.fullmatch("[a-z]{2,3}", primary):
+        primary = langcodes.standardize_tag(primary)
+    return primary + hyphen + rest
 
 
 def sides_of(
@@ -53,7 +52,7 @@ def sides_of(
     """
 
     def fits(language: WantedLanguage, side: int) -> bool:
-        return language.fit(languages[side]) != NONE
+        return language.fit(languages[side]) > 0
 
     def may_be(language: WantedLanguage, side: int) -> bool:
         return not languages[side] or fits(language, side)

@@ -16,7 +16,7 @@ from nmt.data.text import is_visible
 from nmt.errors import ConfigError, DataError, printable
 
 LOOKED_AT = 1000  # units of a file, for the languages that an error names
-MOST_NAMED = 20  # languages
+MOST_COUNTED, MOST_NAMED = 1000, 20  # languages
 
 
 class SegmentFile(Protocol):
@@ -51,7 +51,7 @@ class SegmentPairs:
                 pair = self._pair(segment)
                 if isinstance(pair, str):
                     tally.left_out[pair] += 1
-                    if segment.src is None or segment.tgt is None:
+                    if (segment.src is None or segment.tgt is None) and len(tally.languages) < MOST_COUNTED:
                         tally.languages.update(dict.fromkeys(segment.languages, 1))
                 else:
                     tally.pairs += 1
@@ -96,13 +96,15 @@ class SegmentPairs:
         tally = self.tally
         if tally.pairs:
             return
+        where = self._files[0] if len(self._files) == 1 else tally.name
         there = [language for language, _ in tally.languages.most_common() if language]
         if there and not all(any(map(side.fit, there)) for side in (self._src, self._tgt)):
             raise DataError(
-                f"{tally}; no {tally.noun} has both data.src_lang={self._src.code} and data.tgt_lang={self._tgt.code};"
+                f"{where}: {tally.counts()}; no {tally.noun} has both"
+                f" data.src_lang={self._src.code} and data.tgt_lang={self._tgt.code};"
                 f" set them to languages that are there: {_listed(there)}"
             )
-        raise DataError(f"{tally}; no pair is left; name other files")
+        raise DataError(f"{where}: {tally.counts()}; no pair is left; name other files")
 
 
 def _is_copy(src: str, tgt: str, even_without_letters: bool) -> bool:

@@ -15,12 +15,15 @@ from nmt.data.formats.segment import Segment, State
 from nmt.data.paths import open_bytes
 from nmt.errors import DataError, printable
 
-MOST_BYTES = 1 << 26  # of a file, which is read as a whole
+MOST_BYTES = 1 << 24  # of a file, which is read as a whole
+HEADER_BYTES = 1 << 16  # in which the header must be
 SEVERAL = 100  # takes the general plural in every language: neither one, a few nor none
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NO_CHARSETS = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined", "utf-7")
 _CHARSET = re.compile(rb"Content-Type:[^\"\n]*?charset=([\w.:\-]+)", re.IGNORECASE)
-_STRING = re.compile(r'(?:#~\s*)?(?:msg(?:ctxt|id|id_plural|str)\b(?:\[\d+\])?\s*|(?="))(.*)', re.DOTALL)
+_STRING = re.compile(
+    r'(?:#~\s*)?(?:(?P<keyword>msg(?:ctxt|id|id_plural|str)\b(?:\[\d+\])?)\s*|(?="))(?P<string>.*)', re.DOTALL
+)
 _WHOLE_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _PLACE = re.compile(r"\(line (\d+)\)(?:: (.*))?")
 
@@ -46,11 +49,7 @@ class Po:
                 yield Segment(None, src, tgt, languages, entry.msgctxt, _state(entry))
 
     def _parsed(self) -> polib.POFile:
-        text = self._text()
-        for number, line in enumerate(text.split("\n"), start=1):
-            string = _STRING.match(line.strip())
-            if string is not None and not _WHOLE_STRING.fullmatch(string[1]):
-                raise self._malformed(number, "a string without its quotation marks")
+        text = self._joined(self._text())
         with TemporaryDirectory() as folder:  # polib itself cuts text in memory into lines where gettext does not
             copy = Path(folder) / "copy.po"
             copy.write_text(text, encoding="utf-8", newline="")
@@ -59,6 +58,27 @@ class Po:
             except OSError as error:
                 place = _PLACE.search(str(error))
                 raise self._malformed(int(place[1]) if place else 1, (place and place[2]) or "wrong syntax") from error
+
+    def _joined(self, text: str) -> str:
+        """The same with each string on its first line, since polib takes time in the square of a string's lines."""
+        lines = text.split("\n")
+        strings: dict[int, list[str]] = {}  # by the number of the line where one begins
+        first = None
+        for number, line in enumerate(lines):
+            string = _STRING.match(line.strip())
+            if string is None:
+                first = None if line.strip() else first
+                continue
+            if not _WHOLE_STRING.fullmatch(string["string"]):
+                raise self._malformed(number + 1, "a string without its quotation marks")
+            if string["keyword"]:
+                first, strings[number] = number, []
+            elif first is not None:
+                strings[first].append(string["string"][1:-1])
+                lines[number] = ""
+        for number, more in strings.items():
+            lines[number] = lines[number].rstrip()[:-1] + "".join(more) + '"'
+        return "\n".join(lines)
 
     def _malformed(self, line: int, reason: str) -> DataError:
         return DataError(
@@ -73,7 +93,7 @@ class Po:
             raise DataError(
                 f"{self.path} has more than {MOST_BYTES >> 20} MB; divide it (msgsplit, or one per program)"
             )
-        found = _CHARSET.search(content)
+        found = _CHARSET.search(content[:HEADER_BYTES])
         charset = "UTF-8" if found is None or found[1] == b"CHARSET" else found[1].decode()
         line = 1 if found is None else content.count(b"\n", 0, found.start()) + 1
         if content.startswith(UTF16):

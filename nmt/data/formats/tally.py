@@ -23,7 +23,11 @@ class Tally:
 
     def __str__(self) -> str:
         """For the report, such as 'memory.tmx: 62 units, 60 pairs; left out: 1 without German, 1 empty'."""
-        line = f"{self.name}: {_counted(self.units, self.noun)}, {_counted(self.pairs, 'pair')}"
+        return f"{self.name}: {self.counts()}"
+
+    def counts(self) -> str:
+        """The same without the name."""
+        line = f"{_counted(self.units, self.noun)}, {_counted(self.pairs, 'pair')}"
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.most_common())
         return f"{line}; left out: {reasons}" if reasons else line
 

@@ -1,6 +1,5 @@
 """Translation memories in TMX 1.4."""
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -8,7 +7,7 @@ from typing import ClassVar
 from lxml import etree
 
 from nmt.data.formats.inline import Code, breaks_line, read_text
-from nmt.data.formats.languages import NONE, WantedLanguage
+from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.segment import Kind, Mark, Segment, Text
 from nmt.data.formats.xml_stream import read_elements
 
@@ -30,20 +29,23 @@ class Tmx:
         return (self._segment(unit) for unit in read_elements(self.path, ["tu"], "tmx"))
 
     def _segment(self, unit: etree._Element) -> Segment:
-        src, tgt = self._wanted
-        sides: list[etree._Element | None] = [None, None]
-        best = [NONE, NONE]
+        wanted_src, wanted_tgt = self._wanted
+        src = tgt = None
+        src_best = tgt_best = 0
         languages = []
         for variant in unit.iterchildren("{*}tuv"):
             tag = variant.get(XML_LANG) or variant.get("lang") or ""
             languages.append(tag)
-            for side, fit in enumerate((src.fit(tag), tgt.fit(tag))):
-                if fit > best[side]:
-                    best[side], sides[side] = fit, variant
-        texts = [None if side is None else self._text(side) for side in sides]
-        return Segment(unit.get("tuid"), texts[0], texts[1], tuple(languages), None, "approved")
+            src_fit, tgt_fit = wanted_src.fit(tag), wanted_tgt.fit(tag)
+            if src_fit > src_best and src_fit > tgt_fit:
+                src, src_best = variant, src_fit
+            elif tgt_fit > tgt_best and tgt_fit > src_fit:
+                tgt, tgt_best = variant, tgt_fit
+        return Segment(unit.get("tuid"), self._text(src), self._text(tgt), tuple(languages), None, "approved")
 
-    def _text(self, variant: etree._Element) -> Text:
+    def _text(self, variant: etree._Element | None) -> Text | None:
+        if variant is None:
+            return None
         segment = next(variant.iterchildren("{*}seg"), None)
         return read_text(self.path, segment, _Codes().read)
 
@@ -53,7 +55,7 @@ class _Codes:
 
     def __init__(self) -> None:
         self._pairs: dict[str | None, str] = {}  # the attribute i of a pair -> its key
-        self._counts: Counter[str] = Counter()
+        self._counts: dict[str, int] = {}  # of codes without number, by name
 
     def read(self, name: str, code: etree._Element) -> Code:
         if name not in KINDS:  # hi, and what other tools add
@@ -70,5 +72,5 @@ class _Codes:
         for attribute in ("x", "i"):
             if (value := code.get(attribute)) is not None:
                 return f"{attribute} {value}"
-        self._counts[name] += 1
-        return f"{name} {self._counts[name]}"
+        count = self._counts[name] = self._counts.get(name, 0) + 1
+        return f"{name} {count}"

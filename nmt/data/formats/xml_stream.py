@@ -10,7 +10,7 @@ from nmt.data.paths import open_bytes
 from nmt.errors import DataError, printable
 
 CHUNK = 1 << 16
-MOST_BYTES = 1 << 26  # of a file between the ends of two elements
+MOST_BYTES = 1 << 23  # of a file between the ends of two elements: its tree may take thirty times as much
 
 
 def read_elements(path: Path, names: Sequence[str], root: str) -> Iterator[etree._Element]:
