@@ -21,7 +21,7 @@ WorkerCount = Annotated[
 class SplitConfig:
     """Where one split of a corpus is."""
 
-    src: Annotated[Paths, "format text: source side; a file, a glob or a list of them, gzip files too"]
+    src: Annotated[Paths, "format text: source side; a file, a glob or a list of them, compressed or not"]
     tgt: Annotated[Paths, "format text: target side; its line N translates line N of src"]
     files: Annotated[Paths, "tsv, jsonl, csv, parquet: files with both sides; hub: the split's name"]
 

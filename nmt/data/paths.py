@@ -1,16 +1,24 @@
 """Files of the configuration: where a path lies, what a glob names, and the one reader of text lines."""
 
 import glob
-import gzip
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from nmt.config.sections import Paths
+from nmt.data.packed import unpacked
 from nmt.errors import ConfigError, DataError, nearest
 
 BUNDLED = "bundled:"
 BOM = b"\xef\xbb\xbf"
+LONGEST_LINE = 1 << 26  # bytes
+
+
+@runtime_checkable
+class ByteLines(Protocol):
+    """An open binary stream."""
+
+    def readline(self, size: int, /) -> bytes: ...
 
 
 def resolve(path: str, root: str | None) -> Path:
@@ -66,21 +74,16 @@ def _and_root(name: str, root: str | None) -> str:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file, gzip or not: split on \\n alone; one \\r before it and the BOM are dropped."""
-    try:
-        with open(path, "rb") as handle:
-            packed = handle.read(2) == b"\x1f\x8b"
-        with gzip.open(path, "rb") if packed else open(path, "rb") as handle:
-            yield from decode_lines(handle, str(path))
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path} is a damaged gzip file: {error}; compress it again") from error
-    except OSError as error:
-        raise DataError(f"file {path} cannot be read: {error.strerror}; check the path") from error
+    """Lines of a UTF-8 file, compressed or not: split on \\n alone; one \\r before it and the BOM are dropped."""
+    with unpacked(path) as stream:
+        yield from decode_lines(stream, str(path))
 
 
-def decode_lines(lines: Iterable[bytes], name: str) -> Iterator[str]:
+def decode_lines(stream: ByteLines, name: str) -> Iterator[str]:
     """The same for an open binary stream; `name` is what errors call it."""
-    for number, raw in enumerate(lines, start=1):
+    for number, raw in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), start=1):
+        if len(raw) > LONGEST_LINE:
+            raise DataError(f"{name}, line {number}: longer than {LONGEST_LINE >> 20} MB; is it text with line ends?")
         if raw == BOM and number == 1:  # an empty file of those that begin with one
             continue
         line = raw.removesuffix(b"\n").removesuffix(b"\r")

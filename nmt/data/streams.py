@@ -57,7 +57,7 @@ def standard_input() -> Iterator[str]:
 
 
 def file_lines(path: Path) -> Iterator[str]:
-    """Lines of a file, gzip or not, or of a pipe."""
+    """Lines of a file, compressed or not, or of a pipe."""
     if path.is_file() or path.is_dir():
         yield from read_lines(path)
         return
