@@ -2,16 +2,21 @@
 
 import glob
 from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from nmt.config.sections import Paths
+from nmt.data.encodings import likely_encoding
+from nmt.data.kinds import refuse_other_kinds, refuse_tables
 from nmt.data.packed import unpacked
 from nmt.errors import ConfigError, DataError, nearest
 
 BUNDLED = "bundled:"
 BOM = b"\xef\xbb\xbf"
 LONGEST_LINE = 1 << 26  # bytes
+SAMPLE, SAMPLE_LINES = 1 << 10, 50  # bytes of a line, lines after a bad one, by which its encoding is guessed
 
 
 @runtime_checkable
@@ -76,12 +81,21 @@ def _and_root(name: str, root: str | None) -> str:
 def read_lines(path: Path) -> Iterator[str]:
     """Lines of a UTF-8 file, compressed or not: split on \\n alone; one \\r before it and the BOM are dropped."""
     with unpacked(path) as stream:
+        refuse_other_kinds(stream, str(path))
+        yield from decode_lines(stream, str(path))
+
+
+def read_sentences(path: Path) -> Iterator[str]:
+    """The lines of a file that should hold one language, one sentence a line; JSON and tables are refused."""
+    with unpacked(path) as stream:
+        refuse_other_kinds(stream, str(path))
+        refuse_tables(stream, str(path))
         yield from decode_lines(stream, str(path))
 
 
 def decode_lines(stream: ByteLines, name: str) -> Iterator[str]:
     """The same for an open binary stream; `name` is what errors call it."""
-    for number, raw in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), start=1):
+    for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), start=1):
         if len(raw) > LONGEST_LINE:
             raise DataError(f"{name}, line {number}: longer than {LONGEST_LINE >> 20} MB; is it text with line ends?")
         if raw == BOM and number == 1:  # an empty file of those that begin with one
@@ -92,8 +106,9 @@ def decode_lines(stream: ByteLines, name: str) -> Iterator[str]:
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
-            encoding = "UTF-16" if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff") else "ENCODING"
+            following = islice(iter(partial(stream.readline, SAMPLE), b""), SAMPLE_LINES)
+            encoding = likely_encoding(raw + b"".join(following))
             raise DataError(
                 f"{name}, line {number}: byte {raw[error.start]:#04x} is not valid UTF-8;"
-                f" convert the file, e.g. iconv -f {encoding} -t UTF-8"
+                f" convert the file, e.g. iconv -f {encoding or 'ENCODING'} -t UTF-8"
             ) from error

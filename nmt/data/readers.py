@@ -11,12 +11,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from nmt.config.sections import DataConfig, Paths, SplitConfig
-from nmt.data.paths import find_files, read_lines
+from nmt.data.paths import find_files, read_lines, read_sentences
 from nmt.errors import ConfigError, DataError, nearest
 from nmt.machine.digests import file_digest
 
 Pair = tuple[str, str]
 ColumnKey = str | int
+BOTH_SIDES = "name the file of each language, or data=tsv data.train.files=FILE for one with both"
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,9 @@ def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
             " file N of one must be the translation of file N of the other"
         )
     files = list(zip(sources, targets, strict=True))
+    for src, tgt in files:
+        if src.samefile(tgt):
+            raise DataError(f"{src} is given on both sides, data.{name}.src, .tgt; {BOTH_SIDES}")
     return Split(
         [file_digest(path) for pair in files for path in pair],
         lambda: (pair for src, tgt in files for pair in _read_text(src, tgt)),
@@ -76,10 +80,11 @@ def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
 
 
 def _read_text(src: Path, tgt: Path) -> Iterator[Pair]:
-    counts = [0, 0]
-    for pair in zip_longest(read_lines(src), read_lines(tgt)):
+    counts, differ = [0, 0], False
+    for pair in zip_longest(read_sentences(src), read_sentences(tgt)):
         for side, line in enumerate(pair):
             counts[side] += line is not None
+        differ |= pair[0] != pair[1]
         if pair[0] is not None and pair[1] is not None:
             yield pair
     if counts[0] != counts[1]:
@@ -87,6 +92,8 @@ def _read_text(src: Path, tgt: Path) -> Iterator[Pair]:
             f"{src} has {counts[0]:,} lines but {tgt} has {counts[1]:,};"
             " line N of one must be the translation of line N of the other"
         )
+    if counts[0] and not differ:
+        raise DataError(f"{src} and {tgt} hold the same text; {BOTH_SIDES}")
 
 
 def _read_tsv(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:

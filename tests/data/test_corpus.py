@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from nmt.config.sections import SplitConfig
 from nmt.data.corpus import read_corpus, read_lines, resolve
-from nmt.data.paths import find_files
+from nmt.data.paths import decode_lines, find_files
 from nmt.data.tables import read_batches
 from nmt.data.text import clean
 from nmt.errors import CheckpointError, ConfigError, DataError
@@ -131,13 +132,12 @@ def test_a_hub_dataset_that_cannot_be_had_is_named(tmp_path, monkeypatch):
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]).filter(lambda c: c != "\n")), max_size=20))
-def test_lines_are_split_on_newlines_alone(tmp_path_factory, lines):
-    path = tmp_path_factory.getbasetemp() / "lines"
-    path.write_bytes("".join(line + "\n" for line in lines).encode())
+def test_lines_are_split_on_newlines_alone(lines):
+    content = "".join(line + "\n" for line in lines).encode()
     expected = [line.removesuffix("\r") for line in lines]
     if expected:
         expected[0] = expected[0].removeprefix("\ufeff")
-    assert list(read_lines(path)) == expected
+    assert list(decode_lines(io.BytesIO(content), "f")) == expected
 
 
 def test_a_file_of_a_byte_order_mark_alone_is_empty(tmp_path):
@@ -218,7 +218,7 @@ def test_filters_drop_what_they_say_and_count_it(tmp_path):
 
 
 def test_dev_and_test_are_never_filtered(tmp_path):
-    pairs = [("a", "a"), ("", ""), ("a", "a")]
+    pairs = [("a", "a"), ("", ""), ("a", "a"), ("b", "c")]
     split = write("text", tmp_path, pairs)
     options = {"identical": True, "duplicates": True}
     data = text_data(tmp_path, [("x", "y")], dev=split, test=split, **options)
@@ -402,9 +402,10 @@ def test_invalid_utf8_names_file_and_line(tmp_path, data):
 
 
 def test_empty_and_damaged_files_are_refused(tmp_path):
-    (tmp_path / "s").write_text("")
+    for name in ("s", "t"):
+        (tmp_path / name).write_text("")
     with pytest.raises(DataError, match="the train split holds no sentence pair") as error:
-        read("text", tmp_path, train=SplitConfig("s", "s", None))
+        read("text", tmp_path, train=SplitConfig("s", "t", None))
     message(error)
     (tmp_path / "z").write_bytes(gzip.compress(b"a\tb\n" * 1000)[:-20])
     with pytest.raises(DataError, match="damaged gzip") as gzip_error:
