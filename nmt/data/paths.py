@@ -11,6 +11,7 @@ from nmt.config.sections import Paths
 from nmt.data.encodings import likely_encoding
 from nmt.data.kinds import refuse_other_kinds, refuse_tables
 from nmt.data.packed import unpacked
+from nmt.data.pairing import natural_order
 from nmt.errors import ConfigError, DataError, nearest
 
 BUNDLED = "bundled:"
@@ -48,7 +49,7 @@ def _folder(root: str | None) -> Path:
 
 
 def find_files(paths: Paths, root: str | None, key: str) -> list[Path]:
-    """The files that a path, a glob or a list of them names, each glob's in sorted order."""
+    """The files that a path, a glob or a list of them names; those of a glob in natural order, part.2 before part.10."""
     named = [paths] if isinstance(paths, str) else list(paths or [])
     if not named:
         raise ConfigError(f"{key} is an empty list; name at least one file")
@@ -64,7 +65,7 @@ def _expand(name: str, root: str | None, key: str) -> list[Path]:
     if not glob.has_magic(name):
         raise DataError(f"file {path} does not exist, {key}; check the path{_and_root(name, root)}")
     pattern = str(Path(name).expanduser())
-    found = sorted(glob.glob(pattern, root_dir=_folder(root), recursive=True))
+    found = sorted(glob.glob(pattern, root_dir=_folder(root), recursive=True), key=natural_order)
     files = [file for file in (_folder(root) / entry for entry in found) if file.is_file()]
     if not files:
         raise DataError(f"no file matches {path}, {key}; check the pattern{_and_root(name, root)}")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from nmt.config.sections import DataConfig, Paths, SplitConfig
+from nmt.data.pairing import described_pairs
 from nmt.data.paths import find_files, read_lines, read_sentences
 from nmt.errors import ConfigError, DataError, nearest
 from nmt.machine.digests import file_digest
@@ -26,6 +27,7 @@ class Split:
 
     content: list[str]  # digests of what will be read
     pairs: Callable[[], Iterator[Pair]]
+    notes: tuple[str, ...] = ()  # for the report: what was found out about the files
 
 
 def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
@@ -76,6 +78,7 @@ def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
     return Split(
         [file_digest(path) for pair in files for path in pair],
         lambda: (pair for src, tgt in files for pair in _read_text(src, tgt)),
+        tuple(described_pairs(files, name)),
     )
 
 
