@@ -58,9 +58,17 @@ class DataConfig(Section):
     ]
     tokenized: Annotated[bool, "the text is tokenised already: BLEU counts what is between spaces (tokeniser none)"]
     src_column: Annotated[
-        str | int | None, "tsv: column, counted from 0; other tables: name, nested by dots (translation.en)"
+        str | int | None,
+        "tables: name of the column, nested by dots (translation.en); csv, tsv: or its number, counted from 0; null = "
+        "found by the header (src_lang, or source), or the first of two",
     ]
     tgt_column: Annotated[str | int | None, "the same for the target"]
+    delimiter: Annotated[
+        Literal["comma", "semicolon", "tab", "pipe"] | None, "csv, tsv: what is between columns; null = found out"
+    ]
+    header: Annotated[bool | None, "csv, tsv: is the first row one of names? null = found out"]
+    quotes: Annotated[bool | None, "csv, tsv: do quotes enclose cells, or are they text? null = found out"]
+    encoding: Annotated[str | None, "csv, tsv: such as utf-8, utf-16 or cp1252; null = found out"]
     hub: Annotated[str | None, "format hub: id of the dataset"]
     hub_config: Annotated[str | None, "format hub: name of its configuration"]
     hub_revision: Annotated[str | None, "format hub: branch, tag or commit"]
@@ -84,11 +92,23 @@ class DataConfig(Section):
                 from nmt.config.languages import refuse_unknown_language  # langcodes takes 30 ms
 
                 refuse_unknown_language(key, code)
+        if self.encoding is not None:
+            refuse_unknown_encoding(self.encoding)
 
     @property
     def has_dev(self) -> bool:
         """Is a dev split given, or to be cut off?"""
         return self.dev.src is not None or self.dev.files is not None or self.dev_size > 0
+
+
+def refuse_unknown_encoding(name: str) -> None:
+    """Refuses what is no encoding of text."""
+    try:
+        "".encode(name)
+    except (LookupError, UnicodeError, ValueError):
+        raise ConfigError(
+            f"data.encoding={name} is not an encoding; set one such as utf-8, utf-16, cp1252 or shift_jis, or null"
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,11 @@ MARKS = {  # of byte order; that of UTF-32 begins with that of UTF-16
 # other encodings their bytes are letters of Turkish, Polish or Latvian.
 WESTERN = re.compile("[\x00-\x7f€‚„…‘’“”•–—«»¡¿§°´·ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜŒßàáâãäåæçèéêëìíîïñòóôõöøœùúûü\xa0]*")
 NON_ASCII_SHARE = 0.25  # of the letters, at most
+NON_ASCII_WORD = re.compile(r"[^\W\d_\x00-\x7f]{3}")  # three in a row are letters of another alphabet
 # "õ" and "ö" in one text are Hungarian in another encoding, or Estonian
 TOGETHER_ELSEWHERE = (set("õÕ"), set("öÖüÜ"))
+WESTERN_LANGUAGES = set("af br ca co da de en es eu fo fr ga gl it lb nb nl nn no oc pt rm sv".split())
+IN_UTF8 = re.compile(b"[\xc2\xc3][\x80-\xbf]")  # a letter of these languages
 SHIPPED = "cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r cp932 euc_jp gb18030 big5 cp949".split()
 
 
@@ -41,12 +44,15 @@ def utf16_or_32(head: bytes) -> str | None:
 
 def is_western(sample: bytes) -> bool:
     """Is this Windows-1252 beyond reasonable doubt, as Excel writes it in Western Europe?"""
+    if IN_UTF8.search(sample):
+        return False
     try:
         text = sample.decode("cp1252")
     except UnicodeDecodeError:
         return False
-    characters = set(text)
-    if not WESTERN.fullmatch(text) or all(characters & group for group in TOGETHER_ELSEWHERE):
+    if not WESTERN.fullmatch(text) or NON_ASCII_WORD.search(text):
+        return False
+    if all(set(text) & group for group in TOGETHER_ELSEWHERE):
         return False
     letters = [char for char in text if char.isalpha()]
     return sum(char > "\x7f" for char in letters) <= NON_ASCII_SHARE * len(letters)

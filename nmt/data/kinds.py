@@ -42,8 +42,16 @@ _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*"[^"]*"\s*:')
 
 def refuse_other_kinds(stream: io.BufferedReader, name: str) -> None:
     """Refuses what is no text in lines of UTF-8; nothing is taken from the stream."""
+    refuse_other_formats(stream, name)
+    kind = _bytes(stream.peek(HEAD)[:HEAD], name)
+    if kind is not None:
+        raise DataError(f"{name} is {kind}")
+
+
+def refuse_other_formats(stream: io.BufferedReader, name: str) -> None:
+    """Refuses what is no plain text, in whichever encoding."""
     head = stream.peek(HEAD)[:HEAD]
-    kind = _binary(head) or _markup(head) or _bytes(head, name)
+    kind = _binary(head) or _markup(head)
     if kind is not None:
         raise DataError(f"{name} is {kind}")
 

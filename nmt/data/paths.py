@@ -49,7 +49,7 @@ def _folder(root: str | None) -> Path:
 
 
 def find_files(paths: Paths, root: str | None, key: str) -> list[Path]:
-    """The files that a path, a glob or a list of them names; those of a glob in natural order, part.2 before part.10."""
+    """The files that a path, a glob or a list of them names; those of a glob in order, part.2 before part.10."""
     named = [paths] if isinstance(paths, str) else list(paths or [])
     if not named:
         raise ConfigError(f"{key} is an empty list; name at least one file")

@@ -1,8 +1,6 @@
 """Sentence pairs as they stand in text files, TSV, JSONL, CSV, Parquet or a hub dataset, one at a time."""
 
-import csv
 import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -11,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from nmt.config.sections import DataConfig, Paths, SplitConfig
+from nmt.data.csv_files import find_form, form_key, read_pairs
 from nmt.data.pairing import described_pairs
 from nmt.data.paths import find_files, read_lines, read_sentences
 from nmt.errors import ConfigError, DataError, nearest
@@ -43,6 +42,8 @@ def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
             )
     if split.files is None:
         return None
+    if data.format in ("csv", "tsv"):
+        return _find_csv(data, find_files(split.files, data.root, f"data.{name}.files"), name)
     src, tgt = (_column(data, key) for key in ("src_column", "tgt_column"))
     if data.format == "hub":
         return _find_hub(data, split.files, src, tgt, cache_dir)
@@ -82,6 +83,21 @@ def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
     )
 
 
+def _find_csv(data: DataConfig, files: list[Path], name: str) -> Split:
+    forms = [find_form(path, data) for path in files]
+    described: dict[str, list[Path]] = {}
+    for path, (_, words) in zip(files, forms, strict=True):
+        described.setdefault(words, []).append(path)
+    return Split(
+        [part for path, (form, _) in zip(files, forms, strict=True) for part in (file_digest(path), form_key(form))],
+        lambda: (pair for path, (form, _) in zip(files, forms, strict=True) for pair in read_pairs(path, form)),
+        tuple(
+            f"{name}: {paths[0].name}{f' and {len(paths) - 1:,} more' if len(paths) > 1 else ''}: {words}"
+            for words, paths in described.items()
+        ),
+    )
+
+
 def _read_text(src: Path, tgt: Path) -> Iterator[Pair]:
     counts, differ = [0, 0], False
     for pair in zip_longest(read_sentences(src), read_sentences(tgt)):
@@ -97,48 +113,6 @@ def _read_text(src: Path, tgt: Path) -> Iterator[Pair]:
         )
     if counts[0] and not differ:
         raise DataError(f"{src} and {tgt} hold the same text; {BOTH_SIDES}")
-
-
-def _read_tsv(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
-    if not (isinstance(src, int) and isinstance(tgt, int) and src >= 0 and tgt >= 0):
-        raise ConfigError(f"data.src_column={src}, data.tgt_column={tgt}: columns of TSV are numbers from 0; set both")
-    width = None
-    for number, line in enumerate(read_lines(path), start=1):
-        cells = line.split("\t")
-        width = width or len(cells)
-        if len(cells) != width or width <= max(src, tgt):
-            wanted = f"line 1 has {width}" if len(cells) != width else f"column {max(src, tgt)} is asked for"
-            raise DataError(f"{path}, line {number}: {_columns(len(cells))}, but {wanted}; correct the file")
-        yield cells[src], cells[tgt]
-
-
-def _read_csv(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
-    """The first row names the columns; a quoted field may hold line breaks; blank rows are no pairs."""
-    csv.field_size_limit(sys.maxsize)
-    rows = csv.reader((line.replace("\r", " ") + "\n" for line in read_lines(path)), strict=True)
-    try:
-        header = next(rows, [])
-        at = [_choose_column(header, column, str(path)) for column in (src, tgt)]
-        for row in rows:
-            if len(row) not in (0, len(header)):
-                raise DataError(
-                    f"{path}, line {rows.line_num}: {_columns(len(row))}, but the header has {len(header)};"
-                    " correct the file"
-                )
-            if row:
-                yield row[at[0]], row[at[1]]
-    except csv.Error as error:
-        raise DataError(f"{path}, line {rows.line_num}: not valid CSV ({error}); correct the quotes") from error
-
-
-def _choose_column(header: list[str], column: ColumnKey, name: str) -> int:
-    if column not in header:
-        raise DataError(f"column '{column}' is not in {name}; {nearest(str(column), header)}")
-    return header.index(str(column))
-
-
-def _columns(count: int) -> str:
-    return f"{count} column{'' if count == 1 else 's'}"
 
 
 def _read_jsonl(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
@@ -246,8 +220,6 @@ def _column(data: DataConfig, key: str) -> ColumnKey:
 
 
 TABLES: dict[str, Callable[[Path, ColumnKey, ColumnKey], Iterator[Pair]]] = {
-    "tsv": _read_tsv,
-    "csv": _read_csv,
     "jsonl": _read_jsonl,
     "parquet": _read_parquet,
 }

@@ -394,9 +394,9 @@ def test_invalid_utf8_names_file_and_line(tmp_path, data):
     split = write(data, tmp_path, make_pairs(5))
     path = tmp_path / (split.files or split.src)
     lines = path.read_bytes().split(b"\n")
-    lines[3] = "Fähre".encode("latin-1")
+    lines[3] = "Дом\tДом,Дом".encode("cp1251")
     path.write_bytes(b"\n".join(lines))
-    with pytest.raises(DataError, match=re.escape(f"{path}, line 4: byte 0xe4 is not valid UTF-8")) as error:
+    with pytest.raises(DataError, match=re.escape(f"{path}, line 4: byte 0xc4 is not valid UTF-8")) as error:
         read(data, tmp_path, train=split)
     assert "iconv" in message(error)
 
@@ -411,9 +411,6 @@ def test_empty_and_damaged_files_are_refused(tmp_path):
     with pytest.raises(DataError, match="damaged gzip") as gzip_error:
         read("tsv", tmp_path, train=SplitConfig(None, None, "z"))
     message(gzip_error)
-    (tmp_path / "utf16").write_bytes("a\tb\n".encode("utf-16"))
-    with pytest.raises(DataError, match="UTF-16"):
-        read("tsv", tmp_path, train=SplitConfig(None, None, "utf16"))
 
 
 @pytest.mark.parametrize(
@@ -424,7 +421,6 @@ def test_empty_and_damaged_files_are_refused(tmp_path):
         ("tsv", "a\tb\n\na\tb\n", r"line 2: 1 column, but line 1 has 2"),
         ("csv", "src,tgt\na,b\na\n", r"line 3: 1 column, but the header has 2"),
         ("csv", 'src,tgt\na,"b\n', r"line 2: not valid CSV"),
-        ("csv", "source,tgt\na,b\n", r"column 'src' is not in .*did you mean 'source'"),
         ("jsonl", '{"src": "a", "tgt": "b"}\n{"src": "a"\n', r"line 2: not valid JSON"),
         ("jsonl", '{"src": "a", "tgt": 3}\n', r"line 1: column 'tgt' is 3, not text"),
         ("jsonl", '{"src": "a", "tgte": "b"}\n', r"line 1: no column 'tgt'; did you mean 'tgte'"),
@@ -468,8 +464,9 @@ def test_null_is_an_empty_sentence(tmp_path):
         ("text", {"train": SplitConfig("s", "t", "f")}, "data.train.files=f is for tables"),
         ("text", {"train": SplitConfig([], [], None)}, "data.train.src is an empty list"),
         ("tsv", {"train": SplitConfig("s", "t", None)}, "data.train.src=s is for data.format=text"),
-        ("tsv", {"train": SplitConfig(None, None, "f"), "src_column": "en"}, "numbers from 0"),
-        ("csv", {"train": SplitConfig(None, None, "f"), "src_column": None}, "data.src_column is null"),
+        ("tsv", {"train": SplitConfig(None, None, "f"), "src_column": -1, "tgt_column": 1}, "column -1 is less than 0"),
+        ("jsonl", {"train": SplitConfig(None, None, "f"), "src_column": None}, "data.src_column is null"),
+        ("csv", {"train": SplitConfig(None, None, "f"), "encoding": "hex"}, "data.encoding=hex is not an encoding"),
         ("text", {"train": NONE, "dev_size": -1}, "data.dev_size is -1"),
     ],
 )

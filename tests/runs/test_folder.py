@@ -182,7 +182,7 @@ def test_a_run_with_a_configuration_in_yaml_is_refused(run: Path) -> None:
     manifest = json.loads((run / "manifest.json").read_text())
     manifest["sha256"]["config.yaml"] = manifest["sha256"].pop("config.json")
     (run / "manifest.json").write_text(json.dumps(manifest | {"format": 4}))
-    message = f"{run} has format 4, this nmt reads format 7; use the nmt version that wrote it"
+    message = f"{run} has format 4, this nmt reads format 8; use the nmt version that wrote it"
     assert message == refusal(lambda: load_model(run)) == refusal(lambda: resume(run))
 
 
