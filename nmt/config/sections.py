@@ -23,7 +23,7 @@ class SplitConfig:
 
     src: Annotated[Paths, "format text: source side; a file, a glob or a list of them, compressed or not"]
     tgt: Annotated[Paths, "format text: target side; its line N translates line N of src"]
-    files: Annotated[Paths, "tsv, jsonl, csv, parquet: files with both sides; hub: the split's name"]
+    files: Annotated[Paths, "tables (tsv, csv, xlsx, jsonl, parquet): files with both sides; hub: the split's name"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class DataConfig(Section):
 
     WHERE: ClassVar[str] = "data"
 
-    format: Annotated[Literal["text", "tsv", "jsonl", "csv", "parquet", "hub"], "how pairs are stored"]
+    format: Annotated[Literal["text", "tsv", "jsonl", "csv", "xlsx", "parquet", "hub"], "how pairs are stored"]
     root: Annotated[
         str | None, "folder that relative paths start from; null = the current one; bundled:NAME = nmt's own data"
     ]
@@ -59,14 +59,14 @@ class DataConfig(Section):
     tokenized: Annotated[bool, "the text is tokenised already: BLEU counts what is between spaces (tokeniser none)"]
     src_column: Annotated[
         str | int | None,
-        "tables: name of the column, nested by dots (translation.en); csv, tsv: or its number, counted from 0; null = "
-        "found by the header (src_lang, or source), or the first of two",
+        "tables: name of the column, nested by dots (translation.en); csv, tsv, xlsx: or its number, counted from 0; "
+        "null = found by the header (src_lang, or source), or the first of two",
     ]
     tgt_column: Annotated[str | int | None, "the same for the target"]
     delimiter: Annotated[
         Literal["comma", "semicolon", "tab", "pipe"] | None, "csv, tsv: what is between columns; null = found out"
     ]
-    header: Annotated[bool | None, "csv, tsv: is the first row one of names? null = found out"]
+    header: Annotated[bool | None, "csv, tsv, xlsx: is the first row one of names? null = found out"]
     quotes: Annotated[bool | None, "csv, tsv: do quotes enclose cells, or are they text? null = found out"]
     encoding: Annotated[str | None, "csv, tsv: such as utf-8, utf-16 or cp1252; null = found out"]
     hub: Annotated[str | None, "format hub: id of the dataset"]

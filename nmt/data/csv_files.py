@@ -63,10 +63,15 @@ def find_form(path: Path, data: DataConfig) -> tuple[Form, str]:
     if quotes is None:
         quotes = data.format == "csv" or _has_quotes(lines, delimiter, path)
     first = _first_row(lines, delimiter, quotes)
-    header = _has_header(first, path, data)
-    src, tgt = _columns(first, header, path, data)
+    (src, tgt), header = find_columns(first, path, data)
     form = Form(encoding, skipped, delimiter, quotes, header, src, tgt)
     return form, _described(form, first)
+
+
+def find_columns(first: Row, path: Path, data: DataConfig) -> tuple[Columns, bool]:
+    """Source and target in the first row of a table, and whether that row is a header."""
+    header = _has_header(first, path, data)
+    return _columns(first, header, path, data), header
 
 
 def read_pairs(path: Path, form: Form) -> Iterator[tuple[str, str]]:
@@ -77,14 +82,16 @@ def read_pairs(path: Path, form: Form) -> Iterator[tuple[str, str]]:
             width = len(cells)
             if max(form.src, form.tgt) >= width:
                 raise DataError(
-                    f"{path}, line {line}: {_count(width)}, but column {max(form.src, form.tgt)} is asked for; correct "
-                    "the file, or set data.delimiter"
+                    f"{path}, line {line}: {count_of_columns(width)}, but column {max(form.src, form.tgt)} is asked "
+                    "for; correct the file, or set data.delimiter"
                 )
             if form.header:
                 continue
         if len(cells) != width:
             wanted = "the header has" if form.header else "line 1 has"
-            raise DataError(f"{path}, line {line}: {_count(len(cells))}, but {wanted} {width}; correct the file")
+            raise DataError(
+                f"{path}, line {line}: {count_of_columns(len(cells))}, but {wanted} {width}; correct the file"
+            )
         yield cells[form.src], cells[form.tgt]
 
 
@@ -258,7 +265,7 @@ def _names_columns(first: Row, data: DataConfig) -> bool:
         return True
     if _by_language(first, data) is not None or _by_side(first) is not None:
         return True
-    languages = [language_of(cell) for cell in first if len(cell.strip()) > 3 or data.format == "csv"]
+    languages = [language_of(cell) for cell in first if len(cell.strip()) > 3 or data.format != "tsv"]
     return len({language for language in languages if language is not None}) > 1
 
 
@@ -332,7 +339,8 @@ def _shown(first: Row) -> str:
     return f"{cells} and {len(first) - 10} more" if len(first) > 10 else cells
 
 
-def _count(columns: int) -> str:
+def count_of_columns(columns: int) -> str:
+    """In words."""
     return f"{columns} column{'' if columns == 1 else 's'}"
 
 

@@ -1,6 +1,5 @@
-"""Sentence pairs as they stand in text files, TSV, JSONL, CSV, Parquet or a hub dataset, one at a time."""
+"""Sentence pairs as they stand in text files, tables or a dataset of the hub, one at a time."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -10,13 +9,16 @@ import pyarrow as pa
 
 from nmt.config.sections import DataConfig, Paths, SplitConfig
 from nmt.data.csv_files import find_form, form_key, read_pairs
+from nmt.data.json_files import read_json
 from nmt.data.pairing import described_pairs
-from nmt.data.paths import find_files, read_lines, read_sentences
+from nmt.data.paths import find_files, read_sentences
+from nmt.data.xlsx_files import find_sheet, read_sheet
 from nmt.errors import ConfigError, DataError, nearest
 from nmt.machine.digests import file_digest
 
 Pair = tuple[str, str]
 ColumnKey = str | int
+ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how files begin
 BOTH_SIDES = "name the file of each language, or data=tsv data.train.files=FILE for one with both"
 
 
@@ -42,8 +44,9 @@ def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
             )
     if split.files is None:
         return None
-    if data.format in ("csv", "tsv"):
-        return _find_csv(data, find_files(split.files, data.root, f"data.{name}.files"), name)
+    if data.format in ("csv", "tsv", "xlsx"):
+        find = _find_xlsx if data.format == "xlsx" else _find_csv
+        return find(data, find_files(split.files, data.root, f"data.{name}.files"), name)
     src, tgt = (_column(data, key) for key in ("src_column", "tgt_column"))
     if data.format == "hub":
         return _find_hub(data, split.files, src, tgt, cache_dir)
@@ -84,17 +87,33 @@ def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
 
 
 def _find_csv(data: DataConfig, files: list[Path], name: str) -> Split:
-    forms = [find_form(path, data) for path in files]
-    described: dict[str, list[Path]] = {}
-    for path, (_, words) in zip(files, forms, strict=True):
-        described.setdefault(words, []).append(path)
+    found = [find_form(path, data) for path in files]
+    forms = {path: form for path, (form, _) in zip(files, found, strict=True)}
     return Split(
-        [part for path, (form, _) in zip(files, forms, strict=True) for part in (file_digest(path), form_key(form))],
-        lambda: (pair for path, (form, _) in zip(files, forms, strict=True) for pair in read_pairs(path, form)),
-        tuple(
-            f"{name}: {paths[0].name}{f' and {len(paths) - 1:,} more' if len(paths) > 1 else ''}: {words}"
-            for words, paths in described.items()
-        ),
+        [part for path in files for part in (file_digest(path), form_key(forms[path]))],
+        lambda: (pair for path in files for pair in read_pairs(path, forms[path])),
+        _notes(name, files, [said for _, said in found]),
+    )
+
+
+def _find_xlsx(data: DataConfig, files: list[Path], name: str) -> Split:
+    found = [find_sheet(path, data) for path in files]
+    sheets = {path: (columns, header) for path, (columns, header, _) in zip(files, found, strict=True)}
+    return Split(
+        [part for path in files for part in (file_digest(path), repr(sheets[path]))],
+        lambda: (pair for path in files for pair in read_sheet(path, *sheets[path])),
+        _notes(name, files, [said for _, _, said in found]),
+    )
+
+
+def _notes(split: str, files: list[Path], said: list[str]) -> tuple[str, ...]:
+    """One line for all files of which the same is said."""
+    named: dict[str, list[str]] = {}
+    for path, words in zip(files, said, strict=True):
+        named.setdefault(words, []).append(path.name)
+    return tuple(
+        f"{split}: {names[0]}{f' and {len(names) - 1:,} more' if len(names) > 1 else ''}: {words}"
+        for words, names in named.items()
     )
 
 
@@ -115,34 +134,14 @@ def _read_text(src: Path, tgt: Path) -> Iterator[Pair]:
         raise DataError(f"{src} and {tgt} hold the same text; {BOTH_SIDES}")
 
 
-def _read_jsonl(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
-    """One object a line; blank lines are no pairs; null is an empty sentence."""
-    for number, line in enumerate(read_lines(path), start=1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{where}: not valid JSON ({error}); put one object on each line") from error
-        yield _dig(row, str(src), where), _dig(row, str(tgt), where)
-
-
-def _dig(row: object, column: str, where: str) -> str:
-    found, path = row, [column] if isinstance(row, dict) and column in row else column.split(".")
-    for part in path:
-        if not isinstance(found, dict) or part not in found:
-            names = map(str, found) if isinstance(found, dict) else []
-            raise DataError(f"{where}: no column '{column}'; {nearest(part, names)}")
-        found = found[part]
-    if found is not None and not isinstance(found, str):
-        raise DataError(f"{where}: column '{column}' is {json.dumps(found)[:40]}, not text; correct the file")
-    return found or ""
-
-
 def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
+    """A Parquet file, or one of Arrow."""
     import pyarrow.parquet as pq
 
+    with open(path, "rb") as handle:
+        if handle.read(len(ARROW)).startswith((ARROW, ARROW_STREAM)):
+            yield from _read_arrow(path, src, tgt)
+            return
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
@@ -153,6 +152,23 @@ def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
                 yield from _pairs_of(pa.table(batch), src, tgt, str(path))
     except (pa.ArrowInvalid, OSError) as error:
         raise DataError(f"{path} is not a Parquet file that can be read: {_first_line(error)}; check it") from error
+
+
+def _read_arrow(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
+    """A file or a stream of Arrow, one batch in memory at a time."""
+    try:
+        with pa.OSFile(str(path)) as source:
+            is_file = source.read(len(ARROW)) == ARROW
+            source.seek(0)
+            if is_file:
+                file = pa.ipc.open_file(source)
+                batches = (file.get_batch(number) for number in range(file.num_record_batches))
+            else:
+                batches = iter(pa.ipc.open_stream(source))
+            for batch in batches:
+                yield from _pairs_of(pa.table(batch), src, tgt, str(path))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(f"{path} is not an Arrow file that can be read: {_first_line(error)}; check it") from error
 
 
 def _pairs_of(table: pa.Table, src: ColumnKey, tgt: ColumnKey, name: str) -> Iterator[Pair]:
@@ -220,6 +236,6 @@ def _column(data: DataConfig, key: str) -> ColumnKey:
 
 
 TABLES: dict[str, Callable[[Path, ColumnKey, ColumnKey], Iterator[Pair]]] = {
-    "jsonl": _read_jsonl,
+    "jsonl": read_json,
     "parquet": _read_parquet,
 }

@@ -424,7 +424,7 @@ def test_empty_and_damaged_files_are_refused(tmp_path):
         ("jsonl", '{"src": "a", "tgt": "b"}\n{"src": "a"\n', r"line 2: not valid JSON"),
         ("jsonl", '{"src": "a", "tgt": 3}\n', r"line 1: column 'tgt' is 3, not text"),
         ("jsonl", '{"src": "a", "tgte": "b"}\n', r"line 1: no column 'tgt'; did you mean 'tgte'"),
-        ("jsonl", '["a", "b"]\n', r"line 1: no column 'src'"),
+        ("jsonl", '["a", "b"]\n', r"item 1: no column 'src'"),
         ("parquet", "junk", r"not a Parquet file"),
     ],
 )

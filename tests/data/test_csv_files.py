@@ -192,7 +192,7 @@ def test_any_table_comes_back(tmp_path_factory, pairs, word, quoting, encoding, 
     st.sampled_from(["csv", "tsv"]),
     st.sampled_from(sorted(DELIMITERS)),
     st.sampled_from(["utf-8", "utf-16", "cp1252"]),
-    st.lists(st.tuples(st.integers(0, 999), st.sampled_from(b'\0\n\r\t",;|\xff\xfe\x80\xc3<[{P') | st.integers(0, 255))),
+    st.lists(st.tuples(st.integers(0, 999), st.sampled_from(b'\0\n\r\t",;|\xff\xfe\x80\xc3<P') | st.integers(0, 255))),
 )
 def test_damaged_tables_give_pairs_or_one_clear_line(tmp_path_factory, kind, word, encoding, changes):
     content = bytearray(written([("English", "German"), *PAIRS], DELIMITERS[word]).encode(encoding))
