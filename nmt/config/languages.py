@@ -21,6 +21,17 @@ def refuse_unknown_language(key: str, code: str) -> None:
     raise ConfigError(f"{key}={code} is not a language code; {remedy}")
 
 
+def language_of(word: str) -> str | None:
+    """The code, without region and script, of a language's code or English name in any case: EN, en_US, English."""
+    word = re.sub(r"\s*\(.*\)$", "", word.strip()).lower()
+    code = language_names().get(word)
+    if code is not None and len(code) == 2:  # names of others are words that stand in texts
+        return code
+    if not re.fullmatch("[a-z]{2,3}([-_][a-z]{2,4})?", word) or not langcodes.tag_is_valid(word):
+        return None
+    return langcodes.Language.get(word).language
+
+
 def meant_language(word: str) -> str | None:
     """The code of the language of this country, where the word is one's code; or of that with this English name."""
     if len(word) == 2:

@@ -31,7 +31,7 @@ WorkerCount = Annotated[
 class SplitConfig:
     """Where one split of a corpus is."""
 
-    src: Annotated[Paths, "format text: source side; a file, a glob or a list of them, gzip files too"]
+    src: Annotated[Paths, "format text: source side; a file, a glob or a list of them, compressed or not"]
     tgt: Annotated[Paths, "format text: target side; its line N translates line N of src"]
     files: Annotated[Paths, "all but text and hub: files with both sides; hub: the split's name"]
 
@@ -58,7 +58,7 @@ class DataConfig(Section):
     WHERE: ClassVar[str] = "data"
 
     format: Annotated[
-        Literal["text", "tsv", "jsonl", "csv", "parquet", "hub", "tmx", "xliff", "po"], "how pairs are stored"
+        Literal["text", "tsv", "jsonl", "csv", "xlsx", "parquet", "hub", "tmx", "xliff", "po"], "how pairs are stored"
     ]
     root: Annotated[
         str | None, "folder that relative paths start from; null = the current one; bundled:NAME = nmt's own data"
@@ -73,7 +73,9 @@ class DataConfig(Section):
     ]
     tokenized: Annotated[bool, "the text is tokenised already: BLEU counts what is between spaces (tokeniser none)"]
     src_column: Annotated[
-        str | int | None, "tsv: column, counted from 0; other tables: name, nested by dots (translation.en)"
+        str | int | None,
+        "tables: name of the column, nested by dots (translation.en); csv, tsv, xlsx: or its number, counted from 0; "
+        "null = found by the header (src_lang, or source), or the first of two",
     ]
     tgt_column: Annotated[str | int | None, "the same for the target"]
     inline: Annotated[
@@ -81,6 +83,12 @@ class DataConfig(Section):
         "tmx, xliff: inline codes; strip: taken out, text stays; keep: placeholders <1>, </1>, <1/>, with the same "
         "numbers on both sides",
     ]
+    delimiter: Annotated[
+        Literal["comma", "semicolon", "tab", "pipe"] | None, "csv, tsv: what is between columns; null = found out"
+    ]
+    header: Annotated[bool | None, "csv, tsv, xlsx: is the first row one of names? null = found out"]
+    quotes: Annotated[bool | None, "csv, tsv: do quotes enclose cells, or are they text? null = found out"]
+    encoding: Annotated[str | None, "csv, tsv: such as utf-8, utf-16 or cp1252; null = found out"]
     hub: Annotated[str | None, "format hub: id of the dataset"]
     hub_config: Annotated[str | None, "format hub: name of its configuration"]
     hub_revision: Annotated[str | None, "format hub: branch, tag or commit"]
@@ -107,11 +115,23 @@ class DataConfig(Section):
                 from nmt.config.languages import refuse_unknown_language  # langcodes takes 30 ms
 
                 refuse_unknown_language(key, code)
+        if self.encoding is not None:
+            refuse_unknown_encoding(self.encoding)
 
     @property
     def has_dev(self) -> bool:
         """Is a dev split given, or to be cut off?"""
         return self.dev.src is not None or self.dev.files is not None or self.dev_size > 0
+
+
+def refuse_unknown_encoding(name: str) -> None:
+    """Refuses what is no encoding of text."""
+    try:
+        "".encode(name)
+    except (LookupError, UnicodeError, ValueError):
+        raise ConfigError(
+            f"data.encoding={name} is not an encoding; set one such as utf-8, utf-16, cp1252 or shift_jis, or null"
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,8 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
     }
     key = digest(settings)
     folder = cached(cache_dir, "corpus", key, lambda draft: _build(data, splits, draft))
-    return Corpus(folder, json.loads((folder / "report.json").read_text("utf-8")), key)
+    notes = [note for split in splits.values() if split is not None for note in split.notes]
+    return Corpus(folder, notes + json.loads((folder / "report.json").read_text("utf-8")), key)
 
 
 @dataclass(frozen=True)

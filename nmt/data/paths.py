@@ -1,18 +1,30 @@
 """Files of the configuration: where a path lies, what a glob names, and the one reader of text lines."""
 
 import glob
-import gzip
-import io
-import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from nmt.config.sections import Paths
+from nmt.data.encodings import likely_encoding
+from nmt.data.kinds import refuse_other_kinds, refuse_tables
+from nmt.data.packed import unpacked
+from nmt.data.pairing import natural_order
 from nmt.errors import ConfigError, DataError, nearest
 
 BUNDLED = "bundled:"
 BOM = b"\xef\xbb\xbf"
+LONGEST_LINE = 1 << 26  # bytes
+SAMPLE, SAMPLE_LINES = 1 << 10, 50  # bytes of a line, lines after a bad one, by which its encoding is guessed
+
+
+@runtime_checkable
+class ByteLines(Protocol):
+    """An open binary stream."""
+
+    def readline(self, size: int, /) -> bytes: ...
 
 
 def resolve(path: str, root: str | None) -> Path:
@@ -37,7 +49,7 @@ def _folder(root: str | None) -> Path:
 
 
 def find_files(paths: Paths, root: str | None, key: str) -> list[Path]:
-    """The files that a path, a glob or a list of them names, each glob's in sorted order."""
+    """The files that a path, a glob or a list of them names; those of a glob in order, part.2 before part.10."""
     named = [paths] if isinstance(paths, str) else list(paths or [])
     if not named:
         raise ConfigError(f"{key} is an empty list; name at least one file")
@@ -53,7 +65,7 @@ def _expand(name: str, root: str | None, key: str) -> list[Path]:
     if not glob.has_magic(name):
         raise DataError(f"file {path} does not exist, {key}; check the path{_and_root(name, root)}")
     pattern = str(Path(name).expanduser())
-    found = sorted(glob.glob(pattern, root_dir=_folder(root), recursive=True))
+    found = sorted(glob.glob(pattern, root_dir=_folder(root), recursive=True), key=natural_order)
     files = [file for file in (_folder(root) / entry for entry in found) if file.is_file()]
     if not files:
         raise DataError(f"no file matches {path}, {key}; check the pattern{_and_root(name, root)}")
@@ -68,28 +80,25 @@ def _and_root(name: str, root: str | None) -> str:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file, gzip or not: split on \\n alone; one \\r before it and the BOM are dropped."""
-    with open_bytes(path) as handle:
-        yield from decode_lines(handle, str(path))
+    """Lines of a UTF-8 file, compressed or not: split on \\n alone; one \\r before it and the BOM are dropped."""
+    with unpacked(path) as stream:
+        refuse_other_kinds(stream, str(path))
+        yield from decode_lines(stream, str(path))
 
 
-@contextmanager
-def open_bytes(path: Path) -> Iterator[io.BufferedIOBase]:
-    """The content of a file, gzip or not; what cannot be read while it is open is an error that names the file."""
-    try:
-        with open(path, "rb") as handle:
-            packed = handle.read(2) == b"\x1f\x8b"
-        with gzip.open(path, "rb") if packed else open(path, "rb") as content:
-            yield content
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path} is a damaged gzip file: {error}; compress it again") from error
-    except OSError as error:
-        raise DataError(f"file {path} cannot be read: {error.strerror}; check the path") from error
+def read_sentences(path: Path) -> Iterator[str]:
+    """The lines of a file that should hold one language, one sentence a line; JSON and tables are refused."""
+    with unpacked(path) as stream:
+        refuse_other_kinds(stream, str(path))
+        refuse_tables(stream, str(path))
+        yield from decode_lines(stream, str(path))
 
 
-def decode_lines(lines: Iterable[bytes], name: str) -> Iterator[str]:
+def decode_lines(stream: ByteLines, name: str) -> Iterator[str]:
     """The same for an open binary stream; `name` is what errors call it."""
-    for number, raw in enumerate(lines, start=1):
+    for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), start=1):
+        if len(raw) > LONGEST_LINE:
+            raise DataError(f"{name}, line {number}: longer than {LONGEST_LINE >> 20} MB; is it text with line ends?")
         if raw == BOM and number == 1:  # an empty file of those that begin with one
             continue
         line = raw.removesuffix(b"\n").removesuffix(b"\r")
@@ -98,8 +107,9 @@ def decode_lines(lines: Iterable[bytes], name: str) -> Iterator[str]:
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
-            encoding = "UTF-16" if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff") else "ENCODING"
+            following = islice(iter(partial(stream.readline, SAMPLE), b""), SAMPLE_LINES)
+            encoding = likely_encoding(raw + b"".join(following))
             raise DataError(
                 f"{name}, line {number}: byte {raw[error.start]:#04x} is not valid UTF-8;"
-                f" convert the file, e.g. iconv -f {encoding} -t UTF-8"
+                f" convert the file, e.g. iconv -f {encoding or 'ENCODING'} -t UTF-8"
             ) from error

@@ -1,8 +1,5 @@
-"""Sentence pairs as they stand in text files, TSV, JSONL, CSV, Parquet or a hub dataset, one at a time."""
+"""Sentence pairs as they stand in text files, tables or a dataset of the hub, one at a time."""
 
-import csv
-import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -11,14 +8,20 @@ from pathlib import Path
 import pyarrow as pa
 
 from nmt.config.sections import DataConfig, Paths, SplitConfig
+from nmt.data.csv_files import find_form, form_key, read_pairs
 from nmt.data.formats.pairs import FORMATS, SegmentPairs
 from nmt.data.formats.tally import Tally
-from nmt.data.paths import find_files, read_lines
+from nmt.data.json_files import read_json
+from nmt.data.pairing import described_pairs
+from nmt.data.paths import find_files, read_sentences
+from nmt.data.xlsx_files import find_sheet, read_sheet
 from nmt.errors import ConfigError, DataError, nearest
 from nmt.machine.digests import digest, file_digest
 
 Pair = tuple[str, str]
 ColumnKey = str | int
+ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how files begin
+BOTH_SIDES = "name the file of each language, or data=tsv data.train.files=FILE for one with both"
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Split:
 
     content: list[str]  # digests of what will be read
     pairs: Callable[[], Iterator[Pair]]
+    notes: tuple[str, ...] = ()  # for the report: what was found out about the files
     tally: Tally | None = None  # of files with units that may give no pair
 
 
@@ -45,6 +49,9 @@ def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
         return None
     if data.format in FORMATS:
         return _find_segments(data, find_files(split.files, data.root, f"data.{name}.files"))
+    if data.format in ("csv", "tsv", "xlsx"):
+        find = _find_xlsx if data.format == "xlsx" else _find_csv
+        return find(data, find_files(split.files, data.root, f"data.{name}.files"), name)
     src, tgt = (_column(data, key) for key in ("src_column", "tgt_column"))
     if data.format == "hub":
         return _find_hub(data, split.files, src, tgt, cache_dir)
@@ -74,23 +81,59 @@ def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
             " file N of one must be the translation of file N of the other"
         )
     files = list(zip(sources, targets, strict=True))
+    for src, tgt in files:
+        if src.samefile(tgt):
+            raise DataError(f"{src} is given on both sides, data.{name}.src, .tgt; {BOTH_SIDES}")
     return Split(
         [file_digest(path) for pair in files for path in pair],
         lambda: (pair for src, tgt in files for pair in _read_text(src, tgt)),
+        tuple(described_pairs(files, name)),
+    )
+
+
+def _find_csv(data: DataConfig, files: list[Path], name: str) -> Split:
+    found = [find_form(path, data) for path in files]
+    forms = {path: form for path, (form, _) in zip(files, found, strict=True)}
+    return Split(
+        [part for path in files for part in (file_digest(path), form_key(forms[path]))],
+        lambda: (pair for path in files for pair in read_pairs(path, forms[path])),
+        _notes(name, files, [said for _, said in found]),
+    )
+
+
+def _find_xlsx(data: DataConfig, files: list[Path], name: str) -> Split:
+    found = [find_sheet(path, data) for path in files]
+    sheets = {path: (columns, header) for path, (columns, header, _) in zip(files, found, strict=True)}
+    return Split(
+        [part for path in files for part in (file_digest(path), repr(sheets[path]))],
+        lambda: (pair for path in files for pair in read_sheet(path, *sheets[path])),
+        _notes(name, files, [said for _, _, said in found]),
+    )
+
+
+def _notes(split: str, files: list[Path], said: list[str]) -> tuple[str, ...]:
+    """One line for all files of which the same is said."""
+    named: dict[str, list[str]] = {}
+    for path, words in zip(files, said, strict=True):
+        named.setdefault(words, []).append(path.name)
+    return tuple(
+        f"{split}: {names[0]}{f' and {len(names) - 1:,} more' if len(names) > 1 else ''}: {words}"
+        for words, names in named.items()
     )
 
 
 def _find_segments(data: DataConfig, files: list[Path]) -> Split:
     pairs = SegmentPairs(data, files)
     settings = digest([data.src_lang, data.tgt_lang, data.inline, pairs.tally.name])  # the name is in the report
-    return Split([settings, *map(file_digest, files)], lambda: iter(pairs), pairs.tally)
+    return Split([settings, *map(file_digest, files)], lambda: iter(pairs), tally=pairs.tally)
 
 
 def _read_text(src: Path, tgt: Path) -> Iterator[Pair]:
-    counts = [0, 0]
-    for pair in zip_longest(read_lines(src), read_lines(tgt)):
+    counts, differ = [0, 0], False
+    for pair in zip_longest(read_sentences(src), read_sentences(tgt)):
         for side, line in enumerate(pair):
             counts[side] += line is not None
+        differ |= pair[0] != pair[1]
         if pair[0] is not None and pair[1] is not None:
             yield pair
     if counts[0] != counts[1]:
@@ -98,78 +141,18 @@ def _read_text(src: Path, tgt: Path) -> Iterator[Pair]:
             f"{src} has {counts[0]:,} lines but {tgt} has {counts[1]:,};"
             " line N of one must be the translation of line N of the other"
         )
-
-
-def _read_tsv(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
-    if not (isinstance(src, int) and isinstance(tgt, int) and src >= 0 and tgt >= 0):
-        raise ConfigError(f"data.src_column={src}, data.tgt_column={tgt}: columns of TSV are numbers from 0; set both")
-    width = None
-    for number, line in enumerate(read_lines(path), start=1):
-        cells = line.split("\t")
-        width = width or len(cells)
-        if len(cells) != width or width <= max(src, tgt):
-            wanted = f"line 1 has {width}" if len(cells) != width else f"column {max(src, tgt)} is asked for"
-            raise DataError(f"{path}, line {number}: {_columns(len(cells))}, but {wanted}; correct the file")
-        yield cells[src], cells[tgt]
-
-
-def _read_csv(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
-    """The first row names the columns; a quoted field may hold line breaks; blank rows are no pairs."""
-    csv.field_size_limit(sys.maxsize)
-    rows = csv.reader((line.replace("\r", " ") + "\n" for line in read_lines(path)), strict=True)
-    try:
-        header = next(rows, [])
-        at = [_choose_column(header, column, str(path)) for column in (src, tgt)]
-        for row in rows:
-            if len(row) not in (0, len(header)):
-                raise DataError(
-                    f"{path}, line {rows.line_num}: {_columns(len(row))}, but the header has {len(header)};"
-                    " correct the file"
-                )
-            if row:
-                yield row[at[0]], row[at[1]]
-    except csv.Error as error:
-        raise DataError(f"{path}, line {rows.line_num}: not valid CSV ({error}); correct the quotes") from error
-
-
-def _choose_column(header: list[str], column: ColumnKey, name: str) -> int:
-    if column not in header:
-        raise DataError(f"column '{column}' is not in {name}; {nearest(str(column), header)}")
-    return header.index(str(column))
-
-
-def _columns(count: int) -> str:
-    return f"{count} column{'' if count == 1 else 's'}"
-
-
-def _read_jsonl(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
-    """One object a line; blank lines are no pairs; null is an empty sentence."""
-    for number, line in enumerate(read_lines(path), start=1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{where}: not valid JSON ({error}); put one object on each line") from error
-        yield _dig(row, str(src), where), _dig(row, str(tgt), where)
-
-
-def _dig(row: object, column: str, where: str) -> str:
-    found, path = row, [column] if isinstance(row, dict) and column in row else column.split(".")
-    for part in path:
-        if not isinstance(found, dict) or part not in found:
-            names = map(str, found) if isinstance(found, dict) else []
-            raise DataError(f"{where}: no column '{column}'; {nearest(part, names)}")
-        found = found[part]
-    if found is not None and not isinstance(found, str):
-        raise DataError(f"{where}: column '{column}' is {json.dumps(found)[:40]}, not text; correct the file")
-    return found or ""
+    if counts[0] and not differ:
+        raise DataError(f"{src} and {tgt} hold the same text; {BOTH_SIDES}")
 
 
 def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
+    """A Parquet file, or one of Arrow."""
     import pyarrow.parquet as pq
 
+    with open(path, "rb") as handle:
+        if handle.read(len(ARROW)).startswith((ARROW, ARROW_STREAM)):
+            yield from _read_arrow(path, src, tgt)
+            return
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
@@ -180,6 +163,23 @@ def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
                 yield from _pairs_of(pa.table(batch), src, tgt, str(path))
     except (pa.ArrowInvalid, OSError) as error:
         raise DataError(f"{path} is not a Parquet file that can be read: {_first_line(error)}; check it") from error
+
+
+def _read_arrow(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
+    """A file or a stream of Arrow, one batch in memory at a time."""
+    try:
+        with pa.OSFile(str(path)) as source:
+            is_file = source.read(len(ARROW)) == ARROW
+            source.seek(0)
+            if is_file:
+                file = pa.ipc.open_file(source)
+                batches = (file.get_batch(number) for number in range(file.num_record_batches))
+            else:
+                batches = iter(pa.ipc.open_stream(source))
+            for batch in batches:
+                yield from _pairs_of(pa.table(batch), src, tgt, str(path))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(f"{path} is not an Arrow file that can be read: {_first_line(error)}; check it") from error
 
 
 def _pairs_of(table: pa.Table, src: ColumnKey, tgt: ColumnKey, name: str) -> Iterator[Pair]:
@@ -247,8 +247,6 @@ def _column(data: DataConfig, key: str) -> ColumnKey:
 
 
 TABLES: dict[str, Callable[[Path, ColumnKey, ColumnKey], Iterator[Pair]]] = {
-    "tsv": _read_tsv,
-    "csv": _read_csv,
-    "jsonl": _read_jsonl,
+    "jsonl": read_json,
     "parquet": _read_parquet,
 }

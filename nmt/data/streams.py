@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from nmt.data.kinds import refuse_other_kinds
 from nmt.data.paths import decode_lines, read_lines
 from nmt.errors import ConfigError, DataError
 from nmt.machine.safe_files import whole_file
@@ -51,17 +52,20 @@ def standard_input() -> Iterator[str]:
     if sys.stdin.isatty():
         print("type sentences; Ctrl-D ends and translates them (nmt interactive answers at once)", file=sys.stderr)
     try:
+        if isinstance(sys.stdin.buffer, io.BufferedReader):
+            refuse_other_kinds(sys.stdin.buffer, "standard input")
         yield from decode_lines(sys.stdin.buffer, "standard input")
     except OSError as error:
         raise DataError(f"cannot read standard input ({error.strerror}); give it a file, or input=FILE") from None
 
 
 def file_lines(path: Path) -> Iterator[str]:
-    """Lines of a file, gzip or not, or of a pipe."""
+    """Lines of a file, compressed or not, or of a pipe."""
     if path.is_file() or path.is_dir():
         yield from read_lines(path)
         return
     with open(path, "rb") as pipe:
+        refuse_other_kinds(pipe, str(path))
         yield from decode_lines(pipe, str(path))
 
 

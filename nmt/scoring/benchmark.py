@@ -8,7 +8,7 @@ from pathlib import Path
 from nmt.config.sections import DataConfig, Unit
 from nmt.config.verbs import EvaluateCommand
 from nmt.data.corpus import read_corpus
-from nmt.data.paths import read_lines, resolve
+from nmt.data.paths import read_sentences, resolve
 from nmt.data.text import clean
 from nmt.errors import ConfigError, DataError
 from nmt.scoring.aer import Gold, load_gold
@@ -120,4 +120,4 @@ def text_lines(name: str, key: str) -> list[str]:
     path = Path(name).expanduser()
     if not path.exists():
         raise DataError(f"no file {name}, {key}={name}; check the path")
-    return [clean(line, nfc=False) for line in read_lines(path)]
+    return [clean(line, nfc=False) for line in read_sentences(path)]

@@ -5,17 +5,17 @@ translation gets its name when all of it is on the disk. `.nmt-translate.json` i
 are made, and none that would be made otherwise are added to them.
 """
 
-import gzip
 import json
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from nmt.data.packed import packing
 from nmt.errors import DataError, remedy
 from nmt.machine.claims import claimed_file, has_locks
 from nmt.machine.safe_files import make_folder, read_file
@@ -39,6 +39,8 @@ def plan(sources: Iterable[Path], folder: Path) -> Plan:
     for source in dict.fromkeys(sources):
         if not source.is_file():
             raise DataError(f"{source} is not a regular file, input; name files, or another output= than a folder")
+        if source.suffix == ".zip":
+            raise DataError(f"{source} is a zip, and none can be written to {folder}; unpack it first")
         if source.name in found:
             raise DataError(
                 f"{found[source.name]} and {source} have the same name, input; their translations would be one file, "
@@ -123,7 +125,7 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
         with _writing(target):
             try:
                 with claimed_file(target) as file:
-                    lines = None if file is None else _write(translated(source), file, packed=source.suffix == ".gz")
+                    lines = None if file is None else _write(translated(source), file, source.suffix)
             except DataError as error:
                 caution(f"{error}; the other files go on")
                 counts["not readable"] += 1
@@ -154,11 +156,10 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
         )
 
 
-def _write(lines: Iterable[str], file: IO[bytes], packed: bool) -> int:
-    """Writes the lines, gzip or not, the same bytes for the same lines; their number."""
+def _write(lines: Iterable[str], file: IO[bytes], suffix: str) -> int:
+    """Writes the lines, compressed as the suffix asks, the same bytes for the same lines; their number."""
     count = 0
-    # gzip without a name and a time
-    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else nullcontext(file) as out:
+    with packing(file, suffix) as out:
         for line in lines:
             out.write(f"{line}\n".encode())
             count += 1

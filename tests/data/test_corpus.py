@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from nmt.config.sections import SplitConfig
 from nmt.data.corpus import read_corpus, read_lines, resolve
-from nmt.data.paths import find_files
+from nmt.data.paths import decode_lines, find_files
 from nmt.data.tables import read_batches
 from nmt.data.text import clean
 from nmt.errors import CheckpointError, ConfigError, DataError
@@ -131,13 +132,12 @@ def test_a_hub_dataset_that_cannot_be_had_is_named(tmp_path, monkeypatch):
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]).filter(lambda c: c != "\n")), max_size=20))
-def test_lines_are_split_on_newlines_alone(tmp_path_factory, lines):
-    path = tmp_path_factory.getbasetemp() / "lines"
-    path.write_bytes("".join(line + "\n" for line in lines).encode())
+def test_lines_are_split_on_newlines_alone(lines):
+    content = "".join(line + "\n" for line in lines).encode()
     expected = [line.removesuffix("\r") for line in lines]
     if expected:
         expected[0] = expected[0].removeprefix("\ufeff")
-    assert list(read_lines(path)) == expected
+    assert list(decode_lines(io.BytesIO(content), "f")) == expected
 
 
 def test_a_file_of_a_byte_order_mark_alone_is_empty(tmp_path):
@@ -218,7 +218,7 @@ def test_filters_drop_what_they_say_and_count_it(tmp_path):
 
 
 def test_dev_and_test_are_never_filtered(tmp_path):
-    pairs = [("a", "a"), ("", ""), ("a", "a")]
+    pairs = [("a", "a"), ("", ""), ("a", "a"), ("b", "c")]
     split = write("text", tmp_path, pairs)
     options = {"identical": True, "duplicates": True}
     data = text_data(tmp_path, [("x", "y")], dev=split, test=split, **options)
@@ -394,25 +394,23 @@ def test_invalid_utf8_names_file_and_line(tmp_path, data):
     split = write(data, tmp_path, make_pairs(5))
     path = tmp_path / (split.files or split.src)
     lines = path.read_bytes().split(b"\n")
-    lines[3] = "Fähre".encode("latin-1")
+    lines[3] = "Дом\tДом,Дом".encode("cp1251")
     path.write_bytes(b"\n".join(lines))
-    with pytest.raises(DataError, match=re.escape(f"{path}, line 4: byte 0xe4 is not valid UTF-8")) as error:
+    with pytest.raises(DataError, match=re.escape(f"{path}, line 4: byte 0xc4 is not valid UTF-8")) as error:
         read(data, tmp_path, train=split)
     assert "iconv" in message(error)
 
 
 def test_empty_and_damaged_files_are_refused(tmp_path):
-    (tmp_path / "s").write_text("")
+    for name in ("s", "t"):
+        (tmp_path / name).write_text("")
     with pytest.raises(DataError, match="the train split holds no sentence pair") as error:
-        read("text", tmp_path, train=SplitConfig("s", "s", None))
+        read("text", tmp_path, train=SplitConfig("s", "t", None))
     message(error)
     (tmp_path / "z").write_bytes(gzip.compress(b"a\tb\n" * 1000)[:-20])
     with pytest.raises(DataError, match="damaged gzip") as gzip_error:
         read("tsv", tmp_path, train=SplitConfig(None, None, "z"))
     message(gzip_error)
-    (tmp_path / "utf16").write_bytes("a\tb\n".encode("utf-16"))
-    with pytest.raises(DataError, match="UTF-16"):
-        read("tsv", tmp_path, train=SplitConfig(None, None, "utf16"))
 
 
 @pytest.mark.parametrize(
@@ -423,11 +421,10 @@ def test_empty_and_damaged_files_are_refused(tmp_path):
         ("tsv", "a\tb\n\na\tb\n", r"line 2: 1 column, but line 1 has 2"),
         ("csv", "src,tgt\na,b\na\n", r"line 3: 1 column, but the header has 2"),
         ("csv", 'src,tgt\na,"b\n', r"line 2: not valid CSV"),
-        ("csv", "source,tgt\na,b\n", r"column 'src' is not in .*did you mean 'source'"),
         ("jsonl", '{"src": "a", "tgt": "b"}\n{"src": "a"\n', r"line 2: not valid JSON"),
         ("jsonl", '{"src": "a", "tgt": 3}\n', r"line 1: column 'tgt' is 3, not text"),
         ("jsonl", '{"src": "a", "tgte": "b"}\n', r"line 1: no column 'tgt'; did you mean 'tgte'"),
-        ("jsonl", '["a", "b"]\n', r"line 1: no column 'src'"),
+        ("jsonl", '["a", "b"]\n', r"item 1: no column 'src'"),
         ("parquet", "junk", r"not a Parquet file"),
     ],
 )
@@ -467,8 +464,9 @@ def test_null_is_an_empty_sentence(tmp_path):
         ("text", {"train": SplitConfig("s", "t", "f")}, "data.train.files=f is for tables"),
         ("text", {"train": SplitConfig([], [], None)}, "data.train.src is an empty list"),
         ("tsv", {"train": SplitConfig("s", "t", None)}, "data.train.src=s is for data.format=text"),
-        ("tsv", {"train": SplitConfig(None, None, "f"), "src_column": "en"}, "numbers from 0"),
-        ("csv", {"train": SplitConfig(None, None, "f"), "src_column": None}, "data.src_column is null"),
+        ("tsv", {"train": SplitConfig(None, None, "f"), "src_column": -1, "tgt_column": 1}, "column -1 is less than 0"),
+        ("jsonl", {"train": SplitConfig(None, None, "f"), "src_column": None}, "data.src_column is null"),
+        ("csv", {"train": SplitConfig(None, None, "f"), "encoding": "hex"}, "data.encoding=hex is not an encoding"),
         ("text", {"train": NONE, "dev_size": -1}, "data.dev_size is -1"),
     ],
 )

@@ -37,8 +37,9 @@ def test_the_tables_hold_what_the_tokenizers_say(tmp_path, joint):
 
 
 def test_the_tokenizer_sees_the_training_split_alone(tmp_path):
-    (tmp_path / "dev").write_text("ζζζ\n" * 50)
-    dev = SplitConfig("dev", "dev", None)
+    for side in ("src", "tgt"):
+        (tmp_path / f"dev.{side}").write_text(f"ζζζ {side}\n" * 50)
+    dev = SplitConfig("dev.src", "dev.tgt", None)
     pairs = make_pairs(400)
     one = prepare(text_data(tmp_path, pairs, dev=dev, test=dev), TOKENS, tmp_path / "c")
     pieces = one.tokenizers.src.pieces(range(one.tokenizers.src.vocab_size))

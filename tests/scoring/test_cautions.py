@@ -87,7 +87,7 @@ def test_test_pairs_of_the_training_data_are_counted(tmp_path: Path, capsys: pyt
     tuned = tmp_path / "runs" / "tuned"
     lines = [f"{s} yy" for s, _ in pairs[:50]]
     write(str(data / "new.src"), lines)
-    write(str(data / "new.tgt"), lines)
+    write(str(data / "new.tgt"), [f"{line} z" for line in lines])
     files = {"data__train": {"src": "new.src", "tgt": "new.tgt", "files": None}}
     assert (
         start(
@@ -95,7 +95,7 @@ def test_test_pairs_of_the_training_data_are_counted(tmp_path: Path, capsys: pyt
         )
         == 0
     )
-    said = evaluated(tuned, [*sources, lines[0]], [*references, lines[0]])
+    said = evaluated(tuned, [*sources, lines[0]], [*references, f"{lines[0]} z"])
     assert any(line.startswith("13 of 21 test pairs (61.9%)") for line in said)
     unknowing = make_run(tmp_path / "runs" / "unknowing")
     assert line in evaluated(unknowing, sources, references, f"compare_with={run}")

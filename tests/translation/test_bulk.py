@@ -1,8 +1,10 @@
 """Many processes fill one folder. Some are killed, and every file is there once, with the bytes of one process."""
 
+import bz2
 import errno
 import fcntl
 import gzip
+import lzma
 import os
 import random
 import re
@@ -15,7 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import zstandard
 
+from nmt.data.packed import packed_format
 from nmt.data.paths import read_lines
 from nmt.errors import DataError
 from nmt.machine.claims import claimed_file
@@ -282,7 +286,7 @@ def test_a_folder_that_cannot_be_written_is_refused(
     with pytest.raises(DataError, match=r"cannot write .*/file/out .Not a directory.; .*, or choose another output="):
         run(sources, tmp_path / "file" / "out")
 
-    def full(*_: object, packed: bool) -> None:
+    def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("nmt.translation.bulk._write", full)
@@ -312,3 +316,18 @@ def test_without_locks_shards_are_needed(
     assert said.startswith(f"note: {out} lies where nothing can be locked: start one process for each shard\n")
     run(sources, out, slice(1, None, 2), sharded=True)
     assert sorted(os.listdir(out)) == sorted([bulk.RECORD, *(path.name for path in sources)])
+
+
+def test_a_translation_is_compressed_as_its_source_and_none_is_a_zip(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    pack = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "zst": zstandard.compress}
+    for suffix, compress in pack.items():
+        (tmp_path / "in" / f"a.{suffix}").write_bytes(compress(b"line\n" * 300))
+    run(sorted((tmp_path / "in").iterdir()), tmp_path / "out")
+    for suffix in pack:
+        packed = tmp_path / "out" / f"a.{suffix}"
+        assert packed_format(packed.read_bytes()) is not None
+        assert list(read_lines(packed)) == ["LINE"] * 300
+    (tmp_path / "in" / "a.zip").write_bytes(b"PK")
+    with pytest.raises(DataError, match=r"a\.zip is a zip, and none can be written to .*; unpack it first"):
+        bulk.plan([tmp_path / "in" / "a.zip"], tmp_path / "out")

@@ -12,7 +12,7 @@ import polib
 
 from nmt.data.formats.languages import WantedLanguage, sides_of
 from nmt.data.formats.segment import Segment, State
-from nmt.data.paths import open_bytes
+from nmt.data.packed import unpacked
 from nmt.errors import DataError, printable
 
 MOST_BYTES = 1 << 24  # of a file, which is read as a whole
@@ -87,7 +87,7 @@ class Po:
 
     def _text(self) -> str:
         """The content, decoded as the header says; UTF-8 where it says nothing."""
-        with open_bytes(self.path) as file:
+        with unpacked(self.path) as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise DataError(

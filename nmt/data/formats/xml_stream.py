@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from nmt.data.paths import open_bytes
+from nmt.data.packed import unpacked
 from nmt.errors import DataError, printable
 
 CHUNK = 1 << 16
@@ -32,7 +32,7 @@ def read_elements(path: Path, names: Sequence[str], root: str) -> Iterator[etree
     waiting = 0
     checked = False
     try:
-        with open_bytes(path) as file:
+        with unpacked(path) as file:
             chunk = file.read(CHUNK)
             if not chunk:
                 raise DataError(f"{path} is empty; name another file")

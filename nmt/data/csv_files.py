@@ -1,0 +1,349 @@
+"""Sentence pairs of CSV and TSV files: delimiter, quotes, header, encoding and columns are found out or as typed."""
+
+import codecs
+import csv
+import io
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from nmt.config.languages import language_of
+from nmt.config.sections import DataConfig
+from nmt.data.encodings import WESTERN_LANGUAGES, is_western, utf16_or_32
+from nmt.data.kinds import refuse_other_formats
+from nmt.data.packed import unpacked
+from nmt.data.paths import LONGEST_LINE, read_lines
+from nmt.errors import ConfigError, DataError, nearest
+
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+SAMPLE_BYTES, SAMPLE_LINES = 1 << 20, 5000  # that decide
+QUOTED_ROWS = 2  # rows in which every cell is quoted, at least, that show that quotes are no part of the text
+SENTENCE_WORDS = 4  # a cell of so many is no name of a column
+SIDES = ({"src", "source"}, {"tgt", "trg", "target"})  # names of columns
+_SEPARATOR_LINE = re.compile("sep=(.)", re.IGNORECASE)  # the first line of some files that Excel writes
+_SENTENCE_END = re.compile(r"[.?!…。？！]['\"”’»)]*$")
+
+Row = list[str]
+Columns = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a file is written."""
+
+    encoding: str  # a codec of Python
+    skipped: int  # lines before the first row
+    delimiter: str
+    quotes: bool
+    header: bool
+    src: int
+    tgt: int
+
+
+def find_form(path: Path, data: DataConfig) -> tuple[Form, str]:
+    """The form of a file and its description; refuses what is not clear, and says which key decides it."""
+    encoding = data.encoding or _found_encoding(path, data)
+    lines = _sample(path, encoding)
+    separator = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
+    skipped = 1 if separator else 0
+    lines = [line for line in lines[skipped:] if line.strip()]
+    if not lines:
+        return Form(encoding, skipped, DELIMITERS[data.delimiter or "comma"], True, False, 0, 1), "no rows"
+    if data.delimiter is not None:
+        delimiter = DELIMITERS[data.delimiter]
+    elif separator is not None:
+        delimiter = separator[1]
+    else:
+        delimiter = _found_delimiter(lines, path, data)
+    quotes = data.quotes
+    if quotes is None:
+        quotes = data.format == "csv" or _has_quotes(lines, delimiter, path)
+    first = _first_row(lines, delimiter, quotes)
+    (src, tgt), header = find_columns(first, path, data)
+    form = Form(encoding, skipped, delimiter, quotes, header, src, tgt)
+    return form, _described(form, first)
+
+
+def find_columns(first: Row, path: Path, data: DataConfig) -> tuple[Columns, bool]:
+    """Source and target in the first row of a table, and whether that row is a header."""
+    header = _has_header(first, path, data)
+    return _columns(first, header, path, data), header
+
+
+def read_pairs(path: Path, form: Form) -> Iterator[tuple[str, str]]:
+    """Both columns of every row but the header."""
+    width = None
+    for line, cells in _rows(path, form):
+        if width is None:
+            width = len(cells)
+            if max(form.src, form.tgt) >= width:
+                raise DataError(
+                    f"{path}, line {line}: {count_of_columns(width)}, but column {max(form.src, form.tgt)} is asked "
+                    "for; correct the file, or set data.delimiter"
+                )
+            if form.header:
+                continue
+        if len(cells) != width:
+            wanted = "the header has" if form.header else "line 1 has"
+            raise DataError(
+                f"{path}, line {line}: {count_of_columns(len(cells))}, but {wanted} {width}; correct the file"
+            )
+        yield cells[form.src], cells[form.tgt]
+
+
+def _rows(path: Path, form: Form) -> Iterator[tuple[int, Row]]:
+    """Rows with the number of their last line. A quoted cell may hold line breaks; without quotes blank rows count."""
+    lines = islice(_lines(path, form.encoding), form.skipped, None)
+    if not form.quotes:
+        yield from enumerate((line.split(form.delimiter) for line in lines), start=form.skipped + 1)
+        return
+    csv.field_size_limit(sys.maxsize)
+    rows = csv.reader((line.replace("\r", " ") + "\n" for line in lines), delimiter=form.delimiter, strict=True)
+    try:
+        for row in rows:
+            if row:
+                yield rows.line_num + form.skipped, row
+    except csv.Error as error:
+        raise DataError(
+            f"{path}, line {rows.line_num + form.skipped}: not valid CSV ({error}); correct the quotes, or set "
+            "data.quotes=false if they are text"
+        ) from error
+
+
+def _lines(path: Path, encoding: str) -> Iterator[str]:
+    if codecs.lookup(encoding).name == "utf-8":
+        yield from read_lines(path)
+        return
+    number = 0
+    try:
+        with unpacked(path) as stream:
+            refuse_other_formats(stream, str(path))
+            with io.TextIOWrapper(stream, encoding, newline="\n") as text:
+                for number, line in enumerate(iter(partial(text.readline, LONGEST_LINE + 1), ""), start=1):
+                    if len(line) > LONGEST_LINE:
+                        raise DataError(f"{path}, line {number}: longer than {LONGEST_LINE >> 20} M; is it a table?")
+                    yield line.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff" if number == 1 else "")
+    except UnicodeError as error:
+        raise DataError(
+            f"{path}, after line {number}: not valid {encoding}; set another data.encoding, or convert it to UTF-8"
+        ) from error
+
+
+def _sample(path: Path, encoding: str) -> list[str]:
+    """The first lines; a last one that is too long to decide anything is among them."""
+    lines, characters = [], 0
+    for line in islice(_lines(path, encoding), SAMPLE_LINES):
+        lines.append(line)
+        characters += len(line)
+        if characters > SAMPLE_BYTES:
+            break
+    return lines
+
+
+def _found_encoding(path: Path, data: DataConfig) -> str:
+    """UTF-8 where nothing else is clear: its reader refuses other text."""
+    with unpacked(path) as stream:
+        sample = stream.read(SAMPLE_BYTES)
+    wide = utf16_or_32(sample[:4096])
+    if wide is not None:
+        return wide
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
+    except UnicodeDecodeError:
+        languages = {code.split("-")[0] for code in (data.src_lang, data.tgt_lang) if code}
+        if languages <= WESTERN_LANGUAGES and is_western(sample):
+            return "cp1252"
+    return "utf-8"
+
+
+def _found_delimiter(lines: list[str], path: Path, data: DataConfig) -> str:
+    """The only one that cuts the first row, else the only one that cuts all rows alike or finds the columns."""
+    if data.format == "tsv":
+        return "\t"
+    tables = {mark: _sample_rows(lines, mark) for mark in DELIMITERS.values()}
+    cutting = {mark: rows for mark, rows in tables.items() if len(rows[0]) > 1}
+    if not cutting:
+        raise DataError(
+            f"{path}: line 1 is not cut into columns by a comma, semicolon, tab or pipe; is it a table? one column of "
+            "text is for data=text"
+        )
+    named = {mark for mark, rows in cutting.items() if _names_columns(rows[0], data)}
+    alike = {mark for mark, rows in cutting.items() if len({len(row) for row in rows}) == 1}
+    for marks in (set(cutting), named & alike, named, alike):
+        if len(marks) == 1:
+            return marks.pop()
+    words = [word for word, mark in DELIMITERS.items() if mark in cutting]
+    raise DataError(f"{path}: the delimiter may be {' or '.join(words)}; set it, for example data.delimiter={words[0]}")
+
+
+def _sample_rows(lines: list[str], delimiter: str) -> list[Row]:
+    """Rows of the sample but the last of several, which may be cut off."""
+    csv.field_size_limit(sys.maxsize)
+    rows = csv.reader((line.replace("\r", " ") + "\n" for line in lines), delimiter=delimiter)
+    found = [row for row in rows if row]
+    return found[:-1] if len(found) > 1 else found
+
+
+def _first_row(lines: list[str], delimiter: str, quotes: bool) -> Row:
+    return _sample_rows(lines, delimiter)[0] if quotes else lines[0].split(delimiter)
+
+
+def _has_quotes(lines: list[str], delimiter: str, path: Path) -> bool:
+    """Do quotes enclose cells? If rows have one length either way: some quotes are doubled, or enclose all cells."""
+    apart = [line.split(delimiter) for line in lines]
+    if not _is_even(apart):
+        return _is_even(_strict_rows(lines, delimiter))
+    rows = [[cell for cell in row if cell] for row in apart]
+    cells = [cell for row in rows for cell in row if '"' in cell]
+    enclosed = [cell for cell in cells if _is_enclosed(cell)]
+    everywhere = len(rows) > QUOTED_ROWS and all(_is_enclosed(cell) for row in rows[1:] for cell in row)
+    doubled = any('""' in cell[1:-1] for cell in enclosed)
+    if not everywhere and not doubled:
+        return False
+    if len(enclosed) < len(cells):
+        raise DataError(
+            f"{path}: do quotes enclose cells, or are they text? both occur; set data.quotes=true or data.quotes=false"
+        )
+    return True
+
+
+def _is_even(rows: list[Row]) -> bool:
+    return len({len(row) for row in rows}) == 1
+
+
+def _strict_rows(lines: list[str], delimiter: str) -> list[Row]:
+    """Rows of the sample if quotes enclose cells, none if they cannot; what the sample cuts off is left out."""
+    found: list[Row] = []
+    rows = csv.reader((line.replace("\r", " ") + "\n" for line in lines), delimiter=delimiter, strict=True)
+    try:
+        found.extend(row for row in rows if row)
+    except csv.Error:
+        if rows.line_num < len(lines) or len(lines) < SAMPLE_LINES:
+            return []
+    return found
+
+
+def _is_enclosed(cell: str) -> bool:
+    return len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in cell[1:-1].replace('""', "")
+
+
+def _has_header(first: Row, path: Path, data: DataConfig) -> bool:
+    """Is the first row one of names?"""
+    if data.header is not None:
+        return data.header
+    given = [column for column in (data.src_column, data.tgt_column) if column is not None]
+    if any(isinstance(column, str) for column in given) or _names_columns(first, data):
+        return True
+    chosen = [first[column] for column in given if isinstance(column, int) and 0 <= column < len(first)] or first
+    if any(len(cell.split()) >= SENTENCE_WORDS or _SENTENCE_END.search(cell.strip()) for cell in chosen):
+        return False
+    if data.format == "tsv":
+        if len(first) > 1 and all(_is_code(cell) for cell in first):
+            raise _unclear(first, path)
+        return False
+    raise _unclear(first, path)
+
+
+def _is_code(cell: str) -> bool:
+    return len(cell.strip()) == 2 and cell.islower() and language_of(cell) is not None
+
+
+def _unclear(first: Row, path: Path) -> DataError:
+    return DataError(
+        f"{path}: which columns hold the two languages? line 1 has {_shown(first)}; set data.src_column and "
+        "data.tgt_column to names of these, or data.header=false if line 1 is a pair"
+    )
+
+
+def _names_columns(first: Row, data: DataConfig) -> bool:
+    """Does the row name languages or sides, beyond doubt?"""
+    if any(isinstance(column, str) and column in first for column in (data.src_column, data.tgt_column)):
+        return True
+    if _by_language(first, data) is not None or _by_side(first) is not None:
+        return True
+    languages = [language_of(cell) for cell in first if len(cell.strip()) > 3 or data.format != "tsv"]
+    return len({language for language in languages if language is not None}) > 1
+
+
+def _by_language(first: Row, data: DataConfig) -> Columns | None:
+    """The only columns that are named after the languages of the corpus."""
+    if data.src_lang is None or data.tgt_lang is None:
+        return None
+    languages = [language_of(cell) for cell in first]
+    wanted = [language_of(code) for code in (data.src_lang, data.tgt_lang)]
+    return _only(*([at for at, found in enumerate(languages) if found and found == each] for each in wanted))
+
+
+def _by_side(first: Row) -> Columns | None:
+    names = [cell.strip().lower() for cell in first]
+    return _only(*([at for at, name in enumerate(names) if name in words] for words in SIDES))
+
+
+def _only(sources: list[int], targets: list[int]) -> Columns | None:
+    return (sources[0], targets[0]) if len(sources) == len(targets) == 1 and sources != targets else None
+
+
+def _columns(first: Row, header: bool, path: Path, data: DataConfig) -> Columns:
+    """Source and target, as typed, by language, by name, or the first two where there is no header."""
+    given = [data.src_column, data.tgt_column]
+    if None not in given:
+        src, tgt = (_column(column, first, header, path) for column in given if column is not None)
+        return src, tgt
+    found = (_by_language(first, data) or _by_side(first)) if header else None
+    if found is None and not header and (len(first) <= 2 or data.format == "tsv"):
+        found = (0, 1)
+    if found is None and header and data.format == "tsv" and data.src_lang is None and data.tgt_lang is None:
+        found = (0, 1)
+    if found is None or given != [None, None]:
+        missing = "data.tgt_column" if data.src_column is not None else "data.src_column"
+        wanted = "data.src_column and data.tgt_column" if given == [None, None] else missing
+        languages = ", or data.src_lang and data.tgt_lang if columns are named after them" if header else ""
+        raise DataError(
+            f"{path}: which columns hold the two languages? line 1 has {_shown(first)}; set {wanted}{languages}"
+        )
+    return found
+
+
+def _column(column: str | int, first: Row, header: bool, path: Path) -> int:
+    if isinstance(column, int):
+        if column < 0:
+            raise ConfigError(f"column {column} is less than 0, data.src_column or data.tgt_column; count from 0")
+        return column
+    if not header:
+        raise ConfigError(f"column '{column}' is a name, but data.header=false; give its number, counted from 0")
+    names = [cell.strip() for cell in first]
+    if names.count(column.strip()) != 1:
+        if column.strip() in names:
+            raise DataError(f"column '{column}' is in {path} more than once; give its number, counted from 0")
+        raise DataError(f"column '{column}' is not in {path}; {nearest(column, names)}")
+    return names.index(column.strip())
+
+
+def _described(form: Form, first: Row) -> str:
+    word = next((word for word, mark in DELIMITERS.items() if mark == form.delimiter), repr(form.delimiter))
+    names = [repr(first[at]) if form.header and at < len(first) else str(at) for at in (form.src, form.tgt)]
+    header = "with" if form.header else "no"
+    quotes = "quotes enclose cells" if form.quotes else "quotes are text"
+    return (
+        f"{form.encoding.upper()}, delimiter {word}, {header} header, {quotes}; source is column {names[0]}, target "
+        f"{names[1]}"
+    )
+
+
+def _shown(first: Row) -> str:
+    cells = ", ".join(repr(cell[:30]) for cell in first[:10])
+    return f"{cells} and {len(first) - 10} more" if len(first) > 10 else cells
+
+
+def count_of_columns(columns: int) -> str:
+    """In words."""
+    return f"{columns} column{'' if columns == 1 else 's'}"
+
+
+def form_key(form: Form) -> str:
+    """What tells two forms apart."""
+    return repr(astuple(form))

@@ -1,0 +1,164 @@
+"""Compressed files, known by their content, as streams of what is in them: gzip, xz, bzip2, Zstandard, zip.
+
+Nothing is unpacked to disk. What is held in memory does not grow with what a file unpacks to.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Protocol, cast
+
+import zstandard
+
+from nmt.errors import DataError, printable
+
+FED_AT_ONCE = 1 << 10  # bytes: a kilobyte of Zstandard unpacks to 32 MB at most
+XZ_MEMORY = 1 << 29  # bytes that an xz file may ask for; `xz -9` needs 65 MB
+BUFFERED = 1 << 16
+NAMES_SHOWN = 4  # of the files in a zip
+BESIDE_DATA = re.compile(r"(licen[sc]e|readme|copying|copyright|notice|authors|\.ds_store|\._)", re.IGNORECASE)
+DOCUMENTS = {
+    "xl/workbook.xml": "an Excel workbook; read it with data=xlsx, or save it as CSV",
+    "word/document.xml": "a Word document; save its text as plain text",
+    "ppt/presentation.xml": "a PowerPoint document; save its text as plain text",
+    "META-INF/manifest.xml": "an OpenDocument file or a Java archive; save its text as plain text or CSV",
+    "META-INF/container.xml": "an e-book; save its text as plain text",
+}
+
+
+class _Unpacker(Protocol):
+    """What zlib, bz2, lzma and zstandard have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+FORMATS: dict[str, tuple[re.Pattern[bytes], Callable[[], _Unpacker]]] = {
+    "gzip": (re.compile(rb"\x1f\x8b"), lambda: zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)),
+    "xz": (re.compile(rb"\xfd7zXZ\0"), lambda: lzma.LZMADecompressor(memlimit=XZ_MEMORY)),
+    "bzip2": (re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), bz2.BZ2Decompressor),
+    "Zstandard": (
+        re.compile(rb"(\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18)"),
+        lambda: zstandard.ZstdDecompressor().decompressobj(),
+    ),
+}
+WRITERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
+    ".gz": lambda file: cast(IO[bytes], gzip.GzipFile("", "wb", fileobj=file, mtime=0)),  # without a name and a time
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
+    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
+    ".zst": lambda file: cast(IO[bytes], zstandard.ZstdCompressor().stream_writer(file, closefd=False)),
+}
+ZIP = re.compile(rb"PK(\x03\x04|\x05\x06)")
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, zipfile.BadZipFile)
+
+
+def packed_format(head: bytes) -> str | None:
+    """How a file that begins like this is compressed; None: it is not."""
+    return next((name for name, (magic, _) in FORMATS.items() if magic.match(head)), "zip" if ZIP.match(head) else None)
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[io.BufferedReader]:
+    """The content of a file as a stream, unpacked if it is compressed; damage is found wherever it is read."""
+    packed = None
+    try:
+        with open(path, "rb") as file:
+            packed = packed_format(file.peek(16))
+            if packed is None:
+                yield file
+            elif packed == "zip":
+                with _only_text_of(path) as text:
+                    yield text
+            else:
+                yield io.BufferedReader(_Unpacked(file, FORMATS[packed][1]), BUFFERED)
+    except DAMAGED as error:
+        raise _damaged(path, packed, error) from error
+    except OSError as error:
+        if error.errno is None:  # bz2 has no error of its own
+            raise _damaged(path, packed, error) from error
+        raise DataError(f"file {path} cannot be read: {error.strerror}; check the path") from error
+
+
+def _damaged(path: Path, packed: str | None, error: Exception) -> DataError:
+    reason = printable(str(error)).removesuffix(".")
+    return DataError(f"{path} is a damaged {packed} file: {reason}; compress it again, or fetch it again")
+
+
+@contextmanager
+def packing(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+    """A stream into the file, compressed as the suffix of its name asks; the same bytes for the same content."""
+    if suffix not in WRITERS:
+        yield file
+        return
+    with WRITERS[suffix](file) as out:
+        yield out
+
+
+class _Unpacked(io.RawIOBase):
+    """One stream after another of a compressed file; zeros after one are padding."""
+
+    def __init__(self, file: io.BufferedReader, unpacker: Callable[[], _Unpacker]) -> None:
+        self._file, self._make = file, unpacker
+        self._unpacker = unpacker()
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._ready:
+            if self._unpacker.eof:
+                data = self._unpacker.unused_data.lstrip(b"\0")
+                while not data and (more := self._file.read(FED_AT_ONCE)):
+                    data = more.lstrip(b"\0")
+                if not data:
+                    return 0
+                self._unpacker = self._make()
+            else:
+                data = self._file.read(FED_AT_ONCE)
+                if not data:
+                    raise EOFError("it ends too early")
+            self._ready = memoryview(self._unpacker.decompress(data))
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+
+@contextmanager
+def _only_text_of(path: Path) -> Iterator[io.BufferedReader]:
+    """The one file of a zip that is no licence and no readme."""
+    with zipfile.ZipFile(path) as archive:
+        there = [entry for entry in archive.infolist() if not entry.is_dir()]
+        for name, document in DOCUMENTS.items():
+            if any(entry.filename == name for entry in there):
+                raise DataError(f"{path} is {document}")
+        chosen = [entry for entry in there if not _is_beside_data(entry.filename)]
+        if len(chosen) != 1:
+            names = [printable(entry.filename) for entry in chosen[:NAMES_SHOWN]]
+            more = f" and {len(chosen) - len(names):,} more" if len(chosen) > len(names) else ""
+            held = f"{len(chosen):,} files ({', '.join(names)}{more})" if chosen else "no text file"
+            raise DataError(f"{path} is a zip with {held}; unpack it, and name the files in it")
+        [entry] = chosen
+        if entry.flag_bits & 1:
+            raise DataError(f"{path} is a zip with a password; unpack it, and name the files in it")
+        try:
+            with archive.open(entry) as text:
+                yield io.BufferedReader(cast(io.RawIOBase, text), BUFFERED)
+        except NotImplementedError as error:
+            raise DataError(f"{path} is a zip that cannot be read ({error}); unpack it, and name the file") from error
+
+
+def _is_beside_data(name: str) -> bool:
+    path = PurePosixPath(name)
+    return path.parts[:1] == ("__MACOSX",) or BESIDE_DATA.match(path.name) is not None

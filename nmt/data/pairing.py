@@ -1,0 +1,85 @@
+"""Which file of one language is read with which of the other, and whether their names agree."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import permutations
+from pathlib import Path
+
+from nmt.errors import DataError
+
+SHOWN = 10  # pairs of files that are named
+PACKED_OR_TEXT = re.compile(r"(\.(gz|xz|bz2|zst|zip|txt))+$", re.IGNORECASE)
+REMEDY = "give both sides as lists in the same order, or give the files of a pair the same name but for the language"
+
+FilePair = tuple[Path, Path]
+
+
+def natural_order(name: str) -> tuple[list[str | int], str]:
+    """A key that sorts part.2 before part.10."""
+    return [int(part) if part.isdecimal() else part for part in re.split("([0-9]+)", name)], name
+
+
+def described_pairs(pairs: Sequence[FilePair], split: str) -> list[str]:
+    """One line for each pair of files, and a caution where their names leave a doubt; nothing of a single pair.
+
+    Refuses pairs whose names have other numbers.
+    """
+    if len(pairs) < 2:
+        return []
+    names = [_apart(pair) for pair in pairs]
+    differences = [_difference(pair) for pair in names]
+    lines = [f"{split}: {src} is read with {tgt}" for src, tgt in names[:SHOWN]]
+    if len(pairs) > SHOWN:
+        lines.append(f"{split}: and {len(pairs) - SHOWN:,} more pairs of files")
+    if len(set(differences)) == 1:  # the language, in whichever words
+        return lines
+    for (src, tgt), pair in zip(names, pairs, strict=True):
+        if _numbers(src) != _numbers(tgt) and len(_numbers(src)) == len(_numbers(tgt)):
+            raise DataError(
+                f"{pair[0]} would be read with {pair[1]}, data.{split}.src, .tgt: the numbers in their names differ; "
+                f"{REMEDY}"
+            )
+    doubtful = [pair for pair, words in zip(names, differences, strict=True) if not _is_of_languages(words)]
+    if doubtful:
+        (src, tgt), more = doubtful[0], len(doubtful) - 1
+        others = f", as do those of {more:,} other pair{'s' if more > 1 else ''}" if more else ""
+        lines.append(
+            f"caution: {split}: {src} is read with {tgt}, but their names differ in more than the language{others}; "
+            f"{REMEDY}"
+        )
+    return lines
+
+
+def _apart(pair: FilePair) -> tuple[str, str]:
+    """The paths from where they part."""
+    folder = os.path.commonpath([path.absolute().parent for path in pair])
+    src, tgt = (str(path.absolute().relative_to(folder)) for path in pair)
+    return src, tgt
+
+
+def _words(name: str) -> list[str]:
+    """Letters, and numbers without zeros before them."""
+    words = re.findall(r"[0-9]+|[^\W\d_]+", PACKED_OR_TEXT.sub("", name.lower()))
+    return [str(int(word)) if word.isdecimal() else word for word in words]
+
+
+def _numbers(name: str) -> list[str]:
+    return [word for word in _words(name) if word.isdecimal()]
+
+
+def _difference(names: tuple[str, str]) -> tuple[tuple[str, ...], ...]:
+    """The words of either name that the other does not have."""
+    src, tgt = (Counter(_words(name)) for name in names)
+    return tuple(sorted((src - tgt).elements())), tuple(sorted((tgt - src).elements()))
+
+
+def _is_of_languages(words: tuple[tuple[str, ...], ...]) -> bool:
+    """Is the difference a language on either side, with a region or a script or without?"""
+    import langcodes  # 30 ms
+
+    return all(
+        not side or (len(side) <= 2 and any(langcodes.tag_is_valid("-".join(tag)) for tag in permutations(side)))
+        for side in words
+    )

@@ -1,0 +1,91 @@
+"""Sentence pairs of Excel workbooks (.xlsx), row by row; formulas are their last values, nothing is computed."""
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nmt.config.sections import DataConfig
+from nmt.data.csv_files import Columns, Row, count_of_columns, find_columns
+from nmt.errors import ConfigError, DataError, printable
+
+MOST_TEXT = 1 << 30  # bytes of a part; that of the text is held in memory
+DECLARATIONS = b"<!DOCTYPE"
+HEAD = 1 << 10
+
+
+def find_sheet(path: Path, data: DataConfig) -> tuple[Columns, bool, str]:
+    """The columns of the only sheet with text, whether its first row is a header, and a description."""
+    first = next(_rows(path), None)
+    if first is None:
+        return (0, 1), False, "no rows"
+    (src, tgt), header = find_columns(first[1], path, data)
+    names = [repr(first[1][at]) if header and at < len(first[1]) else str(at) for at in (src, tgt)]
+    said = f"{'with' if header else 'no'} header; source is column {names[0]}, target {names[1]}"
+    return (src, tgt), header, said
+
+
+def read_sheet(path: Path, columns: Columns, header: bool) -> Iterator[tuple[str, str]]:
+    """Both columns of every row that is not empty; cells that a row lacks at its end are empty."""
+    width = None
+    for number, cells in _rows(path):
+        if width is None:
+            width = len(cells)
+            if max(columns) >= width:
+                raise DataError(
+                    f"{path}, row {number}: {count_of_columns(width)}, but column {max(columns)} is asked for; correct "
+                    "the file"
+                )
+            if header:
+                continue
+        src, tgt = (cells[at] if at < len(cells) else "" for at in columns)
+        yield src, tgt
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """Rows that hold something, with their numbers."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise ConfigError("data.format=xlsx needs the package openpyxl; type: pip install 'nmt[xlsx]'") from None
+    _refuse_unsafe(path)
+    try:
+        with open(path, "rb") as file:  # openpyxl asks a path for its suffix
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+            for sheet in book.worksheets:
+                sheet.reset_dimensions()  # which some programs write wrongly
+            sheets = [sheet for sheet in book.worksheets if any(map(_is_filled, sheet.iter_rows(values_only=True)))]
+            if len(sheets) > 1:
+                names = ", ".join(printable(sheet.title) for sheet in sheets)
+                raise DataError(f"{path} has {len(sheets)} sheets with text ({names}); save the one to read as CSV")
+            for sheet in sheets:
+                for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
+                    if _is_filled(values):
+                        yield number, ["" if value is None else str(value) for value in values]
+    except DataError:
+        raise
+    except Exception as error:  # whatever openpyxl, its XML parser or zip raise
+        said = printable(f"{type(error).__name__}: {error}".splitlines()[0][:200])
+        raise DataError(f"{path} is not an Excel workbook that can be read: {said}; save it as CSV") from error
+
+
+def _is_filled(values: tuple[Any, ...]) -> bool:
+    return any(value is not None and str(value).strip() for value in values)
+
+
+def _refuse_unsafe(path: Path) -> None:
+    """Refuses documents that declare entities, and more text than memory should hold."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                if entry.filename.endswith((".xml", ".rels")):
+                    with archive.open(entry) as part:
+                        head = part.read(HEAD)
+                    if DECLARATIONS in head.replace(b"\0", b""):
+                        raise DataError(f"{path} declares XML entities, which no Excel writes; save it as CSV")
+                if entry.file_size > MOST_TEXT:
+                    raise DataError(f"{path} holds more than {MOST_TEXT >> 30} GB in one part; save it as CSV")
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        said = printable(str(error))
+        raise DataError(f"{path} is not an Excel workbook that can be read: {said}; save it as CSV") from error

@@ -1,0 +1,207 @@
+"""JSON arrays beside JSON lines, Excel workbooks, Arrow files beside Parquet: pairs, or one clear line."""
+
+import gzip
+import io
+import json
+import sys
+import tracemalloc
+import zipfile
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from helpers.small_corpora import data_config, make_pairs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.config.sections import SplitConfig
+from nmt.data import json_files, xlsx_files
+from nmt.data.json_files import read_json
+from nmt.data.readers import find_split
+from nmt.errors import ConfigError, DataError
+
+PAIRS = [*make_pairs(300), ("None", "NA"), ("a\u2028b", 'c "d", [e]'), ("[{", "}]")]
+
+
+def read(folder, kind, **changes):
+    """Pairs and notes of the file f."""
+    data = data_config(kind, root=str(folder), train=SplitConfig(None, None, "f"), **changes)
+    split = find_split(data, "train", folder)
+    return list(split.pairs()), split.notes
+
+
+def refused(folder, kind, **changes):
+    with pytest.raises((DataError, ConfigError)) as error:
+        read(folder, kind, **changes)
+    assert "\n" not in str(error.value)
+    assert ";" in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"separators": (",", ":")}, {"ensure_ascii": False}])
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 16])
+def test_an_array_gives_the_pairs_of_its_objects(tmp_path, monkeypatch, layout, chunk):
+    monkeypatch.setattr(json_files, "CHUNK", chunk)
+    content = json.dumps([{"id": 1, "src": src, "tgt": tgt} for src, tgt in PAIRS], **layout).encode()
+    for whole in (content, b"\xef\xbb\xbf\r\n " + content + b"\n\n", gzip.compress(content)):
+        (tmp_path / "f").write_bytes(whole)
+        assert read(tmp_path, "jsonl")[0] == PAIRS
+    (tmp_path / "f").write_text("[]")
+    assert read(tmp_path, "jsonl")[0] == []
+
+
+def test_an_array_on_one_line_is_read_in_bounded_memory(tmp_path):
+    item = json.dumps({"src": "x" * 1000, "tgt": "y" * 1000})
+    with gzip.open(tmp_path / "f", "wt", compresslevel=1) as file:
+        file.write("[" + item)
+        for _ in range(50_000):
+            file.write("," + item)
+        file.write("]")
+    tracemalloc.start()
+    assert sum(1 for _ in read_json(tmp_path / "f", "src", "tgt")) == 50_001  # 100 MB
+    assert tracemalloc.get_traced_memory()[1] < 10e6
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('[{"src": "a", "tgt": "b"}', r"item 2: not valid JSON (the array has no end); correct"),
+        ('[{"src": "a", "tgt": "b"} {"src"', r"item 2: not valid JSON (there is no comma before it); correct"),
+        ('[{"src": "a", "tgt": "b"}, {"src": "a"', r"item 2: not valid JSON (Expecting"),
+        ('[{"src": "a", "tgt": "b"}] x', r"there is more after the array; put all objects into it"),
+        ('[{"src": "a", "tgt": 3}]', r"item 1: column 'tgt' is 3, not text; correct"),
+        ('[{"src": "a", "trg": "b"}]', r"item 1: no column 'tgt'; did you mean 'trg'?"),
+        ("[" * 100_000, r"item 1: not valid JSON (nested too deeply); correct"),
+        ('["a', r"item 1: not valid JSON (Unterminated string starting at); correct"),
+        ('["a"', r"item 1: no column 'src'; "),
+        (b'[{"src": "\xff"', r"byte 0xff is not valid UTF-8; convert the file"),
+    ],
+)
+def test_damaged_arrays_name_the_item(tmp_path, content, said):
+    (tmp_path / "f").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert said in refused(tmp_path, "jsonl")
+
+
+values = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.lists(st.text(max_size=5), max_size=3)
+objects = st.dictionaries(st.sampled_from(["src", "tgt", "x"]), values, max_size=3)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(objects, max_size=5),
+    st.lists(st.tuples(st.integers(0, 999), st.integers(0, 255)), max_size=3),
+    st.sampled_from([None, 1]),
+)
+def test_any_array_gives_pairs_or_one_clear_line(tmp_path_factory, given, changes, indent):
+    content = bytearray(json.dumps(given, indent=indent).encode())
+    for place, byte in changes:
+        content[place % len(content)] = byte
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "f").write_bytes(bytes(content))
+    try:
+        found, said = read(folder, "jsonl")[0], ";"
+    except DataError as error:
+        found, said = None, str(error)
+    assert ";" in said
+    assert "\n" not in said
+    whole = all(isinstance(each.get(side, 0), str | None) for each in given for side in ("src", "tgt"))
+    if not changes:
+        expected = [(each.get("src") or "", each.get("tgt") or "") for each in given] if whole else None
+        assert found == expected
+
+
+def workbook(rows, **sheets):
+    """A workbook with these rows in the first sheet."""
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for name, others in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in others:
+            sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+SOME = [("Hello there.", "Hallo da."), ("A & B < C", "„D“ 你好"), ("007", "7"), ("", "x"), ("=1", "y")]
+
+
+def test_a_workbook_gives_the_pairs_of_its_sheet(tmp_path):
+    rows = [("Nr", "German", "English"), *((1, tgt, src) for src, tgt in SOME[:4]), (None, None, None)]
+    (tmp_path / "f").write_bytes(workbook(rows, Sheet2=[]))
+    found, notes = read(tmp_path, "xlsx", src_lang="en", tgt_lang="de")
+    assert found == SOME[:4]
+    assert notes == ("train: f: with header; source is column 'English', target 'German'",)
+    assert read(tmp_path, "xlsx", src_column="English", tgt_column="German")[0] == SOME[:4]
+    assert read(tmp_path, "xlsx", src_column=2, tgt_column=1, header=False)[0] == [("English", "German"), *SOME[:4]]
+    (tmp_path / "f").write_bytes(workbook(SOME[:3]))
+    assert read(tmp_path, "xlsx") == (SOME[:3], ("train: f: no header; source is column 0, target 1",))
+
+
+def test_workbooks_that_are_not_clear_or_not_safe_are_refused(tmp_path):
+    (tmp_path / "f").write_bytes(workbook(SOME, Two=SOME))
+    assert "has 2 sheets with text (Sheet, Two); save the one to read as CSV" in refused(tmp_path, "xlsx")
+    (tmp_path / "f").write_bytes(workbook([("Quelle", "Ziel"), *SOME]))
+    assert "line 1 has 'Quelle', 'Ziel'; set data.src_column and data.tgt_column" in refused(tmp_path, "xlsx")
+    assert "column 5 is asked for; correct the file" in refused(
+        tmp_path, "xlsx", src_column=0, tgt_column=5, header=False
+    )
+    for content in (b"", b"a;b\n", workbook(SOME)[:3000]):
+        (tmp_path / "f").write_bytes(content)
+        assert "is not an Excel workbook that can be read: " in refused(tmp_path, "xlsx")
+    with zipfile.ZipFile(io.BytesIO(workbook(SOME))) as good, zipfile.ZipFile(tmp_path / "f", "w") as bad:
+        for name in good.namelist():
+            content = good.read(name)
+            if name.endswith("sheet1.xml"):
+                content = b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>' + content
+            bad.writestr(name, content)
+    assert "declares XML entities, which no Excel writes; save it as CSV" in refused(tmp_path, "xlsx")
+
+
+def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(xlsx_files, "MOST_TEXT", 2000)
+    (tmp_path / "f").write_bytes(workbook([("a" * 5000, "b.")]))
+    assert "holds more than 0 GB in one part; save it as CSV" in refused(tmp_path, "xlsx")
+
+
+def test_without_openpyxl_the_extra_is_named(tmp_path, monkeypatch):
+    (tmp_path / "f").write_bytes(workbook(SOME))
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert "data.format=xlsx needs the package openpyxl; type: pip install 'nmt[xlsx]'" in refused(tmp_path, "xlsx")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10**5), st.integers(0, 255)), min_size=1, max_size=5))
+def test_damaged_workbooks_give_pairs_or_one_clear_line(tmp_path_factory, changes):
+    content = bytearray(workbook(SOME))
+    for place, byte in changes:
+        content[place % len(content)] = byte
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "f").write_bytes(bytes(content))
+    said = ";"
+    try:
+        read(folder, "xlsx")
+    except (DataError, ConfigError) as error:
+        said = str(error)
+    assert ";" in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_arrow_files_are_read_as_parquet_is(tmp_path, kind):
+    table = pa.table({"translation": [{"en": src, "de": tgt} for src, tgt in PAIRS]})
+    options = {"src_column": "translation.en", "tgt_column": "translation.de"}
+    new = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
+    with new(str(tmp_path / "f"), table.schema) as writer:
+        writer.write_table(table, max_chunksize=50)
+    whole = (tmp_path / "f").read_bytes()
+    assert read(tmp_path, "parquet", **options)[0] == PAIRS
+    wrong = options | {"tgt_column": "translation.fr"}
+    assert "column 'translation.fr' is not in" in refused(tmp_path, "parquet", **wrong)
+    (tmp_path / "f").write_bytes(whole[: len(whole) // 2])
+    assert "is not an Arrow file that can be read: " in refused(tmp_path, "parquet", **options)
+    pq.write_table(table, tmp_path / "f")
+    assert read(tmp_path, "parquet", **options)[0] == PAIRS

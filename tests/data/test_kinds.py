@@ -1,0 +1,175 @@
+"""Files that are not the text that they are taken for are named, with what reads them, wherever text is read."""
+
+import gzip
+import io
+import lzma
+import os
+import re
+import sys
+import zipfile
+
+import pytest
+from helpers.small_corpora import data_config, make_pairs
+
+from nmt.config.sections import SplitConfig
+from nmt.data.corpus import read_corpus
+from nmt.data.paths import read_lines
+from nmt.data.streams import input_lines
+from nmt.errors import DataError
+from nmt.scoring.benchmark import text_lines
+
+TMX = '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<!-- one -->\n<tmx version="1.4">\n</tmx>\n'
+SGML = '<srcset setid="home" srclang="en">\n<doc docid="d">\n<seg id="1">A & B</seg>\n</doc>\n</srcset>\n'
+PO = '# German\nmsgid ""\nmsgstr ""\n"Language: de\\n"\n\nmsgid "Open"\nmsgstr "Öffnen"\n'
+TEXT = "".join(f"{src}\n" for src, _ in make_pairs(30))
+
+
+def zipped(name):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, "x")
+        archive.writestr("other.txt", "x")
+    return file.getvalue()
+
+
+KINDS = {
+    "TMX": (TMX.encode(), r"TMX, .*; read it with data=tmx"),
+    "TMX without a declaration": (b"\xef\xbb\xbf\n<tmx version='1.4'>\n</tmx>", r"TMX, .*; read it with data=tmx"),
+    "TMX in UTF-16": (TMX.encode("utf-16"), r"TMX, .*; read it with data=tmx"),
+    "TMX in UTF-16 without a mark": (TMX.encode("utf-16-be"), r"TMX, .*; read it with data=tmx"),
+    "TMX in gzip": (gzip.compress(TMX.encode()), r"TMX, .*; read it with data=tmx"),
+    "XLIFF": (b'<?xml version="1.0"?><xliff version="1.2">\n</xliff>', r"XLIFF; read it with data=xliff"),
+    "PO": (PO.encode(), r"PO, .*; read it with data=po"),
+    "PO of Windows": (PO.replace("\n", "\r\n").encode(), r"PO, .*; read it with data=po"),
+    "SGML": (SGML.encode(), r"SGML of a test set; .* extract its text"),
+    "SGML after text": (f"Home\n{SGML}".encode(), r"SGML of a test set; .* extract its text"),
+    "IWSLT": (b"<url>http://x</url>\n<talkid>1</talkid>\nText.\n", r"SGML of a test set; .* extract its text"),
+    "WMT": (b'<?xml version="1.0"?>\n<dataset id="home">\n</dataset>', r"WMT XML; .* extract its text"),
+    "XML": (b'<?xml version="1.0"?>\n<!DOCTYPE a [<!ENTITY b "c">]>\n<strings>\n</strings>', r"XML \(<strings>\); "),
+    "HTML": (b"<!doctype html>\n<html>\n</html>\n", r"HTML; .* extract its text"),
+    "UTF-16": (TEXT.encode("utf-16"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16 -t UTF-8 < "),
+    "UTF-16, little": (TEXT.encode("utf-16-le"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16LE -t UTF-8 < "),
+    "UTF-16, big": (TEXT.encode("utf-16-be"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16BE -t UTF-8 < "),
+    "UTF-32": (TEXT.encode("utf-32"), r"UTF-32 text, not UTF-8; convert it: iconv -f UTF-32 -t UTF-8 < "),
+    "UTF-32, little": (TEXT.encode("utf-32-le"), r"UTF-32 text, not UTF-8; convert it: iconv -f UTF-32LE -t UTF-8 < "),
+    "NUL": (TEXT.encode().replace(b" ", b"\0"), r"binary, or text with NUL bytes; delete them: tr -d '\\000' < "),
+    "CR": (TEXT.replace("\n", "\r").encode(), r"text with line ends of CR alone; convert them: tr '\\r' '\\n' < "),
+    "Parquet": (b"PAR1\x15\0", "a Parquet file; read it with data=parquet"),
+    "Arrow": (b"ARROW1\0\0", "an Arrow file; read it with data=parquet"),
+    "PDF": (b"%PDF-1.4\n", "a PDF document; save its text as plain text"),
+    "Excel": (zipped("xl/workbook.xml"), "an Excel workbook; read it with data=xlsx"),
+    "zip": (zipped("a.txt"), r"a zip with 2 files \(a\.txt, other\.txt\); unpack it, and name the files in it"),
+    "tar": (b"a.txt".ljust(257, b" ") + b"ustar\n", "a tar archive; unpack it"),
+    "packed twice": (gzip.compress(lzma.compress(b"a")), "xz data; unpack it first"),
+}  # fmt: skip
+
+
+def message(error):
+    text = str(error.value)
+    assert "\n" not in text
+    assert ";" in text
+    return text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_kinds_are_named_with_their_remedy_wherever_text_is_read(tmp_path, monkeypatch, kind):
+    content, said = KINDS[kind]
+    (tmp_path / "a file").write_bytes(content)
+    (tmp_path / "t").write_text(TEXT)
+    name = str(tmp_path / "a file")
+    read, write = os.pipe()
+    os.write(write, content)
+    os.close(write)
+    for attempt in (
+        lambda: read_corpus(data_config("text", train=SplitConfig(name, str(tmp_path / "t"), None)), tmp_path / "c"),
+        lambda: read_corpus(data_config("text", train=SplitConfig(str(tmp_path / "t"), name, None)), tmp_path / "c"),
+        lambda: text_lines(name, "ref"),
+        lambda: list(input_lines(name)),
+    ):
+        with pytest.raises(DataError, match=f"{re.escape(name)} is {said}") as error:
+            attempt()
+        message(error)
+    if not any(word in kind for word in ("gzip", "zip", "Excel", "twice")):
+        with open(read, "rb") as pipe, io.TextIOWrapper(pipe) as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            with pytest.raises(DataError, match=f"standard input is {said}") as error:
+                list(input_lines(None))
+        message(error)
+
+
+def test_commands_that_are_shown_quote_the_name(tmp_path):
+    (tmp_path / "a b").write_bytes(TEXT.encode("utf-16"))
+    with pytest.raises(DataError, match=re.escape(f"iconv -f UTF-16 -t UTF-8 < '{tmp_path / 'a b'}' > utf8.txt")):
+        list(read_lines(tmp_path / "a b"))
+
+
+def test_what_only_looks_like_another_kind_is_text(tmp_path):
+    for content in (
+        "<b>Hello</b>, world\n<p>x</p>\n",
+        "<xml is a word\n",
+        'msgid "a"\nwithout the other\n',
+        "1 < 2\n",
+        "one\rline\n",
+        "one line of CR CR LF\r\r\n",
+        "no line end\r",
+        "{0} files in [1]\n",
+        "PK is no zip\n",
+        "BZh9 neither\n",
+        "tab\there\nnot there\n",
+    ):
+        (tmp_path / "f").write_bytes(content.encode())
+        assert text_lines(str(tmp_path / "f"), "ref") == [
+            re.sub("[\t\r]", " ", line).strip() for line in content.removesuffix("\n").split("\n")
+        ]
+
+
+def test_json_and_tables_are_no_text_of_one_language(tmp_path):
+    table = "".join(f"{src}\t{tgt}\n" for src, tgt in make_pairs(30))
+    for content, said in (
+        ('{"src": "a", "tgt": "b"}\n', "JSON; read it with data=jsonl"),
+        ('[\n  {"src": "a", "tgt": "b"}]\n', "JSON; read it with data=jsonl"),
+        (table, "a table with tabs; read it with data=tsv"),
+    ):
+        (tmp_path / "f").write_text(content)
+        (tmp_path / "t").write_text(TEXT)
+        with pytest.raises(DataError, match=f"f is {said}"):
+            read_corpus(data_config("text", root=str(tmp_path), train=SplitConfig("f", "t", None)), tmp_path / "c")
+        with pytest.raises(DataError, match=f"f is {said}"):
+            text_lines(str(tmp_path / "f"), "src")
+
+
+def test_the_same_text_on_both_sides_is_refused(tmp_path):
+    (tmp_path / "s").write_text(TEXT)
+    (tmp_path / "link").symlink_to("s")
+    (tmp_path / "z").write_bytes(gzip.compress(TEXT.encode()))
+    for tgt, said in (
+        ("s", r"s is given on both sides, data\.train\.src, \.tgt; name the file of each language"),
+        ("link", r"s is given on both sides"),
+        ("z", r"s and .*z hold the same text; name the file of each language"),
+    ):
+        with pytest.raises(DataError, match=said) as error:
+            read_corpus(data_config("text", root=str(tmp_path), train=SplitConfig("s", tgt, None)), tmp_path / "c")
+        message(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "name"),
+    [
+        ("Der Schlüssel ist sauber – „gut“.", "cp1252", "CP1252"),
+        ("Où est la clé de la maison ? Elle est à côté.", "latin-1", "CP1252"),
+        ("Привет, как дела? Это моя книга, и мы едем домой.", "cp1251", "CP1251"),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy.", "cp1250", "CP1250"),
+        ("今日はいい天気ですね。私は学生です。", "shift_jis", "CP932"),
+        ("你好，今天天气很好。我们去学校。", "gb18030", "GB18030"),
+    ],
+)
+def test_the_remedy_for_other_encodings_names_the_likeliest(tmp_path, text, encoding, name):
+    (tmp_path / "f").write_bytes(b"plain\n" * 3 + (f"{text}\n" * 5).encode(encoding))
+    with pytest.raises(DataError, match=rf"f, line 4: byte 0x.. is not valid UTF-8; .* iconv -f {name} -t UTF-8"):
+        list(read_lines(tmp_path / "f"))
+
+
+def test_bytes_that_fit_no_encoding_name_none(tmp_path):
+    (tmp_path / "f").write_bytes(b"\x81\x8d\x8f\xff\xfd\x90" * 20)
+    with pytest.raises(DataError, match=r"line 1: byte 0x81 is not valid UTF-8; .* iconv -f [A-Z0-9-]+ -t UTF-8"):
+        list(read_lines(tmp_path / "f"))
