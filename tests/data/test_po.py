@@ -167,10 +167,11 @@ def test_a_file_that_is_too_large_to_be_read_as_a_whole_is_refused(tmp_path, mon
     assert "has more than 0 MB" in refusal(tmp_path, gzip.compress(content.encode() + b"\n" * 1000))
 
 
-def test_a_string_of_many_lines_takes_time_in_proportion(tmp_path):
+def test_strings_and_comments_of_many_lines_take_time_in_proportion(tmp_path):
     content = (
         header() + '\nmsgid ""\n' + '"a"\n' * 300_000 + '\nmsgstr "b"\n' + '"c"\n"d"\n\n#: x\n' + message("e", "f")
     )
+    content += "#. x\n" * 300_000 + message("g", "h", "#, fuzzy\n")
     assert pairs(tmp_path, content) == [("a" * 300_000, "bcd"), ("e", "f")]
 
 

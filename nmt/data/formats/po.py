@@ -24,6 +24,7 @@ _CHARSET = re.compile(rb"Content-Type:[^\"\n]*?charset=([\w.:\-]+)", re.IGNORECA
 _STRING = re.compile(
     r'(?:#~\s*)?(?:(?P<keyword>msg(?:ctxt|id|id_plural|str)\b(?:\[\d+\])?)\s*|(?="))(?P<string>.*)', re.DOTALL
 )
+_COMMENT = re.compile(r"\s*#(?![,~])")
 _WHOLE_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _PLACE = re.compile(r"\(line (\d+)\)(?:: (.*))?")
 
@@ -60,7 +61,10 @@ class Po:
                 raise self._malformed(int(place[1]) if place else 1, (place and place[2]) or "wrong syntax") from error
 
     def _joined(self, text: str) -> str:
-        """The same with each string on its first line, since polib takes time in the square of a string's lines."""
+        """The same without comments and with each string on its first line, and no line moved.
+
+        Of a string or a comment of many lines, polib takes time in their square.
+        """
         lines = text.split("\n")
         strings: dict[int, list[str]] = {}  # by the number of the line where one begins
         first = None
@@ -68,6 +72,7 @@ class Po:
             string = _STRING.match(line.strip())
             if string is None:
                 first = None if line.strip() else first
+                lines[number] = "" if _COMMENT.match(line) else line
                 continue
             if not _WHOLE_STRING.fullmatch(string["string"]):
                 raise self._malformed(number + 1, "a string without its quotation marks")
