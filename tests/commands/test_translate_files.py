@@ -67,7 +67,7 @@ def test_every_file_has_what_it_has_alone(run: Path, capsys: pytest.CaptureFixtu
         alone = capsys.readouterr().out
         found = Path("out", name).read_bytes()
         assert (gzip.decompress(found) if name.endswith(".gz") else found).decode() == alone
-        assert {len(json.loads(line)["n_best"]) for line in alone.splitlines()} == {1, 2}
+        assert 2 in {len(json.loads(line)["n_best"]) for line in alone.splitlines()}  # texts that are the same are one
     for number in (3, 1, 2):
         translate(
             run, "input=[in/3,in/1,in/0.gz,in/2.gz]", "output=parts", f"shard={number}/3", *form, f"workers={number}"
