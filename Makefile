@@ -83,4 +83,4 @@ tensorboard: $(STAMP) ## watch all runs:         ARGS="--port 6007"
 clean: ## remove .venv, dist and caches; never runs/
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './runs/*' -prune -exec rm -rf {} +
-	@echo 'kept: runs/ and the cache of prepared corpora (cache_dir, by default ~/.cache/nmt)'
+	@echo 'kept: runs/ and the cache of prepared corpora (cache_dir, by default nmt in $$XDG_CACHE_HOME or ~/.cache)'

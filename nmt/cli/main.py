@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 
 from nmt.errors import FAILING, FORBIDDEN, NO_ROOM, ConfigError, NmtError, nearest, printable, remedy
 from nmt.machine.launch import refuse_several
@@ -58,6 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; the exit code comes out."""
     words = list(sys.argv[1:] if argv is None else argv)
     debug = os.environ.get("NMT_DEBUG") == "1"
+    if isinstance(sys.stdout, TextIOWrapper):  # names of files that are no text come out as they came in
+        sys.stdout.reconfigure(errors="surrogateescape")
     try:
         code = _dispatch(words)
         sys.stdout.flush()

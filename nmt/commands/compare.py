@@ -16,6 +16,7 @@ from nmt.compare.scores import TestSet, history, rows_by_rule, scores_of
 from nmt.compare.table import table
 from nmt.data.paths import resolve
 from nmt.data.prepare import Prepared
+from nmt.errors import counted
 from nmt.figures.figure import save_figure, svg_text
 from nmt.figures.table import markdown_table
 from nmt.machine.safe_files import make_folder, refuse_unwritable, write_atomically
@@ -33,8 +34,8 @@ def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
     test = test_set(sweep, check(sweep))
     refuse_unwritable(sweep.output, "output")
     states = [run_state(job.run, job.config) for job in sweep.jobs]
-    counted = ", ".join(f"{states.count(kind)} {kind}" for kind in ("finished", "begun", "new"))
-    print(f"{len(states)} runs in {sweep.jobs[0].config.runs_dir}: {counted}", file=sys.stderr)
+    shares = ", ".join(f"{states.count(kind)} {kind}" for kind in ("finished", "begun", "new"))
+    print(f"{counted(len(states), 'run')} in {sweep.jobs[0].config.runs_dir}: {shares}", file=sys.stderr)
     try:
         if set(states) != {"finished"} and (code := multirun()):
             if code == SAVED:
@@ -83,9 +84,9 @@ def write_results(folder: Path, results: dict[str, Any]) -> None:
         save_figure(picture.figure, folder / f"{picture.name}.png")
         drawn.append((picture, text))
     rows = markdown_table(table(results["variants"])) + "\n"
-    write_atomically(folder / "results.json", results_json(results).encode())
-    write_atomically(folder / "table.md", rows.encode())
-    write_atomically(folder / "index.html", comparison_page(results, drawn).encode())
+    write_atomically(folder / "results.json", results_json(results).encode(errors="backslashreplace"))
+    write_atomically(folder / "table.md", rows.encode(errors="backslashreplace"))
+    write_atomically(folder / "index.html", comparison_page(results, drawn).encode(errors="backslashreplace"))
     print(rows)
     print(f"the page is {folder / 'index.html'}; table.md, results.json and the figures are beside it", file=sys.stderr)
 

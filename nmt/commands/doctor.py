@@ -15,7 +15,7 @@ from time import perf_counter
 import torch
 
 from nmt.config.verbs import DoctorCommand
-from nmt.errors import CheckpointError
+from nmt.errors import CheckpointError, counted
 from nmt.machine.device import choose_device, choose_dtype, choose_int8
 from nmt.machine.launch import cores
 from nmt.machine.safe_files import refuse_unwritable
@@ -61,7 +61,10 @@ def machine_rows(device: torch.device, workers: int | None) -> Iterator[tuple[st
     capabilities = torch.cpu.get_capabilities()
     known = [name for name in ("amx_bf16", "avx512_bf16", "avx512_vnni", "avx512_f", "avx2") if capabilities.get(name)]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    yield "processor", f"{cores()} cores, {', '.join(known) or platform.machine()}, {memory / 1e9:.0f} GB of memory"
+    yield (
+        "processor",
+        f"{counted(cores(), 'core')}, {', '.join(known) or platform.machine()}, {memory / 1e9:.0f} GB of memory",
+    )
     yield "workers", f"{workers_on(device, workers).count}, for training and search"
     gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
     yield "GPU", ", ".join(gpus) or "none"

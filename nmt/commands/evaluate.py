@@ -95,7 +95,8 @@ def main(command: EvaluateCommand) -> int:
     if gold is not None:
         result["alignment"], aligned = alignments(benchmark, gold, translator, other)
         shown.append(aligned)
-    write_atomically(folder / "scores.json", json.dumps(result, indent=1, ensure_ascii=False).encode())
+    plain = json.dumps(result, indent=1, ensure_ascii=False)
+    write_atomically(folder / "scores.json", plain.encode(errors="backslashreplace"))  # of odd file names, as in runs
     print(*shown, sep="\n\n", flush=True)  # last: whoever reads it may close it, and the files are there
     print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
     return 0

@@ -13,7 +13,7 @@ from typing import Any
 
 from nmt.config.sections import SearchConfig
 from nmt.config.verbs import InteractiveCommand
-from nmt.errors import ConfigError, DataError, NmtError, nearest, printable
+from nmt.errors import ConfigError, DataError, NmtError, counted, nearest, printable
 from nmt.translation.notes import Notes, caution
 from nmt.translation.open import as_typed, note_seed, open_model
 from nmt.translation.translations import Translation
@@ -93,7 +93,7 @@ class Session:
         """Settings for the sentences to come."""
         self.settings = settings
         shown = "the best translation" if settings.n_best == 1 else f"the {settings.n_best} best translations"
-        return f"{settings.n_best} samples" if settings.sample else f"beam {settings.beam}, {shown}"
+        return counted(settings.n_best, "sample") if settings.sample else f"beam {settings.beam}, {shown}"
 
     def weights(self) -> tuple[Any, list[str], list[str]]:
         """Attention of the last translation, [target words, source words], with the words."""
@@ -145,7 +145,7 @@ def main(command: InteractiveCommand) -> int:
     if isinstance(sys.stdin, TextIOWrapper):  # bytes that are not UTF-8 reach `read_line`, which refuses them
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     note_seed(session.translator)
     if not sys.stdin.isatty():
         converse(session, prompt="")

@@ -7,7 +7,7 @@ from time import perf_counter
 
 from nmt.config.verbs import ShortlistCommand
 from nmt.data.prepare import prepare
-from nmt.errors import ConfigError
+from nmt.errors import ConfigError, counted
 from nmt.machine.safe_files import refuse_unwritable
 from nmt.runs.shortlist_file import write_shortlist
 from nmt.translation.learn_shortlist import (
@@ -43,6 +43,6 @@ def main(command: ShortlistCommand) -> int:
         shown += f", {held:.2%} of the dev targets"
     path = write_shortlist(run, replace(shortlist, candidates=candidates), translator.checksum)
     about = f"a sentence may use about {candidates:,.0f} of {vocab:,} pieces"
-    read = f"{len(train.rows):,} pairs read in {perf_counter() - start:,.0f} s"
+    read = f"{counted(len(train.rows), 'pair')} read in {perf_counter() - start:,.0f} s"
     print(f"{about}; they hold {shown}; {read}; it is in {path}", file=sys.stderr)
     return 0

@@ -13,7 +13,7 @@ from typing import Any
 from nmt.config.sections import TrainConfig
 from nmt.config.verbs import StatusCommand
 from nmt.data.train_hashes import HASHES_FILE
-from nmt.errors import NmtError, printable
+from nmt.errors import NmtError, counted, printable
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record, saved_updates
 from nmt.runs.folder import read_run, seen_file
 from nmt.runs.learned import caution_of
@@ -78,7 +78,7 @@ def saved(run: Path, last: int | None) -> str:
     """What resuming starts from."""
     if last is None:
         return "no checkpoint yet"
-    kept = f"checkpoints of {len(saved_updates(run))} updates"
+    kept = f"checkpoints of {counted(len(saved_updates(run)), 'update')}"
     try:
         written = (checkpoint_folder(run, last) / "training.json").stat().st_mtime
     except FileNotFoundError:  # a later one is there by now

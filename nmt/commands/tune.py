@@ -4,6 +4,7 @@ import sys
 
 from nmt.config.identity import essence
 from nmt.config.run import RunConfig
+from nmt.errors import counted
 from nmt.machine.claims import has_locks
 from nmt.machine.digests import digest
 from nmt.machine.safe_files import make_folder
@@ -35,7 +36,7 @@ def main(plan: Plan, config: RunConfig) -> int:
         print("stopped; the same words go on", file=sys.stderr)
         return SAVED
     if (missing := plan.trials - done(study)) > 0:
-        print(f"the last {missing} of {plan.trials} trials are with other processes", file=sys.stderr)
+        print(f"other processes are at the last {counted(missing, 'trial')} of {plan.trials}", file=sys.stderr)
         return 0
     with alone_at(plan.folder):
         report(plan, study)

@@ -102,7 +102,7 @@ def scores_of(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
     made = measured(job, test, trust)
     kept.parent.mkdir(exist_ok=True)
     text = json.dumps({"key": key, "scores": asdict(made)}, ensure_ascii=False, indent=1)
-    write_atomically(kept, text.encode())
+    write_atomically(kept, text.encode(errors="backslashreplace"))
     return from_json(json.loads(text)["scores"])
 
 

@@ -1,7 +1,5 @@
 """Composes every job of a command line whose values have commas, for `nmt compare`."""
 
-import hashlib
-import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +20,7 @@ from nmt.config.compose import (
     without_hydra,
 )
 from nmt.config.hydra_private import jobs_of
-from nmt.config.overrides import LONGEST_NAME, NOT_IN_NAME, parse, text_of
+from nmt.config.overrides import NOT_IN_NAME, folder_name, parse, text_of
 from nmt.config.verbs import CompareCommand
 from nmt.errors import ConfigError, NmtError
 from nmt.training.recipe import filled
@@ -88,7 +86,4 @@ def sweep_name(base: str, overrides: list[Override], axes: dict[str, list[str]],
     seeds = dict.fromkeys(str(job.seed) for job in jobs)
     parts = [(o.key_or_group, axes[o.key_or_group] if o.key_or_group in axes else [text_of(o)]) for o in changed]
     raw = "_".join([base, *(f"{key}-{'-'.join(listed)}" for key, listed in parts), f"seed{'-'.join(seeds)}"])
-    name = re.sub(r"[^\w.-]+", "-", raw)
-    if name == raw and len(name) <= LONGEST_NAME:
-        return name
-    return f"{name[:LONGEST_NAME]}_{hashlib.sha256(raw.encode()).hexdigest()[:8]}"
+    return folder_name(raw)

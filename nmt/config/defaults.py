@@ -1,5 +1,6 @@
-"""Values that null leaves to be chosen when a run begins; the run stores what was chosen."""
+"""Values that null, or auto, leaves to be chosen when a verb begins; a run stores what was chosen."""
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,11 +10,22 @@ PART_TOKENS = 150  # of a part, at least: the costs of a part that do not shrink
 
 
 def with_chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration of a run that begins, as plain data, with every such value chosen."""
-    train = settings.get("train")
+    """The configuration of a verb, as plain data, with every such value chosen."""
+    chosen = dict(settings)
+    if "cache_dir" in chosen and chosen["cache_dir"] is None:
+        chosen["cache_dir"] = cache_folder()
+    if chosen.get("history") == "auto":
+        chosen["history"] = f"{cache_folder()}/history"
+    train = chosen.get("train")
     if not isinstance(train, Mapping) or train.get("parts") is not None or not isinstance(train["batch_tokens"], int):
-        return dict(settings)
-    return {**settings, "train": {**train, "parts": default_parts(train["batch_tokens"], str(train["device"]))}}
+        return chosen
+    return chosen | {"train": {**train, "parts": default_parts(train["batch_tokens"], str(train["device"]))}}
+
+
+def cache_folder() -> str:
+    """Where this user keeps caches: by the XDG Base Directory Specification, which ignores relative paths."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return f"{given if os.path.isabs(given) else '~/.cache'}/nmt"
 
 
 def default_parts(batch_tokens: int, device: str) -> int:

@@ -52,6 +52,11 @@ class Instead:
     remedies: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True)
+class Utf8:
+    """A text that must be UTF-8, or a list of such: folders of which libraries read or write files."""
+
+
 Whole = Annotated[int, Limits(least=0)]
 Count = Annotated[int, Limits(least=1)]
 Size = Annotated[int, Limits(least=1, most=1_000_000)]  # of vectors
@@ -63,6 +68,7 @@ NotNegative = Annotated[float, Limits(least=0, most=inf)]
 Share = Annotated[float, Limits(least=0, below=1)]  # that may be left out, as by dropout
 Fraction = Annotated[float, Limits(least=0, most=1)]
 Mass = Annotated[float, Limits(above=0, most=1)]
+Folder = Annotated[str, Utf8()]
 
 
 def allowed_types(hint: Any) -> tuple[Any, ...]:
@@ -94,7 +100,10 @@ def remedy_of(word: str, hint: Any) -> str | None:
 
 
 def refuse_outside(value: Any, hint: Any, where: str) -> None:
-    """Refuses a number that is not within the annotation's limits, if it has any; such a number must be finite."""
+    """Refuses what is not within the annotation's limits, if it has any: numbers, which must be finite, and texts."""
+    if any(isinstance(note, Utf8) for note in notes(hint)):
+        for text in value if isinstance(value, list) else [value] if isinstance(value, str) else []:
+            refuse_no_utf8(text, where)
     limits = next((note for note in notes(hint) if isinstance(note, Limits)), None)
     if limits is None or isinstance(value, bool) or not isinstance(value, int | float):
         return
@@ -110,6 +119,14 @@ def hints_of(cls: type) -> Mapping[str, Any]:
         hints = get_type_hints(cls, include_extras=True)
         _HINTS[cls] = {field.name: hints[field.name] for field in fields(cls)}
     return _HINTS[cls]
+
+
+def refuse_no_utf8(text: str, where: str) -> None:
+    """Refuses bytes of a file's name that are not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{where}={text} is not valid UTF-8; rename the folder, or choose another") from None
 
 
 @dataclass(frozen=True)

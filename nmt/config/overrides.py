@@ -59,10 +59,15 @@ def run_name(base: str, overrides: list[Override], seed: int) -> str:
     changed = {o.key_or_group: text_of(o) for o in overrides if o.key_or_group not in NOT_IN_NAME}
     changed = {key: value for key, value in changed.items() if (key, value) != ("data", base)}
     raw = "_".join([base, *(f"{key}-{value}" for key, value in sorted(changed.items())), f"seed{seed}"])
+    return folder_name(raw)
+
+
+def folder_name(raw: str) -> str:
+    """The text as a name, if it can be one, or else what it has of one and a digest; the text may hold file names."""
     name = re.sub(r"[^\w.-]+", "-", raw)
     if name == raw and len(name) <= LONGEST_NAME:
         return name
-    return f"{name[:LONGEST_NAME]}_{hashlib.sha256(raw.encode()).hexdigest()[:8]}"
+    return f"{name[:LONGEST_NAME]}_{hashlib.sha256(os.fsencode(raw)).hexdigest()[:8]}"
 
 
 def _repaired(word: str, quoted: str, error: HydraException) -> str:

@@ -5,12 +5,15 @@ from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Any, ClassVar, Literal
 
 from nmt.config.check import convert, read, refuse_keys
-from nmt.config.keys import Section, Seed, hints_of
+from nmt.config.keys import Folder, Section, Seed, hints_of
 from nmt.config.parts import DECODERS, ENCODERS, LAYERS, OPTIMIZERS, SCHEDULES, SCORES, Group, Part, read_part
 from nmt.config.sections import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
 from nmt.errors import ConfigError
 
 MODEL_SECTIONS = ("model", "encoder", "decoder", "attention", "tokenizer")  # what weights and vocabularies depend on
+CacheDir = Annotated[
+    Folder, "where prepared corpora are kept; null = nmt in $XDG_CACHE_HOME, or in ~/.cache where that is not set"
+]
 PARTS: dict[str, Group] = {
     "encoder": ENCODERS, "decoder": DECODERS, "optimizer": OPTIMIZERS, "schedule": SCHEDULES,
 }  # fmt: skip
@@ -34,12 +37,14 @@ class AttentionConfig(Section):
 class RunConfig(Section):
     """What a run folder stores."""
 
-    name: Annotated[str, "folder of the run inside runs_dir; null = made from the experiment, what is typed, the seed"]
-    runs_dir: Annotated[str, "where runs are kept"]
-    cache_dir: Annotated[str, "where prepared corpora are kept"]
+    name: Annotated[
+        Folder, "folder of the run inside runs_dir; null = made from the experiment, what is typed, the seed"
+    ]
+    runs_dir: Annotated[Folder, "where runs are kept"]
+    cache_dir: CacheDir
     seed: Annotated[Seed, "decides every random choice"]
     init_from: Annotated[
-        str | None, "folder of a run whose weights and tokenizers to start from (fine-tuning); null = a new model"
+        Folder | None, "folder of a run whose weights and tokenizers to start from (fine-tuning); null = a new model"
     ]
     data: DataConfig
     tokenizer: TokenizerConfig

@@ -7,17 +7,16 @@ from typing import Annotated, Any, Literal
 
 from nmt.config.changes import Changes
 from nmt.config.check import convert
-from nmt.config.keys import Count, Mass, Section, Seed, Size, Whole, hints_of
-from nmt.config.run import RunConfig, read_run_config
+from nmt.config.keys import Count, Folder, Mass, Section, Seed, Size, Whole, hints_of
+from nmt.config.run import CacheDir, RunConfig, read_run_config
 from nmt.config.sections import Device, Unit, WorkerCount
 from nmt.config.times import seconds_of
 from nmt.errors import ConfigError
 
 Trust = Annotated[list[str], "your own packages that parts may come from"]
-Model = Annotated[str, "run folder, for example runs/first"]
-Models = Annotated[str | list[str], "run folder, for example runs/first; several choose each token together"]
+Model = Annotated[Folder, "run folder, for example runs/first"]
+Models = Annotated[Folder | list[str], "run folder, for example runs/first; several choose each token together"]
 Input = Annotated[str | list[str] | None, "file, glob or list of them; null = standard input"]
-CacheDir = Annotated[str, "where prepared corpora are kept"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class TrainCommand(Section):
         "time that the whole command may take, such as 30m or 1h30m: decides size and length of the training by what "
         "this machine does; null = until it no longer pays",
     ]
-    resume: Annotated[str | None, "folder of a run to go on with, with its stored configuration"]
+    resume: Annotated[Folder | None, "folder of a run to go on with, with its stored configuration"]
     resume_with: Annotated[
         str | list[str],
         "keys of it that may be changed, such as [train.max_epochs,optimizer.lr]; the change is stored",
@@ -137,7 +136,7 @@ class EvaluateCommand(TranslationCommand):
     split: Annotated[Literal["train", "dev", "test"], "which split of the corpus"]
     output: Annotated[str | None, "folder for hypotheses and scores; null = evaluations/ in the run"]
     intervals: Annotated[bool, "95 % confidence intervals by bootstrap"]
-    compare_with: Annotated[str | list[str] | None, "run folder of a second model: paired bootstrap"]
+    compare_with: Annotated[Folder | list[str] | None, "run folder of a second model: paired bootstrap"]
     gold: Annotated[
         str | None, "file with word alignments of the references: i-j sure, ipj possible; null = the corpus's own"
     ]
@@ -241,7 +240,7 @@ class AlignCommand(ModelCommand):
     threshold: Annotated[Mass | None, "rule=threshold: least share of a target unit's attention"]
     layer: Annotated[Count | None, "layer of attention, from 1; null = the mean of all"]
     head: Annotated[Count | None, "head of attention, from 1; null = the mean of all"]
-    reverse_model: Annotated[str | None, "run folder of a model of the other direction, to align with both"]
+    reverse_model: Annotated[Folder | None, "run folder of a model of the other direction, to align with both"]
     symmetrise: Annotated[Literal["intersection", "union", "grow-diag-final-and"] | None, "how both are joined"]
 
     def refuse(self) -> None:
@@ -266,7 +265,9 @@ class AlignCommand(ModelCommand):
 class InteractiveCommand(TranslationCommand):
     """nmt interactive."""
 
-    history: Annotated[str | None, "file of the sentences typed; null = none"]
+    history: Annotated[
+        str | None, "file of the sentences typed; auto = history in the folder that cache_dir=null means; null = none"
+    ]
 
 
 @dataclass(frozen=True)
@@ -302,8 +303,8 @@ class DoctorCommand(Section):
     """nmt doctor."""
 
     self_test: Annotated[bool, "train a small model and translate with it"]
-    runs_dir: Annotated[str, "where runs would be kept"]
-    cache_dir: Annotated[str, "where prepared corpora would be kept"]
+    runs_dir: Annotated[Folder, "where runs would be kept"]
+    cache_dir: CacheDir
     device: Device
     workers: WorkerCount
 

@@ -21,7 +21,7 @@ from nmt.data.paths import read_lines, resolve
 from nmt.data.readers import Pair, Split, find_split
 from nmt.data.tables import BATCH_ROWS, TableWriter, load_table, read_batches
 from nmt.data.text import Cleaning, is_visible
-from nmt.errors import ConfigError, DataError
+from nmt.errors import ConfigError, DataError, counted
 from nmt.machine.digests import digest
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
                 report.append(f"{name}: {split.tally}")
     keep, dropped = _filter(data, marks["train"])
     train = marks["train"]
-    line = f"train: {len(train.src):,} pairs read"
+    line = f"train: {counted(len(train.src), 'pair')} read"
     if not keep.any():
         raise DataError(f"no training pair is left: {line}, {dropped}; change data.filters or the files")
     report.append(f"{line}, {dropped}" if dropped else line)
@@ -222,16 +222,20 @@ def _cut(src: npt.NDArray[np.uint64], keep: npt.NDArray[np.bool_], sizes: dict[s
 def _cut_line(name: str, home: npt.NDArray[np.int8], data: DataConfig) -> str:
     count = int((home == SPLITS.index(name)).sum())
     if count:
-        return f"{name}: {count:,} pairs cut off the training split (data.{name} is not given)"
+        return f"{name}: {counted(count, 'pair')} cut off the training split (data.{name} is not given)"
     if getattr(data, f"{name}_size") == 0:
         return f"{name}: none (data.{name} is not given, data.{name}_size=0)"
     return f"{name}: none (data.{name} is not given, the training split is too small to cut it off)"
 
 
 def _overlap_line(name: str, marks: _Marks, train: npt.NDArray[np.uint64]) -> str:
-    line = f"{name}: {len(marks.src):,} pairs read"
+    line = f"{name}: {counted(len(marks.src), 'pair')} read"
     shared = int(np.isin(marks.src, train).sum())
-    return f"{line}, {shared:,} of their sources stand in the training split too" if shared else line
+    return (
+        f"{line}, {shared:,} of their sources {'stands' if shared == 1 else 'stand'} in the training split too"
+        if shared
+        else line
+    )
 
 
 def _route(folder: Path, home: npt.NDArray[np.int8], missing: list[str]) -> None:

@@ -19,7 +19,7 @@ from nmt.data.tables import TableWriter, load_table, read_batches
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.data.train_hashes import HASHES_FILE, hashes
 from nmt.data.train_tokenizers import VocabularySizeError, sides, train_tokenizers
-from nmt.errors import DataError
+from nmt.errors import DataError, counted
 from nmt.machine.digests import digest
 
 if TYPE_CHECKING:
@@ -121,11 +121,11 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
         counts = f"dropped: {', '.join(active)}" if name == "train" and active else ""
         if name == "train" and not kept:
             raise DataError(
-                f"no training pair is left: {sum(dropped.values()):,} pairs encoded, {counts}; raise"
+                f"no training pair is left: {counted(sum(dropped.values()), 'pair')} encoded, {counts}; raise"
                 " data.filters.max_tokens or data.filters.max_ratio, or set them to null"
             )
         if kept:
-            line = f"{name}: {kept:,} pairs encoded, {pieces[0]:,} source and {pieces[1]:,} target pieces"
+            line = f"{name}: {counted(kept, 'pair')} encoded, {pieces[0]:,} source and {pieces[1]:,} target pieces"
             report.append(f"{line}, {counts}" if counts else line)
     (folder / "report.json").write_text(json.dumps(report), "utf-8")
 

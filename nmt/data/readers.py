@@ -15,7 +15,7 @@ from nmt.data.json_files import read_json
 from nmt.data.pairing import described_pairs
 from nmt.data.paths import find_files, read_sentences
 from nmt.data.xlsx_files import find_sheet, read_sheet
-from nmt.errors import ConfigError, DataError, nearest
+from nmt.errors import ConfigError, DataError, counted, nearest
 from nmt.machine.digests import digest, file_digest
 
 Pair = tuple[str, str]
@@ -77,7 +77,7 @@ def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
     targets = find_files(split.tgt, data.root, f"data.{name}.tgt")
     if len(sources) != len(targets):
         raise DataError(
-            f"data.{name}.src names {len(sources)} files but data.{name}.tgt {len(targets)};"
+            f"data.{name}.src names {counted(len(sources), 'file')} but data.{name}.tgt {len(targets)};"
             " file N of one must be the translation of file N of the other"
         )
     files = list(zip(sources, targets, strict=True))
@@ -138,7 +138,7 @@ def _read_text(src: Path, tgt: Path) -> Iterator[Pair]:
             yield pair
     if counts[0] != counts[1]:
         raise DataError(
-            f"{src} has {counts[0]:,} lines but {tgt} has {counts[1]:,};"
+            f"{src} has {counted(counts[0], 'line')} but {tgt} has {counts[1]:,};"
             " line N of one must be the translation of line N of the other"
         )
     if counts[0] and not differ:
@@ -154,7 +154,7 @@ def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
             yield from _read_arrow(path, src, tgt)
             return
     try:
-        with pq.ParquetFile(path) as file:
+        with path.open("rb") as handle, pq.ParquetFile(handle) as file:  # whose name need not be UTF-8
             names = file.schema_arrow.names
             tops = {name if name in names else name.split(".")[0] for name in (str(src), str(tgt))}
             for missing in sorted(tops - set(names)):

@@ -23,7 +23,7 @@ from nmt.config.check import read
 from nmt.config.sections import TokenizerConfig
 from nmt.data.tables import read_batches
 from nmt.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, _escape
-from nmt.errors import ConfigError, DataError, NmtError
+from nmt.errors import ConfigError, DataError, NmtError, counted
 
 MAX_SENTENCE_BYTES = 4192  # longer ones are not shown to SentencePiece in training
 THREADS = 16  # part of the result: SentencePiece's sums depend on it, whatever the machine has
@@ -58,7 +58,7 @@ def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, r
         raise _explain(str(error), cfg) from error
     tokenizer = Tokenizer.from_bytes(model.getvalue())
     long = f", {skipped:,} longer than {MAX_SENTENCE_BYTES:,} bytes skipped" if skipped else ""
-    report.append(f"{cfg.model}, {tokenizer.vocab_size:,} pieces, trained on {len(shown):,} sentences{long}")
+    report.append(f"{cfg.model}, {tokenizer.vocab_size:,} pieces, trained on {counted(len(shown), 'sentence')}{long}")
     return tokenizer
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nmt.config.check import read
 from nmt.data.parallel import TOGETHER
-from nmt.errors import CheckpointError, ConfigError
+from nmt.errors import CheckpointError, ConfigError, counted
 from nmt.machine.safe_files import read_file, write_atomically
 
 LEARNED_FILE = "learned.json"
@@ -66,8 +66,8 @@ class Learned:
             return diverged
         if self.updates <= max(2 * self.warmup, FEW_UPDATES):
             return (
-                f"It was trained for {self.updates:,} updates, of which {min(self.warmup, self.updates):,} "
-                "were the warm-up; train longer, or set schedule.warmup lower"
+                f"It was trained for {counted(self.updates, 'update')}, the warm-up took "
+                f"{min(self.warmup, self.updates):,}; train longer, or set schedule.warmup lower"
             )
         if self.nll >= self.nll_of_frequencies:
             return diverged

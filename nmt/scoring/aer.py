@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nmt.config.sections import Unit
 from nmt.data.paths import read_lines
-from nmt.errors import DataError
+from nmt.errors import DataError, counted
 from nmt.scoring.alignment import units
 
 Links = frozenset[tuple[int, int]]
@@ -53,7 +53,7 @@ def check_gold(gold: Sequence[Gold], lengths: Sequence[tuple[int, int]], path: P
     """Refuses gold links that cannot be of sentence pairs with `lengths` (source, target) units."""
     if len(gold) != len(lengths):
         raise DataError(
-            f"{path} has {len(gold):,} lines of gold alignments for {len(lengths):,} sentence pairs; "
+            f"{path} has {counted(len(gold), 'line')} of gold alignments for {counted(len(lengths), 'sentence pair')}; "
             "it needs one line for each, empty where nothing is aligned"
         )
     for number, (links, (S, T)) in enumerate(zip(gold, lengths, strict=True), 1):

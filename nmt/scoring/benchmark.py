@@ -10,7 +10,7 @@ from nmt.config.verbs import EvaluateCommand
 from nmt.data.corpus import read_corpus
 from nmt.data.paths import read_sentences, resolve
 from nmt.data.text import clean
-from nmt.errors import ConfigError, DataError
+from nmt.errors import ConfigError, DataError, counted
 from nmt.scoring.aer import Gold, load_gold
 from nmt.scoring.test_sets import named_test_set
 from nmt.scoring.word_rules import WordRule, word_rule_of
@@ -102,8 +102,8 @@ def from_files(src: str, ref: str | list[str], data: DataConfig) -> Benchmark:
     for name, lines in zip(names, references, strict=True):
         if len(lines) != len(sources):
             raise DataError(
-                f"{src} has {len(sources):,} lines, {name} has {len(lines):,}; line N of one must translate line N "
-                "of the other"
+                f"{src} has {counted(len(sources), 'line')}, {name} has {len(lines):,}; line N of one must translate "
+                "line N of the other"
             )
     if not sources:
         raise DataError(f"{src} is empty, src={src}; give a file with sentences")

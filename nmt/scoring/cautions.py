@@ -9,7 +9,7 @@ from pathlib import Path
 from nmt.config.sections import DataConfig
 from nmt.data import train_hashes
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
-from nmt.errors import ConfigError, DataError
+from nmt.errors import ConfigError, DataError, counted
 
 PIECE_MARKS = {  # of text in pieces, and where they are in it
     "\u2581": re.compile("\u2581"),  # SentencePiece's for a space
@@ -76,7 +76,8 @@ def of_training(file: Path, whose: str, sources: Sequence[str], references: Sequ
     known = train_hashes.seen(file, sources, references)
     if known.normalised:
         share = f"{known.normalised:,} of {known.pairs:,} test pairs ({known.normalised / known.pairs:.1%})"
-        yield f"{share} stand in the training data of {whose}, {known.exact:,} of them letter for letter"
+        stand = "stands" if known.normalised == 1 else "stand"
+        yield f"{share} {stand} in the training data of {whose}, {known.exact:,} of them letter for letter"
 
 
 def of_gaps(references: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -196,10 +197,8 @@ def of_pieces(hypotheses: Sequence[str]) -> Iterator[str]:
     """Says where translations are in pieces, as they are if the training text was."""
     for mark, marked in _marked(hypotheses):
         if len(marked) > HARDLY * len(hypotheses):
-            yield (
-                f"{len(marked):,} translations hold {mark}: the model was trained on text in pieces, which BLEU is "
-                "not for"
-            )
+            hold = f"{counted(len(marked), 'translation')} hold{'s' if len(marked) == 1 else ''} {mark}"
+            yield f"{hold}: the model was trained on text in pieces, which BLEU is not for"
 
 
 def cased(lines: Iterable[str]) -> float | None:

@@ -13,7 +13,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest, Result, _bootstrap_resample
 
-from nmt.errors import DataError
+from nmt.errors import DataError, counted
 from nmt.scoring.word_rules import WordRule, bleu_tokenizer, language_of
 
 Given = list[list[Any]]  # the lines of each reference; None, which sacreBLEU takes but does not annotate: there is none
@@ -111,7 +111,7 @@ def bleu_by_length(
     given = _given(hyps, refs)
     if len(src_lengths) != len(hyps):
         raise DataError(
-            f"{len(src_lengths):,} source sentences but {len(hyps):,} translations, BLEU by length; "
+            f"{counted(len(src_lengths), 'source sentence')} but {counted(len(hyps), 'translation')}, BLEU by length; "
             "give the source that was translated"
         )
     scorer = BLEU(tokenize=bleu_tokenizer(word_rule), force=True)
@@ -184,7 +184,7 @@ def _given(hyps: Sequence[str], refs: Sequence[Sequence[str]]) -> Given:
     for number, ref in enumerate(refs, 1):
         if len(ref) != len(hyps):
             raise DataError(
-                f"{len(hyps):,} translations but {len(ref):,} lines in reference {number}, scoring; "
+                f"{counted(len(hyps), 'translation')} but {counted(len(ref), 'line')} in reference {number}, scoring; "
                 "both must have one line per sentence"
             )
     if not hyps:

@@ -25,6 +25,7 @@ from nmt.data.corpus import Corpus, read_corpus
 from nmt.data.prepare import fitting, trained_tokenizers
 from nmt.data.tables import read_batches
 from nmt.data.tokenizer import TokenizerPair
+from nmt.errors import counted
 from nmt.scoring.cautions import scripts_of
 
 C = TypeVar("C", bound=TrainCommand)
@@ -190,7 +191,8 @@ def group_file(group: str, choice: str) -> dict[str, Any]:
 
 def shown(facts: Facts, choices: list[Choice]) -> Iterator[str]:
     """The choices with their reasons, and the words that reproduce them."""
-    yield f"recipe for {facts.pairs:,} pairs ({facts.size / 1e6:.2f} MB a side); what you type replaces any of it:"
+    corpus = f"{counted(facts.pairs, 'pair')} ({facts.size / 1e6:.2f} MB a side)"
+    yield f"recipe for {corpus}; what you type replaces any of it:"
     reasons: dict[str, list[str]] = {}
     for each in choices:
         reasons.setdefault(each.why, []).append(each.word)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from nmt.config.run import RunConfig
 from nmt.data.prepare import Prepared
-from nmt.errors import CheckpointError, NmtError, remedy
+from nmt.errors import CheckpointError, NmtError, counted, remedy
 from nmt.machine.allocator import keep_few_kernels, keep_freed_memory
 from nmt.machine.device import choose_device, choose_dtype, environment
 from nmt.machine.peers import ALONE, Peers
@@ -305,7 +305,7 @@ class Trainer:
         self.prune([v.update for v in kept])  # the last may have been cut short
         wanted = min(s.keep_best, len(self.progress.validations))
         if len(kept) < wanted:
-            self.reporter.note(f"{wanted - len(kept)} of the {wanted} best checkpoints are gone")
+            self.reporter.note(f"of the {counted(wanted, 'best checkpoint')} kept, gone: {wanted - len(kept)}")
         if self.validator is None:
             self.publish(signed(parameters_of(self.model)))
         elif kept:

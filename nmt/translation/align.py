@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nmt.config.sections import Unit
 from nmt.data.streams import file_lines
-from nmt.errors import ConfigError, DataError
+from nmt.errors import ConfigError, DataError, counted
 from nmt.scoring.aer import (
     SYMMETRISE,
     AlignmentScores,
@@ -76,8 +76,8 @@ def read_pairs(src: str, tgt: str) -> Iterator[LinePair]:
         if source is None or target is None:
             shorter, longer = (src, tgt) if source is None else (tgt, src)
             raise DataError(
-                f"{shorter} has {number - 1:,} lines, {longer} has more; line N of one must translate line N of the "
-                "other"
+                f"{shorter} has {counted(number - 1, 'line')}, {longer} has more; line N of one must translate line N "
+                "of the other"
             )
         yield source, target
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from nmt.data.packed import packing
-from nmt.errors import DataError, remedy
+from nmt.errors import DataError, counted, remedy
 from nmt.machine.claims import claimed_file, has_locks
 from nmt.machine.safe_files import make_folder, read_file
 from nmt.translation.notes import caution
@@ -133,7 +133,7 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
                 continue
         if lines is not None:
             rate = lines / (time.perf_counter() - begin)
-            print(f"{target}: {lines:,} lines, {rate:,.0f} a second", file=sys.stderr)
+            print(f"{target}: {counted(lines, 'line')}, {rate:,.0f} a second", file=sys.stderr)
             counts["translated"] += 1
         elif not target.is_file():
             held.append(target)
@@ -147,7 +147,11 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
     print(f"{len(targets):,} of {len(plan.targets):,} files{said and f': {said}'}", file=sys.stderr)
     if newer:
         first = f"{newer[0]} is older than the file that it translates"
-        others = f", and {len(newer) - 1:,} others are" if len(newer) > 1 else ""
+        others = (
+            f", and so {'is' if len(newer) == 2 else 'are'} {counted(len(newer) - 1, 'other')}"
+            if len(newer) > 1
+            else ""
+        )
         caution(f"{first}{others}; delete such translations, and they are made again")
     if bad:
         raise DataError(

@@ -71,7 +71,7 @@ def write_page(done: Sequence[Translation], choice: Choice, folder: Path, model:
         "lines": drawn(done, choice),
         "svg_text": svg_text,
     }
-    with open(folder / PAGE_FILE, "w", encoding="utf-8", newline="\n") as file:
+    with open(folder / PAGE_FILE, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.writelines(page("attention.html", values))
     return [PAGE_FILE]
 

@@ -15,7 +15,7 @@ from nmt.data.batch import Batch, make_batch
 from nmt.data.batching import even_batches, forced_batches
 from nmt.data.letter_case import in_lower_case
 from nmt.data.text import Cleaning
-from nmt.errors import CheckpointError, ConfigError, DataError
+from nmt.errors import CheckpointError, ConfigError, DataError, counted
 from nmt.machine.device import Precision, TranslationPrecision, choose_device, choose_dtype, choose_int8
 from nmt.machine.threads import Workers, workers_on
 from nmt.model.seq2seq import Seq2Seq
@@ -259,7 +259,9 @@ class Translator:
     ) -> tuple[list[list[int]], list[list[int]]]:
         """The pieces of sources and targets that belong together."""
         if len(sources) != len(targets):
-            raise DataError(f"{len(sources):,} sources but {len(targets):,} targets to score; give one for each")
+            raise DataError(
+                f"{counted(len(sources), 'source')} but {counted(len(targets), 'target')} to score; give one for each"
+            )
         src = self.tokenizers.src.encode_batch([self.as_read(text) for text in sources])
         tgt = self.tokenizers.tgt.encode_batch([self.cleaning.target(text) for text in targets])
         for number, pieces in enumerate(map(max, map(len, src), map(len, tgt)), first):

@@ -326,6 +326,16 @@ def test_a_reference_that_is_not_there_changes_no_score(run: Path) -> None:
     assert scored(*words, "ref=[first,some]") == scored(*words, "ref=[first,all]")
 
 
+def test_files_whose_names_are_not_utf8(run: Path) -> None:
+    odd = os.fsdecode(b"caf\xe9")
+    Path(odd).write_text("der Hund\nein Haus\n")
+    words = ["evaluate", f"model={run}", *FAST, f"src={odd}", f"ref={odd}", f"output=out{odd}"]
+    done = subprocess.run([sys.executable, "-m", "nmt.cli.main", *words], capture_output=True)
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"caf\xe9: 2 sentences")
+    assert json.loads(Path(f"out{odd}/scores.json").read_text())["test_set"] == odd
+
+
 def test_who_closes_standard_output_loses_no_file(run: Path) -> None:
     Path("a").write_text("der Hund\nein Haus\n")
     words = ["evaluate", f"model={run}", *FAST, "src=a", "ref=a", "output=out", f"compare_with={run}"]

@@ -53,3 +53,24 @@ def test_a_run_stores_what_was_chosen_and_what_was_typed_wins(machine: pytest.Mo
     assert command_of("train", ["train.batch_tokens=200"]).run.train.parts == 1
     assert command_of("train", ["train.parts=3"]).run.train.parts == 3
     assert with_chosen({"model": "m"}) == {"model": "m"}  # of a verb that does not train
+
+
+@pytest.mark.parametrize(
+    ("given", "folder"),
+    [(None, "~/.cache/nmt"), ("", "~/.cache/nmt"), ("here", "~/.cache/nmt"), ("/scratch/me", "/scratch/me/nmt")],
+)
+def test_the_cache_is_where_the_user_keeps_caches(
+    monkeypatch: pytest.MonkeyPatch, given: str | None, folder: str
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    if given is not None:
+        monkeypatch.setenv("XDG_CACHE_HOME", given)
+    for verb in ("train", "prepare", "compare", "tune"):
+        assert command_of(verb, []).run.cache_dir == folder
+    for verb in ("evaluate", "shortlist"):
+        assert command_of(verb, ["model=m"]).cache_dir == folder
+        assert command_of(verb, ["model=m", "cache_dir=own"]).cache_dir == "own"
+    assert command_of("doctor", []).cache_dir == folder
+    assert command_of("interactive", ["model=m"]).history == f"{folder}/history"
+    assert command_of("interactive", ["model=m", "history=null"]).history is None
+    assert command_of("interactive", ["model=m", "history=./auto"]).history == "./auto"

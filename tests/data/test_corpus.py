@@ -376,7 +376,7 @@ def test_unequal_line_counts_are_both_shown(tmp_path, short, long):
     for one, two in ((short, long), (long, short)):
         (tmp_path / "s").write_text("a\n" * one)
         (tmp_path / "t").write_text("a\n" * two)
-        with pytest.raises(DataError, match=rf"s has {one} lines but .*t has {two};") as error:
+        with pytest.raises(DataError, match=rf"s has {one} lines? but .*t has {two};") as error:
             read("text", tmp_path, train=SplitConfig("s", "t", None))
         message(error)
 
@@ -475,3 +475,14 @@ def test_wrong_settings_name_the_key(tmp_path, data, changes, expected):
     with pytest.raises(ConfigError, match=re.escape(expected)) as error:
         read(data, tmp_path, **{"train": NONE, **changes})
     message(error)
+
+
+def test_one_pair_is_one(tmp_path):
+    for name in ("dev", "test"):
+        for side in ("src", "tgt"):
+            (tmp_path / f"{name}.{side}").write_text("a b\n")
+    split = {name: SplitConfig(f"{name}.src", f"{name}.tgt", None) for name in ("dev", "test")}
+    [train, dev, test] = read_corpus(text_data(tmp_path, [("a b", "c d")], **split), tmp_path / "cache").report
+    assert train.startswith("train: 1 pair read")
+    assert dev == "dev: 1 pair read, 1 of their sources stands in the training split too"
+    assert test.startswith("test: 1 pair read")

@@ -207,6 +207,14 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["train", "name=${nothing}"], "nothing"),
         (["train", "resume=r", "experiment=multi30k_en_de"], "a resumed run keeps its own"),
         (["evaluate"], "model has no value"),
+        (["train", "runs_dir=d\udce9"], r"runs_dir=d\udce9 is not valid UTF-8; rename the folder, or choose another"),
+        (["train", "cache_dir=d\udce9"], r"cache_dir=d\udce9 is not valid UTF-8"),
+        (["train", "name=d\udce9"], r"name=d\udce9 is not valid UTF-8"),
+        (["train", "resume=d\udce9"], r"resume=d\udce9 is not valid UTF-8"),
+        (["train", "init_from=d\udce9"], r"init_from=d\udce9 is not valid UTF-8"),
+        (["evaluate", "model=[m,d\udce9]"], r"model=d\udce9 is not valid UTF-8"),
+        (["evaluate", "model=m", "compare_with=d\udce9"], r"compare_with=d\udce9 is not valid UTF-8"),
+        (["align", "model=d\udce9", "src=s", "tgt=t"], r"model=d\udce9 is not valid UTF-8"),
         (["train", "seed=x"], "seed='x' is not possible; it must be a whole number"),
         (["train", "name=7"], "quote it: name='\"7\"'"),
         (["translate", "model=m", "buffer=many"], "buffer='many' is not possible"),
@@ -252,6 +260,16 @@ def test_a_file_without_a_key_is_told_its_key(
         (tmp_path / name).touch()
     assert expected in fails(capsys, *words)
     assert not calls
+
+
+def test_file_names_need_not_be_utf8(calls: Calls) -> None:
+    names = "data.train.src=caf\udce9.en", "data.train.tgt=caf\udce9.de"
+    assert main(["train", "data=text", *names]) == 0
+    assert main(["train", "data=text", *(name.replace("\udce9", "\udce8") for name in names)]) == 0
+    assert calls[0].run.data.train.src == "caf\udce9.en"
+    first, second = (command.run.name for command in calls)
+    assert first.isascii()
+    assert first != second
 
 
 def test_training_files_need_a_corpus_that_is_theirs(calls: Calls, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from nmt.data.readers import Pair, find_split
 from nmt.data.text import clean
 from nmt.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from nmt.data.train_tokenizers import train_tokenizer
-from nmt.errors import NmtError
+from nmt.errors import NmtError, counted
 from nmt.runs.stored_config import read_config
 from nmt.translation import long_lines
 from nmt.translation.translator import Translator
@@ -187,7 +187,7 @@ def text_pairs_are_those_of_the_files(contents: tuple[bytes, bytes]) -> None:
         assert found == list(zip(src, tgt, strict=True))
     else:
         assert isinstance(found, str)
-        assert "is not valid UTF-8" in found or f"has {len(src):,} lines but" in found
+        assert "is not valid UTF-8" in found or f"has {counted(len(src), 'line')} but" in found
 
 
 def tsv_pairs_are_those_of_the_file(content: bytes) -> None:

@@ -84,7 +84,7 @@ def defaults() -> dict[str, Any]:
     root: dict[str, Any] = yaml.safe_load((CONFIGS / "train.yaml").read_text())
     groups = {key: choice for each in root.pop("defaults") if isinstance(each, dict) for key, choice in each.items()}
     shipped = {group: section(group, name) for group, name in groups.items() if name and group != "data"}
-    whole = root | shipped | {"data": section("data", "text"), "name": "run"}
+    whole = root | shipped | {"data": section("data", "text"), "name": "run", "cache_dir": "cache"}
     whole["attention"] |= root["attention"]
     whole["train"] |= {"parts": 1}  # null is for a command line
     return {key: value for key, value in whole.items() if key not in OF_ONE_COMMAND}

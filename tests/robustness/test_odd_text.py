@@ -147,7 +147,9 @@ def test_preparing_stops_where_lines_have_no_partner(tmp_path: Path) -> None:
             with (tmp_path / f"train.{side}").open("ab") as file:
                 file.write(more)
             counts = (10, 9) if side == "src" else (9, 10)
-            with pytest.raises(DataError, match=rf"train\.src has {counts[0]} lines but .*train\.tgt has {counts[1]};"):
+            with pytest.raises(
+                DataError, match=rf"train\.src has {counts[0]} lines? but .*train\.tgt has {counts[1]};"
+            ):
                 prepare(data, TOKENS, tmp_path / "cache")
 
 

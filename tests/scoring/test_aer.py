@@ -164,7 +164,7 @@ def test_gold_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     file.write_text("0-0\n1p4\n")
     sources, references = ["a b", "a b"], ["a b c d e", "a b c d e"]
     assert len(load_gold(file, False, sources, references, "words")) == 2
-    with pytest.raises(DataError, match=r"gold has 2 lines of gold alignments for 1 sentence pairs; it needs one line"):
+    with pytest.raises(DataError, match=r"gold has 2 lines of gold alignments for 1 sentence pair; it needs one line"):
         load_gold(file, False, sources[:1], references[:1], "words")
     outside = r"line 2: the link of source unit 4 and target unit 1, .* which have 2 and 5; check the order"
     with pytest.raises(DataError, match=outside):

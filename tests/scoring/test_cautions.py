@@ -276,7 +276,7 @@ def test_an_evaluation_looks_at_the_translations_of_each_model(
 
 def test_translations_in_pieces_are_said() -> None:
     said = list(of_pieces(["der Hu@@ nd", "▁das", "das Haus"]))
-    assert [line.split(":")[0] for line in said] == ["1 translations hold ▁", "1 translations hold @@"]
+    assert [line.split(":")[0] for line in said] == ["1 translation holds ▁", "1 translation holds @@"]
     assert not list(of_pieces(["der Hund"] * 30 + ["a▁"]))
 
 

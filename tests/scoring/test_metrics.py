@@ -180,7 +180,7 @@ def test_unequal_counts_are_refused_with_both_counts() -> None:
     ):
         with pytest.raises(DataError, match=r"1,234 translations but 1,233 lines in reference [12]"):
             call()
-    with pytest.raises(DataError, match="2 source sentences but 1 translations"):
+    with pytest.raises(DataError, match="2 source sentences but 1 translation,"):
         bleu_by_length([1, 2], ["a"], [["a"]], None)
     with pytest.raises(DataError, match="0 translations"):
         bleu([], [[]], None)

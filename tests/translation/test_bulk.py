@@ -250,7 +250,7 @@ def test_files_that_changed_later_are_named(
         assert "caution" not in capsys.readouterr().err
         os.utime(path, (later, later))
         run(sources, out)
-        said = f"caution: {out / path.name} is older than the file that it translates{', and 1 others are' * others}; "
+        said = f"caution: {out / path.name} is older than the file that it translates{', and so is 1 other' * others}; "
         assert capsys.readouterr().err.splitlines()[-1].startswith(said)
 
 

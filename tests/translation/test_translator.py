@@ -149,7 +149,7 @@ def test_forced_scores_take_text(general: Translator) -> None:
     scores = general.forced_scores(sources, [f" {target}\n" for target in targets])
     assert scores == pytest.approx(log_probs.sum(1).tolist(), abs=1e-3)
     assert general.forced_scores([], []) == []
-    with pytest.raises(DataError, match="1 sources but 2 targets to score"):
+    with pytest.raises(DataError, match="1 source but 2 targets to score"):
         general.forced_scores(["a"], ["a", "b"])
 
 
