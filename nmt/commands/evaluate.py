@@ -97,19 +97,20 @@ def main(command: EvaluateCommand) -> int:
         shown.append(aligned)
     plain = json.dumps(result, indent=1, ensure_ascii=False)
     write_atomically(folder / "scores.json", plain.encode(errors="backslashreplace"))  # of odd file names, as in runs
-    print(*shown, sep="\n\n", flush=True)  # last: whoever reads it may close it, and the files are there
+    print(*shown, sep="\n\n", flush=True)  # last: a reader that closes the pipe loses no file
     print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
     return 0
 
 
 def before_translating(command: EvaluateCommand, translators: list[Translator], benchmark: Benchmark) -> Iterator[str]:
     """Says what would make scores on this test set mislead."""
-    runs = [*model_folders(command.model, "model")]
+    given = {"model": command.model}
     if command.compare_with is not None:
-        runs += model_folders(command.compare_with, "compare_with")
-    for run in runs:
-        file = seen_file(run)
-        yield from of_training(file, str(run), benchmark.sources, benchmark.references)
+        given["compare_with"] = command.compare_with
+    for translator, (key, model) in zip(translators, given.items(), strict=True):
+        sources = list(map(translator.cleaning.source, benchmark.sources))  # as they are in the training data
+        for run in model_folders(model, key):
+            yield from of_training(seen_file(run), str(run), sources, benchmark.references)
     for translator in translators:
         yield from of_test_set(translator.tokenizers, benchmark.sources, benchmark.references)
         yield from of_direction(*both_ways(translator, benchmark))

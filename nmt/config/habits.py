@@ -66,7 +66,7 @@ def option_meant(option: str, words: Sequence[str], keys: Sequence[str]) -> str 
 
 
 def ending(key: str, keys: Sequence[str]) -> list[str]:
-    """The key itself, or those that end in its last word; of files those of the training set alone."""
+    """The key itself, or every key with the same last word; among file keys, only the training set's."""
     last = key.rpartition(".")[2]
     found = [key] if key in keys else [each for each in keys if each.rpartition(".")[2] == last]
     return [f"data.train.{last}"] if f"data.train.{last}" in found else found

@@ -25,7 +25,7 @@ def language_of(word: str) -> str | None:
     """The code, without region and script, of a language's code or English name in any case: EN, en_US, English."""
     word = re.sub(r"\s*\(.*\)$", "", word.strip()).lower()
     code = language_names().get(word)
-    if code is not None and len(code) == 2:  # names of others are words that stand in texts
+    if code is not None and len(code) == 2:  # the names of rarer languages are also common words
         return code
     if not re.fullmatch("[a-z]{2,3}([-_][a-z]{2,4})?", word) or not langcodes.tag_is_valid(word):
         return None

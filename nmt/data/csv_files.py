@@ -17,7 +17,7 @@ from nmt.data.encodings import WESTERN_LANGUAGES, is_western, utf16_or_32
 from nmt.data.kinds import refuse_other_formats
 from nmt.data.packed import unpacked
 from nmt.data.paths import LONGEST_LINE, read_lines
-from nmt.errors import ConfigError, DataError, nearest
+from nmt.errors import ConfigError, DataError, counted, nearest
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 SAMPLE_BYTES, SAMPLE_LINES = 1 << 20, 5000  # that decide
@@ -82,7 +82,7 @@ def read_pairs(path: Path, form: Form) -> Iterator[tuple[str, str]]:
             width = len(cells)
             if max(form.src, form.tgt) >= width:
                 raise DataError(
-                    f"{path}, line {line}: {count_of_columns(width)}, but column {max(form.src, form.tgt)} is asked "
+                    f"{path}, line {line}: {counted(width, 'column')}, but column {max(form.src, form.tgt)} is asked "
                     "for; correct the file, or set data.delimiter"
                 )
             if form.header:
@@ -90,7 +90,7 @@ def read_pairs(path: Path, form: Form) -> Iterator[tuple[str, str]]:
         if len(cells) != width:
             wanted = "the header has" if form.header else "line 1 has"
             raise DataError(
-                f"{path}, line {line}: {count_of_columns(len(cells))}, but {wanted} {width}; correct the file"
+                f"{path}, line {line}: {counted(len(cells), 'column')}, but {wanted} {width}; correct the file"
             )
         yield cells[form.src], cells[form.tgt]
 
@@ -337,11 +337,6 @@ def _described(form: Form, first: Row) -> str:
 def _shown(first: Row) -> str:
     cells = ", ".join(repr(cell[:30]) for cell in first[:10])
     return f"{cells} and {len(first) - 10} more" if len(first) > 10 else cells
-
-
-def count_of_columns(columns: int) -> str:
-    """In words."""
-    return f"{columns} column{'' if columns == 1 else 's'}"
 
 
 def form_key(form: Form) -> str:

@@ -1,4 +1,4 @@
-"""Sentence pairs as they stand in text files, tables or a dataset of the hub, one at a time."""
+"""Reads sentence pairs from text files, tables, files of segments or a dataset of the hub, one at a time."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ def _find_xlsx(data: DataConfig, files: list[Path], name: str) -> Split:
 
 
 def _notes(split: str, files: list[Path], said: list[str]) -> tuple[str, ...]:
-    """One line for all files of which the same is said."""
+    """One line for each description, which names the first file that it applies to and counts the others."""
     named: dict[str, list[str]] = {}
     for path, words in zip(files, said, strict=True):
         named.setdefault(words, []).append(path.name)

@@ -46,7 +46,7 @@ def clean(text: str, nfc: bool) -> str:
 
 @dataclass(frozen=True)
 class Cleaning:
-    """How a corpus's sentences become those that a model reads and writes, in training and in translation."""
+    """Cleans sentences for the model, the same way in training and in translation."""
 
     nfc: bool
     plain_source: bool

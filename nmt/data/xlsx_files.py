@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config.sections import DataConfig
-from nmt.data.csv_files import Columns, Row, count_of_columns, find_columns
-from nmt.errors import ConfigError, DataError, printable
+from nmt.data.csv_files import Columns, Row, find_columns
+from nmt.errors import ConfigError, DataError, counted, printable
 
 MOST_TEXT = 1 << 30  # bytes of a part; that of the text is held in memory
 DECLARATIONS = b"<!DOCTYPE"
@@ -34,8 +34,8 @@ def read_sheet(path: Path, columns: Columns, header: bool) -> Iterator[tuple[str
             width = len(cells)
             if max(columns) >= width:
                 raise DataError(
-                    f"{path}, row {number}: {count_of_columns(width)}, but column {max(columns)} is asked for; correct "
-                    "the file"
+                    f"{path}, row {number}: {counted(width, 'column')}, but column {max(columns)} is asked for; "
+                    "correct the file"
                 )
             if header:
                 continue

@@ -30,7 +30,7 @@ class Boxes:
 
     def __init__(self, neighbours: Sequence[int]) -> None:
         self.made = {rank: [os.memfd_create("nmt") for _ in range(IN_TURN)] for rank in neighbours}
-        self.opened: dict[int, list[int]] = {}  # those that the neighbours made for this process
+        self.opened: dict[int, list[int]] = {}  # boxes that the neighbours made for this process
         self.puts, self.takes = (dict.fromkeys(neighbours, 0) for _ in range(2))
         self.mapped: dict[int, Tensor] = {}
 

@@ -1,4 +1,4 @@
-"""What people are told of lines: those that are too long for one search, and those that the model cannot read."""
+"""Cautions about single lines: the line is too long for one search, or the model cannot read it."""
 
 import sys
 from collections import Counter

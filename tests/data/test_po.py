@@ -1,20 +1,18 @@
 """Files of gettext: translated messages and their plural forms become pairs, all else is counted with the reason."""
 
 import gzip
-from dataclasses import replace
 
 import polib
 import pytest
-from helpers.small_corpora import data_config
+from helpers.segment_files import SegmentFiles
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt.config.sections import SplitConfig
 from nmt.data.formats import po
-from nmt.data.readers import find_split
 from nmt.errors import ConfigError, DataError
 
-DATA = data_config("po")
+FILES = SegmentFiles("po", "de.po")
+split_of, pairs, refusal = FILES.split, FILES.pairs, FILES.refusal
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\x00"), max_size=20)
 
 
@@ -31,27 +29,6 @@ def plural(one, many, *forms):
     return f'\nmsgid "{one}"\nmsgid_plural "{many}"\n' + "".join(
         f'msgstr[{number}] "{form}"\n' for number, form in enumerate(forms)
     )
-
-
-def split_of(folder, content, **changes):
-    path = folder / "de.po"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    languages = {"src_lang": "en", "tgt_lang": "de"}
-    data = replace(DATA, train=SplitConfig(None, None, str(path)), **(languages | changes))
-    return find_split(data, "train", folder)
-
-
-def pairs(folder, content, **changes):
-    return list(split_of(folder, content, **changes).pairs())
-
-
-def refusal(folder, content, kind=DataError, **changes):
-    with pytest.raises(kind) as error:
-        pairs(folder, content, **changes)
-    text = str(error.value)
-    assert "\n" not in text
-    assert "; " in text
-    return text
 
 
 def test_messages_are_pairs_and_the_rest_is_counted(tmp_path):

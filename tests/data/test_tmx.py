@@ -1,11 +1,13 @@
 """Translation memories: every unit becomes a pair or is counted with the reason; every damaged file is one line."""
 
 import gzip
+import os
 import re
 from dataclasses import replace
 from xml.sax.saxutils import escape
 
 import pytest
+from helpers.segment_files import SegmentFiles
 from helpers.small_corpora import data_config
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,11 +15,11 @@ from hypothesis import strategies as st
 from nmt.config.sections import SplitConfig
 from nmt.data.corpus import read_corpus
 from nmt.data.formats import xml_stream
-from nmt.data.readers import find_split
 from nmt.errors import ConfigError, DataError
 
 HEADER = '<header srclang="en" segtype="sentence" datatype="plaintext"/>'
-DATA = data_config("tmx")
+FILES = SegmentFiles("tmx", "memory.tmx")
+split_of, pairs, refusal = FILES.split, FILES.pairs, FILES.refusal
 # What XML can hold and a line of text keeps.
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"), max_size=20)
 
@@ -33,27 +35,6 @@ def unit(src="A dog.", tgt="Ein Hund."):
 
 def memory(*units, declaration="", header=HEADER):
     return f'{declaration}<tmx version="1.4">{header}<body>{"".join(units)}</body></tmx>'
-
-
-def split_of(folder, content, **changes):
-    path = folder / "memory.tmx"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    languages = {"src_lang": "en", "tgt_lang": "de"}
-    data = replace(DATA, train=SplitConfig(None, None, str(path)), **(languages | changes))
-    return find_split(data, "train", folder)
-
-
-def pairs(folder, content, **changes):
-    return list(split_of(folder, content, **changes).pairs())
-
-
-def refusal(folder, content, kind=DataError, **changes):
-    with pytest.raises(kind) as error:
-        pairs(folder, content, **changes)
-    text = str(error.value)
-    assert "\n" not in text
-    assert "; " in text
-    return text
 
 
 @pytest.mark.parametrize("attribute", ["xml:lang", "lang"])
@@ -116,7 +97,7 @@ def test_the_report_of_a_corpus_says_it(tmp_path):
 
     assert report("a.tmx")[:2] == [
         "train: a.tmx: 2 units, 1 pair; left out: 1 without German",
-        "train: 1 pairs read, dropped: 0 empty",
+        "train: 1 pair read, dropped: 0 empty",
     ]
     assert report("*.tmx")[0] == "train: 2 files: 3 units, 2 pairs; left out: 1 without German"
     assert report("b.tmx", src_lang="de", tgt_lang="en")[0] == "train: b.tmx: 1 unit, 1 pair"
@@ -269,3 +250,10 @@ def test_any_damage_ends_in_pairs_or_in_one_refusal(tmp_path, damage):
     except DataError as error:
         refused = str(error)
     assert "\n" not in refused
+
+
+def test_a_file_name_in_another_encoding_is_in_the_report(tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9.tmx")
+    path.write_text(memory(*[unit()] * 3))
+    data = replace(FILES.data, train=SplitConfig(None, None, str(path)))
+    assert read_corpus(data, tmp_path / "cache").report[0] == "train: caf\\udce9.tmx: 3 units, 3 pairs"

@@ -1,19 +1,17 @@
 """XLIFF 1.2 and 2: what is translated becomes a pair, all else is counted with the reason."""
 
 import re
-from dataclasses import replace
 from xml.sax.saxutils import escape
 
 import pytest
-from helpers.small_corpora import data_config
+from helpers.segment_files import SegmentFiles
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt.config.sections import SplitConfig
-from nmt.data.readers import find_split
 from nmt.errors import ConfigError, DataError
 
-DATA = data_config("xliff")
+FILES = SegmentFiles("xliff", "app.xlf")
+split_of, pairs, refusal = FILES.split, FILES.pairs, FILES.refusal
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"), max_size=20)
 NAMESPACE = "urn:oasis:names:tc:xliff:document"
 
@@ -46,18 +44,6 @@ def new_unit(src="A dog.", tgt="Ein Hund.", segment="", data=""):
     return f'<unit id="1">{data}<segment{segment}><source>{src}</source>{translation}</segment></unit>'
 
 
-def split_of(folder, content, **changes):
-    path = folder / "app.xlf"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    languages = {"src_lang": "en", "tgt_lang": "de"}
-    data = replace(DATA, train=SplitConfig(None, None, str(path)), **(languages | changes))
-    return find_split(data, "train", folder)
-
-
-def pairs(folder, content, **changes):
-    return list(split_of(folder, content, **changes).pairs())
-
-
 def left_out(folder, *units, write=old):
     """The reasons why these units give no pair."""
     split = split_of(
@@ -66,15 +52,6 @@ def left_out(folder, *units, write=old):
     assert list(split.pairs()) == [("last", "letzter")]
     assert split.tally.units == 1 + len(units)
     return dict(split.tally.left_out)
-
-
-def refusal(folder, content, kind=DataError, **changes):
-    with pytest.raises(kind) as error:
-        pairs(folder, content, **changes)
-    text = str(error.value)
-    assert "\n" not in text
-    assert "; " in text
-    return text
 
 
 @pytest.mark.parametrize("write", [lambda: old(old_unit()), lambda: old(old_unit(), prefix="xliff"),

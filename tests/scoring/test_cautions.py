@@ -78,6 +78,7 @@ def test_test_pairs_of_the_training_data_are_counted(tmp_path: Path, capsys: pyt
     swapped = [(pairs[20][0], pairs[21][1])]  # both sides known, not together
     new = [(f"{s} zzz", f"{t} zzz") for s, t in pairs[30:37]]
     sources, references = (list(side) for side in zip(*exact, *changed, *swapped, *new, strict=True))
+    sources[0] = f"\u2060{sources[0]}\u00ad"  # which training has in plain characters
     capsys.readouterr()
     said = evaluated(run, sources, references)
     line = f"12 of 20 test pairs (60.0%) stand in the training data of {run}, 7 of them letter for letter"

@@ -39,7 +39,7 @@ class SegmentPairs:
         self._files = files
         self._inline = data.inline
         self._src, self._tgt = self._languages(data)
-        self.tally = Tally(files[0].name if len(files) == 1 else f"{len(files):,} files", self._open.noun)
+        self.tally = Tally(printable(files[0].name) if len(files) == 1 else f"{len(files):,} files", self._open.noun)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Every pair, while the tally counts."""

@@ -46,7 +46,7 @@ def without_codes(text: Text) -> str:
 
 
 def with_placeholders(*sides: Text) -> list[str]:
-    """The sides with <1>, </1> or <1/> for each code; those that belong together have one number on all sides."""
+    """The sides with <1>, </1> or <1/> in place of each code; matching codes have the same number on all sides."""
     numbers: dict[str, int] = {}
     forms = {"open": "<{}>", "close": "</{}>", "single": "<{}/>"}
     return [

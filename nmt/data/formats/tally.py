@@ -3,6 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from nmt.errors import counted
+
 
 @dataclass
 class Tally:
@@ -27,10 +29,6 @@ class Tally:
 
     def counts(self) -> str:
         """The same without the name."""
-        line = f"{_counted(self.units, self.noun)}, {_counted(self.pairs, 'pair')}"
+        line = f"{counted(self.units, self.noun)}, {counted(self.pairs, 'pair')}"
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.most_common())
         return f"{line}; left out: {reasons}" if reasons else line
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
