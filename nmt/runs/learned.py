@@ -64,11 +64,12 @@ class Learned:
         diverged = "Training has most likely diverged; lower optimizer.lr, or lengthen schedule.warmup"
         if self.last_nll > self.nll + 1:
             return diverged
-        if self.updates <= max(2 * self.warmup, FEW_UPDATES):
-            return (
-                f"It was trained for {counted(self.updates, 'update')}, the warm-up took "
-                f"{min(self.warmup, self.updates):,}; train longer, or set schedule.warmup lower"
-            )
+        trained = f"It was trained for {counted(self.updates, 'update')}"
+        if self.updates <= 2 * self.warmup:
+            warmup = min(self.warmup, self.updates)
+            return f"{trained}, the warm-up took {warmup:,}; train longer, or set schedule.warmup lower"
+        if self.updates <= FEW_UPDATES:
+            return f"{trained} only; train longer"
         if self.nll >= self.nll_of_frequencies:
             return diverged
         if self.pairs < FEW_PAIRS:
