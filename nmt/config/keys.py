@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from math import inf, isfinite
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
-from nmt.errors import ConfigError
+from nmt.errors import ConfigError, printable
 
 _HINTS: dict[type, Mapping[str, Any]] = {}  # by dataclass, once read
 LARGEST_NUMBER = 10**12  # that any number of a configuration may be
@@ -126,7 +126,9 @@ def refuse_no_utf8(text: str, where: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ConfigError(f"{where}={text} is not valid UTF-8; rename the folder, or choose another") from None
+        raise ConfigError(
+            f"{where}={printable(text)} is not valid UTF-8; rename the folder, or choose another"
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def of_language(tokenizer: Tokenizer, what: str, lines: Sequence[str]) -> Iterat
     own = letters_of_vocabulary(tokenizer)
     for script, letters in theirs.most_common(1):
         if letters > MOSTLY * theirs.total() and own[script] < HARDLY * own.total():
-            yield f"{what} is in {script.lower()} letters, which the model's vocabulary hardly knows"
+            yield f"{what} is in {script_name(script)} letters, which the model's vocabulary hardly knows"
 
 
 def letters_of_vocabulary(tokenizer: Tokenizer) -> Counter[str]:
@@ -205,6 +205,11 @@ def cased(lines: Iterable[str]) -> float | None:
     """Share of the lines with letters of a script that has case which hold a capital; None: there are no such."""
     with_case = [line for line in lines if line.lower() != line.upper()]
     return sum(line != line.lower() for line in with_case) / len(with_case) if with_case else None
+
+
+def script_name(script: str) -> str:
+    """A script's name in a sentence."""
+    return "Chinese" if script == "CJK" else script.capitalize()
 
 
 def scripts(texts: Iterable[str]) -> Counter[str]:

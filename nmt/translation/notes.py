@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from nmt.data.tokenizer import Tokenizer
-from nmt.scoring.cautions import HARDLY, MOSTLY, letters_of_vocabulary, scripts_of
+from nmt.scoring.cautions import HARDLY, MOSTLY, letters_of_vocabulary, script_name, scripts_of
 from nmt.translation import long_lines
 from nmt.translation.translations import Translation
 
@@ -37,7 +37,7 @@ class Notes:
             return None
         [(script, count)] = scripts_of(letters).most_common(1)
         if count > MOSTLY * letters.total() and self.known[script] < HARDLY * self.known.total():
-            return f"is in {script.capitalize()} letters, which the model hardly knows: its translation is a guess"
+            return f"is in {script_name(script)} letters, which the model hardly knows: its translation is a guess"
         if sum(letters[each] for each in letters if self.spelled(each)) > MOSTLY * letters.total():
             return "has mostly letters that the model does not know: its translation is a guess"
         return None

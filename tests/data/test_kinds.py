@@ -9,7 +9,7 @@ import sys
 import zipfile
 
 import pytest
-from helpers.small_corpora import data_config, make_pairs
+from helpers.small_corpora import data_config, make_pairs, text_data
 
 from nmt.config.sections import SplitConfig
 from nmt.data.corpus import read_corpus
@@ -173,3 +173,16 @@ def test_bytes_that_fit_no_encoding_name_none(tmp_path):
     (tmp_path / "f").write_bytes(b"\x81\x8d\x8f\xff\xfd\x90" * 20)
     with pytest.raises(DataError, match=r"line 1: byte 0x81 is not valid UTF-8; .* iconv -f [A-Z0-9-]+ -t UTF-8"):
         list(read_lines(tmp_path / "f"))
+
+
+@pytest.mark.parametrize(("lines", "refused"), [(4, False), (5, True)])
+def test_a_few_lines_may_be_the_same_on_both_sides(tmp_path, lines, refused):
+    for name in ("dev.src", "dev.tgt"):
+        (tmp_path / name).write_text("OK\n" * lines)
+    dev = SplitConfig("dev.src", "dev.tgt", None)
+    data = text_data(tmp_path, make_pairs(5), dev=dev, test_size=0)
+    if refused:
+        with pytest.raises(DataError, match="hold the same text"):
+            read_corpus(data, tmp_path / "cache")
+    else:
+        assert len(read_corpus(data, tmp_path / "cache").dev) == lines

@@ -547,7 +547,7 @@ def test_a_run_that_cannot_be_held_is_said(tmp_path: Path) -> None:
 
 
 def test_a_stored_configuration_is_json_and_comes_back(tmp_path: Path) -> None:
-    odd = {"cache_dir": '狗\udcff\x1b\n"', "optimizer__lr": 1e-9, "optimizer__eps": 3, "data__root": None}
+    odd = {"data__root": '狗\udcff\x1b\n"', "optimizer__lr": 1e-9, "optimizer__eps": 3, "data__gold": None}
     config = run_config(tmp_path, tmp_path, **odd)
     content = config_bytes(config)
     assert json.loads(content.decode("utf-8")) == config.plain()

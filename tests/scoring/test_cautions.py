@@ -184,7 +184,7 @@ def test_a_script_that_the_model_does_not_know_is_said(run: Path) -> None:
     russian = ["собака бежит домой", "красный дом"]
     said = evaluated(run, russian, ["der Hund", "das Haus"])
     assert any(line.endswith("single bytes: is it in the model's language?") for line in said)
-    assert "the source is in cyrillic letters, which the model's vocabulary hardly knows" in said
+    assert "the source is in Cyrillic letters, which the model's vocabulary hardly knows" in said
     for known in (sentences(20), sentences(20, words=CHINESE, joint="")):
         assert not list(of_language(small_tokenizer(), "it", known))
     assert not list(of_language(small_tokenizer(), "it", ["", "12", "12 , ."]))
@@ -193,7 +193,7 @@ def test_a_script_that_the_model_does_not_know_is_said(run: Path) -> None:
 def test_every_reference_is_looked_at_as_the_source_is(run: Path) -> None:
     german, greek = ["der Hund", "das Haus"], ["ο σκύλος", "το σπίτι"]
     said = evaluated(run, german, greek)
-    assert "the reference is in greek letters, which the model's vocabulary hardly knows" in said
+    assert "the reference is in Greek letters, which the model's vocabulary hardly knows" in said
     assert [line.partition("% ")[2] for line in said if "single bytes" in line] == [
         "of the pieces of the reference are unknown to the model, or single bytes: is it in the model's language?"
     ]
