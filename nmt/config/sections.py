@@ -7,6 +7,7 @@ from nmt.config.keys import Count, Instead, Limits, Mass, NotNegative, Positive,
 from nmt.errors import ConfigError
 
 Paths = str | list[str] | None  # a file, a glob, or a list of them; None = not given
+Format = Literal["auto", "text", "tsv", "jsonl", "csv", "xlsx", "parquet", "hub", "tmx", "xliff", "po", "moses_zip"]
 Inline = Literal["strip", "keep"]
 Unit = Literal["words", "tokens"]  # what word alignments count
 MOST_HYPOTHESES = 10_000  # of a sentence
@@ -34,6 +35,11 @@ class SplitConfig:
     src: Annotated[Paths, "format text: source side; a file, a glob or a list of them, compressed or not"]
     tgt: Annotated[Paths, "format text: target side; its line N translates line N of src"]
     files: Annotated[Paths, "all but text and hub: files with both sides; hub: the split's name"]
+    weights: Annotated[
+        list[float] | None,
+        "training split: shares of the files, or globs, of the list in each epoch: with [3,1] three of four pairs are "
+        "of the first; null = every pair once an epoch",
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,8 @@ class DataConfig(Section):
     WHERE: ClassVar[str] = "data"
 
     format: Annotated[
-        Literal["text", "tsv", "jsonl", "csv", "xlsx", "parquet", "hub", "tmx", "xliff", "po"], "how pairs are stored"
+        Format,
+        "how pairs are stored; auto: found out for each file by its content",
     ]
     root: Annotated[
         str | None, "folder that relative paths start from; null = the current one; bundled:NAME = nmt's own data"

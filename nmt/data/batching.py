@@ -25,6 +25,40 @@ class Lengths(Protocol):
     def __getitem__(self, rows: Numbers, /) -> NDArray[np.int32]: ...
 
 
+class Mix:
+    """Which rows an epoch has where parts of a corpus have weights.
+
+    An epoch is as long as it can be while no pair of it occurs twice: all pairs of one part, and of every other so many
+    that the shares are those of the weights. Those that an epoch leaves are in the next ones: every pair of a part
+    occurs once before any occurs again. Part, seed and epoch alone decide.
+    """
+
+    def __init__(self, sizes: Sequence[int], weights: Sequence[float]) -> None:
+        """`sizes`: rows of each part, which stand one part after the other; each is 1 or more, as are weights > 0."""
+        self.sizes, self.weights = list(sizes), list(weights)
+        unit = min(size / weight for size, weight in zip(sizes, weights, strict=True))
+        self.counts = [
+            min(size, max(1, round(unit * weight))) for size, weight in zip(sizes, weights, strict=True)
+        ]  # rows of each part in an epoch
+
+    def __str__(self) -> str:
+        """For the report."""
+        parts = ", ".join(f"{count:,} of {size:,}" for count, size in zip(self.counts, self.sizes, strict=True))
+        return f"each epoch has {parts} pairs of the parts with weights {', '.join(map('{:g}'.format, self.weights))}"
+
+    def rows(self, epoch: int, seed: int) -> Numbers:
+        """Those of an epoch, in order; a row may be there twice where two rounds of its part meet."""
+        first = 0
+        chosen = []
+        for part, (size, count) in enumerate(zip(self.sizes, self.counts, strict=True)):
+            places = np.arange(epoch * count, (epoch + 1) * count)
+            for turn in range(int(places[0]) // size, int(places[-1]) // size + 1):
+                order = np.random.default_rng([seed, part, turn]).permutation(size)
+                chosen.append(first + order[places[places // size == turn] % size])
+            first += size
+        return np.sort(np.concatenate(chosen))
+
+
 class BatchOrder:
     """Which sentence pairs make each batch of an epoch.
 
@@ -32,11 +66,14 @@ class BatchOrder:
     longer makes a batch of its own. Any epoch's order can be asked for at any time, so a run can be resumed anywhere.
     """
 
-    def __init__(self, src_lengths: Lengths, tgt_lengths: Lengths, budget: int, seed: int) -> None:
+    def __init__(
+        self, src_lengths: Lengths, tgt_lengths: Lengths, budget: int, seed: int, mix: Mix | None = None
+    ) -> None:
         self.src_lengths = src_lengths
         self.tgt_lengths = tgt_lengths
         self.budget = budget
         self.seed = seed
+        self.mix = mix
 
     def epoch(self, number: int, pool: int = POOL) -> Iterator[Numbers]:
         """Row numbers of every batch of epoch `number` (from 0), shuffled; equal lengths are mixed anew each time.
@@ -45,7 +82,9 @@ class BatchOrder:
         other: memory does not grow with it, and its file is read in places.
         """
         random = np.random.default_rng([self.seed, number])
-        for rows in self._pools(random, pool):
+        there = None if self.mix is None else self.mix.rows(number, self.seed)
+        for numbers in self._pools(random, len(self.src_lengths) if there is None else len(there), pool):
+            rows = numbers if there is None else there[numbers]
             ties = random.random(len(rows), dtype=np.float32)
             src, tgt = self.src_lengths[rows], self.tgt_lengths[rows]
             order = np.lexsort((ties, src, tgt))
@@ -53,9 +92,8 @@ class BatchOrder:
             for i in random.permutation(len(batches)):
                 yield batches[i]
 
-    def _pools(self, random: np.random.Generator, pool: int) -> Iterator[Numbers]:
-        """Every row once, in pools of about equal sizes."""
-        count = len(self.src_lengths)
+    def _pools(self, random: np.random.Generator, count: int, pool: int) -> Iterator[Numbers]:
+        """Every number below `count` once, in pools of about equal sizes."""
         if count <= pool:
             yield np.arange(count)
             return

@@ -18,7 +18,8 @@ from nmt.config.sections import DataConfig
 from nmt.data.cache import cached
 from nmt.data.parallel import LengthAgreement
 from nmt.data.paths import read_lines, resolve
-from nmt.data.readers import Pair, Split, find_split
+from nmt.data.readers import find_split
+from nmt.data.split import Pair, Split
 from nmt.data.tables import BATCH_ROWS, TableWriter, load_table, read_batches
 from nmt.data.text import Cleaning, is_visible
 from nmt.errors import ConfigError, DataError, counted
@@ -48,6 +49,11 @@ class Corpus:
     report: list[str]  # what was read, dropped and cut off
     fingerprint: str  # of the content and of the settings
 
+    @property
+    def mixed(self) -> list[int]:
+        """Pairs, as read, of each part of the training split that has a weight."""
+        return list(json.loads((self.folder / "mixed.json").read_text("utf-8")))
+
     def path(self, split: str) -> Path:
         """The file of a split: dev and test have no rows when neither given nor cut off."""
         return self.folder / f"{split}.arrow"
@@ -69,7 +75,8 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
     """The corpus that a configuration describes; taken from `cache_dir` while content and settings stay."""
     splits = {name: find_split(data, name, cache_dir) for name in SPLITS}
     if splits["train"] is None:
-        files = "data.train.src and data.train.tgt" if data.format == "text" else "data.train.files"
+        texts = "data.train.src and data.train.tgt"
+        files = {"text": texts, "auto": f"data.train.files, or {texts}"}.get(data.format, "data.train.files")
         raise ConfigError(f"the training split is not given, data.format={data.format}; set {files}")
     settings = {
         "version": CORPUS_VERSION,
@@ -78,6 +85,8 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
         **{k: v for k, v in asdict(data).items() if k in ("format", "src_column", "tgt_column", "nfc", "plain_source")},
         **{k: v for k, v in asdict(data).items() if k in ("dev_size", "test_size") and splits[k[:-5]] is None},
     }
+    if data.train.weights is not None:
+        settings["parts"] = len(data.train.weights)
     key = digest(settings)
     folder = cached(cache_dir, "corpus", key, lambda draft: _build(data, splits, draft))
     notes = [note for split in splits.values() if split is not None for note in split.notes]
@@ -105,8 +114,7 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
             cautions += [line for line in [agreement.caution(name)] if line is not None]
             if not len(marks[name].src):
                 raise DataError(f"the {name} split holds no sentence pair, data.{name}; check its files")
-            if split.tally is not None:
-                report.append(f"{name}: {split.tally}")
+            report += [f"{name}: {tally}" for tally in split.tallies]
     keep, dropped = _filter(data, marks["train"])
     train = marks["train"]
     line = f"train: {counted(len(train.src), 'pair')} read"
@@ -124,6 +132,8 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
     report += [_overlap_line(name, marks[name], train.src[home == 0]) for name in ("dev", "test") if name in marks]
     _route(folder, home, missing)
     (folder / "report.json").write_text(json.dumps(report + cautions, ensure_ascii=False), "utf-8")
+    if data.train.weights is not None and splits["train"] is not None:
+        (folder / "mixed.json").write_text(json.dumps(splits["train"].counts), "utf-8")
 
 
 def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreement) -> _Marks:

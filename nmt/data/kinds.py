@@ -3,7 +3,9 @@
 import io
 import re
 import shlex
+from typing import cast
 
+from nmt.config.sections import Format
 from nmt.data.encodings import utf16_or_32
 from nmt.data.packed import packed_format
 from nmt.errors import DataError
@@ -15,6 +17,7 @@ EXTRACT = "nmt does not read it yet: extract its text, one sentence a line"
 BINARY = {
     b"PAR1": "a Parquet file; read it with data=parquet",
     b"ARROW1": "an Arrow file; read it with data=parquet",
+    b"\xff\xff\xff\xff": "a stream of Arrow; read it with data=parquet",
     b"%PDF-": "a PDF document; save its text as plain text",
     b"{\\rtf": "an RTF document; save its text as plain text",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Word or Excel file; save it as plain text or CSV",
@@ -33,6 +36,7 @@ ROOTS = {
     "mteval": f"XML of a test set; {EXTRACT}",
     "html": f"HTML; {EXTRACT}",
 }
+_READ_WITH = re.compile(r"read it with data=(\w+)")
 _PROLOG = re.compile(r"\s*(<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(\[.*?\]\s*)?>)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"\s*<([A-Za-z_][\w.:-]*)[\s/>]")
 _SEGMENTS = re.compile(r"^\s*<(seg id=|talkid>)", re.MULTILINE | re.IGNORECASE)
@@ -65,6 +69,13 @@ def refuse_tables(stream: io.BufferedReader, name: str) -> None:
     tabs = {line.count("\t") for line in lines[: -1 if len(lines) > 1 else None]}
     if len(lines) > TABLE_LINES and len(tabs) == 1 and tabs != {0}:
         raise DataError(f"{name} is a table with tabs; read it with data=tsv")
+
+
+def format_of(head: bytes) -> Format | None:
+    """The format that reads what begins like this: one of tables and files of segments; None: it is none of these."""
+    kind = _binary(head) or _markup(head) or ("read it with data=jsonl" if _JSON.match(head) else "")
+    found = _READ_WITH.search(kind)
+    return None if found is None else cast(Format, found[1])
 
 
 def _binary(head: bytes) -> str | None:

@@ -10,14 +10,14 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol, cast
 
 import zstandard
 
-from nmt.errors import DataError, printable
+from nmt.errors import DataError, counted, printable
 
 FED_AT_ONCE = 1 << 10  # bytes: a kilobyte of Zstandard unpacks to 32 MB at most
 XZ_MEMORY = 1 << 29  # bytes that an xz file may ask for; `xz -9` needs 65 MB
@@ -68,8 +68,11 @@ def packed_format(head: bytes) -> str | None:
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[io.BufferedReader]:
-    """The content of a file as a stream, unpacked if it is compressed; damage is found wherever it is read."""
+def unpacked(path: Path, entry: str | None = None) -> Iterator[io.BufferedReader]:
+    """The content of a file as a stream, unpacked if it is compressed; damage is found wherever it is read.
+
+    `entry`: the file of a zip that is meant; None: the only one.
+    """
     packed = None
     try:
         with open(path, "rb") as file:
@@ -77,7 +80,7 @@ def unpacked(path: Path) -> Iterator[io.BufferedReader]:
             if packed is None:
                 yield file
             elif packed == "zip":
-                with _only_text_of(path) as text:
+                with _opened(path, entry) as text:
                     yield text
             else:
                 yield io.BufferedReader(_Unpacked(file, FORMATS[packed][1]), BUFFERED)
@@ -135,19 +138,41 @@ class _Unpacked(io.RawIOBase):
         return count
 
 
+def zipped_names(path: Path) -> list[str]:
+    """The files in a zip that are no licence and no readme; none if it is no zip."""
+    try:
+        with open(path, "rb") as file:
+            if packed_format(file.peek(16)) != "zip":
+                return []
+        with zipfile.ZipFile(path) as archive:
+            return [entry.filename for entry in _texts_of(archive)]
+    except zipfile.BadZipFile as error:
+        raise _damaged(path, "zip", error) from error
+    except OSError as error:
+        raise DataError(f"file {path} cannot be read: {error.strerror}; check the path") from error
+
+
+def shown_names(names: Sequence[str]) -> str:
+    """How many files of a zip there are, and what the first are called."""
+    shown = ", ".join(map(printable, names[:NAMES_SHOWN]))
+    more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
+    return f"{counted(len(names), 'file')} ({shown}{more})" if names else "no text file"
+
+
+def _texts_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    return [entry for entry in archive.infolist() if not entry.is_dir() and not _is_beside_data(entry.filename)]
+
+
 @contextmanager
-def _only_text_of(path: Path) -> Iterator[io.BufferedReader]:
-    """The one file of a zip that is no licence and no readme."""
+def _opened(path: Path, name: str | None) -> Iterator[io.BufferedReader]:
+    """That file of a zip, or its only one."""
     with zipfile.ZipFile(path) as archive:
-        there = [entry for entry in archive.infolist() if not entry.is_dir()]
-        for name, document in DOCUMENTS.items():
-            if any(entry.filename == name for entry in there):
+        for part, document in DOCUMENTS.items():
+            if part in archive.namelist():
                 raise DataError(f"{path} is {document}")
-        chosen = [entry for entry in there if not _is_beside_data(entry.filename)]
+        chosen = [entry for entry in _texts_of(archive) if name in (None, entry.filename)]
         if len(chosen) != 1:
-            names = [printable(entry.filename) for entry in chosen[:NAMES_SHOWN]]
-            more = f" and {len(chosen) - len(names):,} more" if len(chosen) > len(names) else ""
-            held = f"{len(chosen):,} files ({', '.join(names)}{more})" if chosen else "no text file"
+            held = shown_names([entry.filename for entry in chosen])
             raise DataError(f"{path} is a zip with {held}; unpack it, and name the files in it")
         [entry] = chosen
         if entry.flag_bits & 1:

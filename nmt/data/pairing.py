@@ -21,12 +21,12 @@ def natural_order(name: str) -> tuple[list[str | int], str]:
     return [int(part) if part.isdecimal() else part for part in re.split("([0-9]+)", name)], name
 
 
-def described_pairs(pairs: Sequence[FilePair], split: str) -> list[str]:
-    """One line for each pair of files, and a caution where their names leave a doubt; nothing of a single pair.
+def described_pairs(pairs: Sequence[FilePair], split: str, always: bool = False) -> list[str]:
+    """One line for each pair of files, and a caution where their names leave a doubt; of a single pair if `always`.
 
     Refuses pairs whose names have other numbers.
     """
-    if len(pairs) < 2:
+    if len(pairs) < 2 and not always:
         return []
     names = [_apart(pair) for pair in pairs]
     differences = [_difference(pair) for pair in names]

@@ -12,7 +12,7 @@ from nmt.data.encodings import likely_encoding
 from nmt.data.kinds import refuse_other_kinds, refuse_tables
 from nmt.data.packed import unpacked
 from nmt.data.pairing import natural_order
-from nmt.errors import ConfigError, DataError, nearest
+from nmt.errors import ConfigError, DataError, nearest, printable
 
 BUNDLED = "bundled:"
 BOM = b"\xef\xbb\xbf"
@@ -86,12 +86,16 @@ def read_lines(path: Path) -> Iterator[str]:
         yield from decode_lines(stream, str(path))
 
 
-def read_sentences(path: Path) -> Iterator[str]:
-    """The lines of a file that should hold one language, one sentence a line; JSON and tables are refused."""
-    with unpacked(path) as stream:
-        refuse_other_kinds(stream, str(path))
-        refuse_tables(stream, str(path))
-        yield from decode_lines(stream, str(path))
+def read_sentences(path: Path, entry: str | None = None) -> Iterator[str]:
+    """The lines of a file, or of one in a zip, that should hold one language, one sentence a line.
+
+    JSON and tables are refused.
+    """
+    name = str(path) if entry is None else f"{path}, {printable(entry)}"
+    with unpacked(path, entry) as stream:
+        refuse_other_kinds(stream, name)
+        refuse_tables(stream, name)
+        yield from decode_lines(stream, name)
 
 
 def decode_lines(stream: ByteLines, name: str) -> Iterator[str]:

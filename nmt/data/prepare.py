@@ -13,6 +13,7 @@ import pyarrow as pa
 import sentencepiece
 
 from nmt.config.sections import DataConfig, TokenizerConfig
+from nmt.data.batching import Mix
 from nmt.data.cache import cached
 from nmt.data.corpus import SPLITS, Corpus, read_corpus
 from nmt.data.tables import TableWriter, load_table, read_batches
@@ -25,6 +26,7 @@ from nmt.machine.digests import digest
 if TYPE_CHECKING:
     from datasets import Dataset
 
+MIX_FILE = "mix.json"  # rows of each weighted part
 TABLES_VERSION = 2  # of the cached tables; raise it whenever what they hold changes
 IDS = pa.list_(pa.int32())
 TABLES_SCHEMA = pa.schema(
@@ -43,6 +45,7 @@ class Prepared:
     report: list[str]
     fingerprint: str  # of the content and of all settings that shaped the tables
     seen: Path  # hashes of the training pairs: see nmt.data.train_hashes
+    mix: Mix | None = None  # of the training split, where its parts have weights
 
 
 def prepare(
@@ -51,7 +54,12 @@ def prepare(
     """Corpus and tokenizers, ready to train on; `given`: those of a model that is trained further."""
     tokenizers, folder, report, fingerprint = _fill(data, tokenizer, cache_dir, given)
     tables = {name: load_table(folder / f"{name}.arrow") for name in SPLITS}
-    return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint, seen=folder / HASHES_FILE)
+    mix = None
+    if data.train.weights is not None:
+        rows = json.loads((folder / MIX_FILE).read_text("utf-8"))
+        mix = Mix(rows, data.train.weights)
+        report = [*report, f"train: {mix}"]
+    return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint, seen=folder / HASHES_FILE, mix=mix)
 
 
 def trained_tokenizers(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> TokenizerPair:
@@ -103,6 +111,8 @@ def _trained_pair(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tupl
 
 def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder: Path) -> None:
     report = []
+    ends = None if data.train.weights is None else np.cumsum(corpus.mixed)  # of the parts, as read
+    rows = np.zeros(0 if ends is None else len(ends), np.int64)
     for name in SPLITS:
         dropped = {"max_tokens": 0, "max_ratio": 0}
         kept, pieces = 0, np.zeros(2, np.int64)
@@ -113,6 +123,9 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
                     keep = _within_limits(lengths, data, dropped)
                     columns = {column: values.filter(pa.array(keep)) for column, values in columns.items()}
                     lengths = lengths[:, keep]
+                    if ends is not None:
+                        parts = np.searchsorted(ends, columns["index"].to_numpy(), side="right")
+                        rows += np.bincount(parts, minlength=len(rows))
                     known.write(hashes(columns["src"].to_pylist(), columns["tgt"].to_pylist()).tobytes())
                 kept += lengths.shape[1]
                 pieces += lengths.sum(axis=1)
@@ -127,6 +140,13 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
         if kept:
             line = f"{name}: {counted(kept, 'pair')} encoded, {pieces[0]:,} source and {pieces[1]:,} target pieces"
             report.append(f"{line}, {counts}" if counts else line)
+    if ends is not None:
+        if not rows.all():
+            raise DataError(
+                f"part {int(np.argmin(rows > 0)) + 1} of data.train.weights={data.train.weights} has no pair that the "
+                "filters leave; check its files, or leave it out"
+            )
+        (folder / MIX_FILE).write_text(json.dumps(rows.tolist()), "utf-8")
     (folder / "report.json").write_text(json.dumps(report), "utf-8")
 
 

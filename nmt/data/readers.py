@@ -1,44 +1,67 @@
 """Reads sentence pairs from text files, tables, files of segments or a dataset of the hub, one at a time."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import zip_longest
+from dataclasses import replace
+from functools import partial
+from itertools import chain, zip_longest
+from math import inf
 from pathlib import Path
 
 import pyarrow as pa
 
-from nmt.config.sections import DataConfig, Paths, SplitConfig
+from nmt.config.sections import DataConfig, Format, Paths, SplitConfig
+from nmt.data.contents import found_format, paired_texts
 from nmt.data.csv_files import find_form, form_key, read_pairs
 from nmt.data.formats.pairs import FORMATS, SegmentPairs
-from nmt.data.formats.tally import Tally
 from nmt.data.json_files import read_json
 from nmt.data.pairing import described_pairs
 from nmt.data.paths import find_files, read_sentences
+from nmt.data.split import Pair, Split, joined
 from nmt.data.xlsx_files import find_sheet, read_sheet
+from nmt.data.zip_files import described, find_entries
 from nmt.errors import ConfigError, DataError, counted, nearest
 from nmt.machine.digests import digest, file_digest
 
-Pair = tuple[str, str]
 ColumnKey = str | int
 ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how files begin
 FEWEST_ALIKE = 5  # lines that are the same on both sides are not so by chance: "OK" is "OK" in many languages
 BOTH_SIDES = "name the file of each language, or data=tsv data.train.files=FILE for one with both"
 
 
-@dataclass(frozen=True)
-class Split:
-    """One split of a corpus, found but not yet read."""
-
-    content: list[str]  # digests of what will be read
-    pairs: Callable[[], Iterator[Pair]]
-    notes: tuple[str, ...] = ()  # for the report: what was found out about the files
-    tally: Tally | None = None  # of files with units that may give no pair
-
-
 def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
     """The split `name` (train, dev or test) of a corpus; None when the configuration does not give it."""
     split: SplitConfig = getattr(data, name)
-    if data.format == "text":
+    if split.weights is None:
+        return _find(data, split, name, cache_dir)
+    parts = [_find(data, part, name, cache_dir) for part in _weighted(split, name)]
+    return joined([part for part in parts if part is not None])
+
+
+def _weighted(split: SplitConfig, name: str) -> list[SplitConfig]:
+    """The split of each weight: file N, glob N or pair N of them."""
+    weights = split.weights or []
+    keys = {key: getattr(split, key) for key in ("src", "tgt", "files") if getattr(split, key) is not None}
+    if name != "train":
+        raise ConfigError(f"data.{name}.weights={weights} is for the training split; leave it out")
+    for key, paths in keys.items():
+        if isinstance(paths, str) or len(paths) != len(weights):
+            raise ConfigError(
+                f"data.train.weights={weights} has {counted(len(weights), 'weight')}, data.train.{key} names "
+                f"{1 if isinstance(paths, str) else len(paths):,}; give lists with one weight for each file or glob"
+            )
+    if not all(0 < weight < inf for weight in weights):
+        raise ConfigError(f"data.train.weights={weights} has a weight that is not above 0; leave its file out, too")
+    if not keys:
+        raise ConfigError(f"data.train.weights={weights} weighs no files; set data.train.files, or .src and .tgt")
+    return [
+        replace(split, weights=None, **{key: paths[number] for key, paths in keys.items()})
+        for number in range(len(weights))
+    ]
+
+
+def _find(data: DataConfig, split: SplitConfig, name: str, cache_dir: Path) -> Split | None:
+    """Files of any weight."""
+    if data.format == "text" or (data.format == "auto" and split.files is None):
         return _find_text(data, split, name)
     for side in ("src", "tgt"):
         if getattr(split, side) is not None:
@@ -48,6 +71,10 @@ def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
             )
     if split.files is None:
         return None
+    if data.format == "auto":
+        return _find_any(data, split.files, name, cache_dir)
+    if data.format == "moses_zip":
+        return _find_zips(data, find_files(split.files, data.root, f"data.{name}.files"), name)
     if data.format in FORMATS:
         return _find_segments(data, find_files(split.files, data.root, f"data.{name}.files"))
     if data.format in ("csv", "tsv", "xlsx"):
@@ -61,6 +88,38 @@ def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
     return Split(
         [file_digest(path) for path in files],
         lambda: (pair for path in files for pair in read(path, src, tgt)),
+    )
+
+
+def _find_any(data: DataConfig, paths: Paths, name: str, cache_dir: Path) -> Split:
+    """Files of any format, those of one format together; texts are paired by the languages in their names."""
+    formats: dict[Format, list[Path]] = {}
+    for path in find_files(paths, data.root, f"data.{name}.files"):
+        formats.setdefault(found_format(path), []).append(path)
+    splits = []
+    for found, files in formats.items():
+        if found == "text":
+            splits.append(_texts(paired_texts(files, data, f"data.{name}"), name, always=True))
+            continue
+        names = [str(path.absolute()) for path in files]
+        split = _find(replace(data, format=found), SplitConfig(None, None, names), name, cache_dir)
+        assert split is not None
+        read_as = f"{name}: {files[0].name}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}: data={found}"
+        splits.append(replace(split, content=[found, *split.content], notes=(read_as, *split.notes)))
+    return joined(splits)
+
+
+def _find_zips(data: DataConfig, files: list[Path], name: str) -> Split:
+    found = [(path, find_entries(path, data)) for path in files]
+    texts = [
+        (partial(read_sentences, path, src), partial(read_sentences, path, tgt), f"{path}, {src}", f"{path}, {tgt}")
+        for path, entries in found
+        for src, tgt in entries
+    ]
+    return Split(
+        [part for path, entries in found for part in (file_digest(path), repr(entries))],
+        lambda: chain.from_iterable(_read_text(*text) for text in texts),
+        _notes(name, files, [described(entries) for _, entries in found]),
     )
 
 
@@ -81,14 +140,21 @@ def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
             f"data.{name}.src names {counted(len(sources), 'file')} but data.{name}.tgt {len(targets)};"
             " file N of one must be the translation of file N of the other"
         )
-    files = list(zip(sources, targets, strict=True))
+    return _texts(list(zip(sources, targets, strict=True)), name)
+
+
+def _texts(files: list[tuple[Path, Path]], name: str, always: bool = False) -> Split:
+    """Pairs of text files; which file is read with which is said of several, or `always`."""
     for src, tgt in files:
         if src.samefile(tgt):
             raise DataError(f"{src} is given on both sides, data.{name}.src, .tgt; {BOTH_SIDES}")
     return Split(
         [file_digest(path) for pair in files for path in pair],
-        lambda: (pair for src, tgt in files for pair in _read_text(src, tgt)),
-        tuple(described_pairs(files, name)),
+        lambda: chain.from_iterable(
+            _read_text(partial(read_sentences, src), partial(read_sentences, tgt), str(src), str(tgt))
+            for src, tgt in files
+        ),
+        tuple(described_pairs(files, name, always)),
     )
 
 
@@ -126,12 +192,15 @@ def _notes(split: str, files: list[Path], said: list[str]) -> tuple[str, ...]:
 def _find_segments(data: DataConfig, files: list[Path]) -> Split:
     pairs = SegmentPairs(data, files)
     settings = digest([data.src_lang, data.tgt_lang, data.inline, pairs.tally.name])  # the name is in the report
-    return Split([settings, *map(file_digest, files)], lambda: iter(pairs), tally=pairs.tally)
+    return Split([settings, *map(file_digest, files)], lambda: iter(pairs), tallies=(pairs.tally,))
 
 
-def _read_text(src: Path, tgt: Path) -> Iterator[Pair]:
+def _read_text(
+    read_src: Callable[[], Iterator[str]], read_tgt: Callable[[], Iterator[str]], src: str, tgt: str
+) -> Iterator[Pair]:
+    """Line N of both sides; `src` and `tgt` are what errors call them."""
     counts, differ = [0, 0], False
-    for pair in zip_longest(read_sentences(src), read_sentences(tgt)):
+    for pair in zip_longest(read_src(), read_tgt()):
         for side, line in enumerate(pair):
             counts[side] += line is not None
         differ |= pair[0] != pair[1]

@@ -35,7 +35,7 @@ class TrainingData:
         self.lowercase_share = lowercase_share
         self.waited_s = 0.0  # how long the last update waited for its batches
         self.src, self.tgt = open_sides(Path(self.split.cache_files[0]["filename"]))
-        self.order = BatchOrder(self.src, self.tgt, budget, seed)
+        self.order = BatchOrder(self.src, self.tgt, budget, seed, prepared.mix)
         self._at: tuple[int, int] | None = None  # epoch and number of the batch `_next`
         self._next: RowNumbers | None = None
         self._later: Iterator[RowNumbers] = iter(())

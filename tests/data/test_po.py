@@ -50,8 +50,8 @@ def test_messages_are_pairs_and_the_rest_is_counted(tmp_path):
         ("one two", 'eins "zwei"'), ("100 %", "100 %"),
     ]  # fmt: skip
     counts = {"fuzzy": 1, "empty": 1, "copied from the source": 1, "obsolete": 1}
-    assert split.tally.left_out == counts
-    assert str(split.tally).startswith("de.po: 10 segments, 6 pairs; left out: 1 ")
+    assert split.tallies[0].left_out == counts
+    assert str(split.tallies[0]).startswith("de.po: 10 segments, 6 pairs; left out: 1 ")
 
 
 PLURALS = {
@@ -84,8 +84,8 @@ def test_forms_that_are_not_translated_are_counted_one_by_one(tmp_path):
     content = header() + message() + plural("%d dog", "%d dogs", "", "%d Hunde") + plural("a", "b", "", "")
     split = split_of(tmp_path, content)
     assert list(split.pairs()) == [("A dog.", "Ein Hund."), ("%d dogs", "%d Hunde")]
-    assert split.tally.left_out == {"empty": 3}
-    assert split.tally.units == 5
+    assert split.tallies[0].left_out == {"empty": 3}
+    assert split.tallies[0].units == 5
 
 
 def test_the_language_of_the_header_decides_the_direction(tmp_path):

@@ -57,7 +57,7 @@ def test_a_variety_is_not_taken_for_the_language_it_is_translated_from(tmp_path)
     )
     split = split_of(tmp_path, one, src_lang="zh", tgt_lang="zh-Hant")
     assert list(split.pairs()) == [("猫", "貓")]
-    assert split.tally.left_out == {"without Chinese": 1}
+    assert split.tallies[0].left_out == {"without Chinese": 1}
 
 
 def test_either_direction_of_a_memory_in_any_language_order(tmp_path):
@@ -81,7 +81,7 @@ def test_units_that_give_no_pair_are_counted_with_the_reason(tmp_path):
     split = split_of(tmp_path, memory(*units))
     for _ in range(2):  # each reading counts anew
         assert list(split.pairs()) == [("A dog.", "Ein Hund."), ("OK", "OK")]
-        assert str(split.tally) == (
+        assert str(split.tallies[0]) == (
             "memory.tmx: 9 units, 2 pairs; left out: 3 empty, 2 without German, 1 without English, 1 of tags alone"
         )
 

@@ -50,8 +50,8 @@ def left_out(folder, *units, write=old):
         folder, write(old_unit("last", "letzter") if write is old else new_unit("last", "letzter"), *units)
     )
     assert list(split.pairs()) == [("last", "letzter")]
-    assert split.tally.units == 1 + len(units)
-    return dict(split.tally.left_out)
+    assert split.tallies[0].units == 1 + len(units)
+    return dict(split.tallies[0].left_out)
 
 
 @pytest.mark.parametrize("write", [lambda: old(old_unit()), lambda: old(old_unit(), prefix="xliff"),
@@ -161,7 +161,7 @@ def test_segments_of_a_unit_are_pairs_of_their_own(tmp_path):
     )
     split = split_of(tmp_path, old(divided))
     assert list(split.pairs()) == [("A.", "Ah."), ("B.", "Beh.")]
-    assert str(split.tally) == "app.xlf: 3 segments, 2 pairs; left out: 1 without German"
+    assert str(split.tallies[0]) == "app.xlf: 3 segments, 2 pairs; left out: 1 without German"
     undivided = re.sub("<target>.*</target>", "<target>Ah. Beh.</target>", divided)
     assert pairs(tmp_path, old(undivided)) == [("A. B. C.", "Ah. Beh.")]
     several = new(
@@ -176,7 +176,7 @@ def test_files_of_several_languages_are_sorted_out(tmp_path):
     whole = old(old_unit()).replace("</xliff>", part.format(old_unit(tgt="Un chien.")) + "</xliff>")
     split = split_of(tmp_path, whole)
     assert list(split.pairs()) == [("A dog.", "Ein Hund.")]
-    assert split.tally.left_out == {"without German": 1}
+    assert split.tallies[0].left_out == {"without German": 1}
     assert pairs(tmp_path, whole, tgt_lang="fr") == [("A dog.", "Un chien.")]
 
 

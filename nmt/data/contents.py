@@ -1,0 +1,63 @@
+"""Files of any kind: which format reads each, by its content and, for tables and text alone, its name."""
+
+import re
+from pathlib import Path, PurePosixPath
+
+from nmt.config.sections import DataConfig, Format
+from nmt.data.formats.languages import WantedLanguage
+from nmt.data.kinds import HEAD, format_of
+from nmt.data.packed import unpacked, zipped_names
+from nmt.data.pairing import natural_order
+from nmt.errors import DataError, counted
+
+TABLE_SUFFIXES: dict[str, Format] = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv"}
+PACKED_SUFFIXES = {".gz", ".xz", ".bz2", ".zst", ".zip"}
+SAMPLE_LINES = 20
+
+
+def found_format(path: Path) -> Format:
+    """The value of data.format that reads a file; text: one sentence a line, of one language."""
+    names = zipped_names(path)
+    if "xl/workbook.xml" in names:
+        return "xlsx"
+    if len(names) > 1:
+        return "moses_zip"
+    with unpacked(path) as stream:
+        head = stream.peek(HEAD)[:HEAD]
+    return format_of(head) or _table_format(PurePosixPath(*names) if names else path, head) or "text"
+
+
+def _table_format(name: Path | PurePosixPath, head: bytes) -> Format | None:
+    """By the name, or by a tab in each of the first lines."""
+    suffixes = [suffix.lower() for suffix in name.suffixes if suffix.lower() not in PACKED_SUFFIXES]
+    if suffixes and suffixes[-1] in TABLE_SUFFIXES:
+        return TABLE_SUFFIXES[suffixes[-1]]
+    lines = head.replace(b"\0", b"").split(b"\n")[:SAMPLE_LINES]
+    whole = [line for line in lines[: -1 if len(lines) > 1 else None] if line.strip()]
+    return "tsv" if whole and all(b"\t" in line for line in whole) else None
+
+
+def paired_texts(paths: list[Path], data: DataConfig, key: str) -> list[tuple[Path, Path]]:
+    """Source and target files of text, told apart by the languages in their names; refuses what is not clear."""
+    remedy = "name the sides: data.train.src=FILE data.train.tgt=FILE".replace("data.train", key)
+    if data.src_lang is None or data.tgt_lang is None:
+        raise DataError(
+            f"{paths[0]}, {key}.files, is text in one language; {remedy}, or set data.src_lang and data.tgt_lang, by "
+            "which names of files are told apart"
+        )
+    src, tgt = WantedLanguage(data.src_lang), WantedLanguage(data.tgt_lang)
+    sides: tuple[list[Path], list[Path]] = ([], [])
+    for path in paths:
+        words = re.findall(r"[^\W\d_]+", path.name)
+        fits = [(src.fit(word) > 0, tgt.fit(word) > 0) for word in reversed(words)]
+        side = next((is_tgt for is_src, is_tgt in fits if is_src != is_tgt), None)
+        if side is None:
+            raise DataError(f"{path}, {key}.files, is text: is it {src.name} or {tgt.name}? {remedy}")
+        sides[side].append(path)
+    if len(sides[0]) != len(sides[1]):
+        raise DataError(
+            f"{key}.files names {counted(len(sides[0]), 'file')} of {src.name} text but {len(sides[1]):,} of "
+            f"{tgt.name}; {remedy}"
+        )
+    ordered = (sorted(side, key=lambda path: natural_order(str(path))) for side in sides)
+    return list(zip(*ordered, strict=True))

@@ -1,0 +1,50 @@
+"""Zips of parallel text as OPUS has them: two files that are called the same but for the language."""
+
+from pathlib import Path, PurePosixPath
+
+from nmt.config.sections import DataConfig
+from nmt.data.formats.languages import WantedLanguage
+from nmt.data.packed import shown_names, zipped_names
+from nmt.data.pairing import natural_order
+from nmt.errors import ConfigError, DataError, printable
+
+Entries = tuple[str, str]  # source and target: names in a zip
+
+
+def find_entries(path: Path, data: DataConfig) -> list[Entries]:
+    """The pairs of files in the zip whose names end in the two languages, such as books.en-de.en and books.en-de.de.
+
+    Refuses a zip without such a pair, and one that is no zip.
+    """
+    if data.src_lang is None or data.tgt_lang is None:
+        key = "data.src_lang" if data.src_lang is None else "data.tgt_lang"
+        raise ConfigError(
+            f"{key} is null, data.format=moses_zip; set the languages by which files in the zip are named"
+        )
+    wanted = WantedLanguage(data.src_lang), WantedLanguage(data.tgt_lang)
+    names = zipped_names(path)
+    sides: list[dict[str, str]] = [{}, {}]  # name without language -> name
+    for name in names:
+        start, _, tag = name.rpartition(".")
+        for side, language in zip(sides, wanted, strict=True):
+            if language.fit(tag):
+                if start in side:
+                    raise DataError(
+                        f"{path} has {printable(side[start])} and {printable(name)}, both {language.name}; unpack it, "
+                        "and name the files in it"
+                    )
+                side[start] = name
+    both = sorted(sides[0].keys() & sides[1].keys(), key=natural_order)
+    if not both:
+        raise DataError(
+            f"{path} holds no two files that are called the same but for .{data.src_lang} and .{data.tgt_lang}: it has "
+            f"{shown_names(names)}; set data.src_lang and data.tgt_lang, or unpack it"
+        )
+    return [(sides[0][start], sides[1][start]) for start in both]
+
+
+def described(entries: list[Entries]) -> str:
+    """Which file is read with which."""
+    pairs = [" with ".join(printable(PurePosixPath(name).name) for name in pair) for pair in entries[:3]]
+    more = f" and {len(entries) - 3:,} more pairs of files" if len(entries) > 3 else ""
+    return f"{', '.join(pairs)}{more}"
