@@ -19,6 +19,7 @@ from nmt.config.compose import (
     loader,
     refuse_no_choices,
     settled,
+    with_corpus,
     without_hydra,
 )
 from nmt.config.habits import files_meant, option_meant
@@ -46,10 +47,11 @@ def run(verb: str, entry: str, words: list[str]) -> int:
         refuse_several("a sweep")
     if not args.shell_completion:
         args.overrides = [readable(word, sweep) for word in args.overrides]
-    typed = list(args.overrides)
     if not args.shell_completion:
         with loader(args.config_dir):
-            refuse_no_choices(verb, typed)
+            refuse_no_choices(verb, args.overrides)
+            args.overrides = with_corpus(verb, args.overrides)
+    typed = list(args.overrides)
     failures: list[Exception] = []
     codes = [0]
 

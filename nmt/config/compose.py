@@ -39,28 +39,26 @@ def settled(verb: str, config: DictConfig, hydra: Any) -> Any:
     changes = Changes(typed_values(overrides, config))
     if "resume" in settings and settings["resume"] is not None and "experiment" in changes.values:
         raise ConfigError("experiment and resume are both given; a resumed run keeps its own, type single keys")
-    refuse_files_without_corpus(settings, changes, hydra.runtime.choices)
     if "name" in settings and settings["name"] is None:
         settings["name"] = run_name(base_name(hydra.runtime.choices), overrides, settings["seed"])
     return read_command(verb, with_chosen(settings), changes)
 
 
-def refuse_files_without_corpus(settings: Mapping[str, Any], changes: Changes, chosen: Mapping[str, Any]) -> None:
-    """Refuses training files that are typed beside the dev and test files of the bundled corpus that is the default."""
-    files = [key for key in changes.values if key.startswith("data.train.")]
-    typed = {"data", "data.root", "experiment", "resume"} & set(changes.values)
-    data = settings.get("data")
-    if files and not typed and isinstance(data, Mapping) and str(data.get("root")).startswith("bundled:"):
-        raise ConfigError(
-            f"{files[0]}={changes.values[files[0]]} is typed, but data={chosen['data']}, the default, is a corpus that "
-            "comes with nmt, with dev and test files of its own; add data=text"
-        )
+def with_corpus(verb: str, words: list[str]) -> list[str]:
+    """The words, and data=auto where files to train on are typed but no corpus; `loader` is open.
+
+    The default is a corpus that comes with nmt, whose dev and test files are none of the user's.
+    """
+    keys = [parse(word).key_or_group for word in words]
+    files = any(key.startswith("data.train.") for key in keys)
+    typed = {"data", "data.root", "experiment", "resume"} & set(keys)
+    return [*words, "data=auto"] if files and not typed and "data" in groups_of(verb) else words
 
 
 def command_of(verb: str, words: list[str], config_dir: str | None = None) -> Any:
     """What a verb is asked to do by these words, all of them `readable`; nothing is run."""
     with loader(config_dir):
-        config = composed(verb, words)
+        config = composed(verb, with_corpus(verb, words))
         return settled(verb, without_hydra(config), config.hydra)
 
 

@@ -48,8 +48,6 @@ def key_meant(key: str, keys: Sequence[str], siblings: Sequence[str]) -> str:
     """A remedy for a key that does not exist, from all that do and those beside it (`siblings`)."""
     close = closest(key, siblings)
     found = ending(key, keys) or ([close] if close else similar(key, keys))
-    if found and found[0].startswith("data.train."):
-        return f"did you mean '{found[0]}'? With files of your own add data=text"
     return f"did you mean '{found[0]}'?" if len(found) == 1 else nearest(key, found or siblings)
 
 
@@ -93,7 +91,7 @@ def files_meant(verb: str, words: Sequence[str]) -> str | None:
     else:
         named = [*words, "FILE"][: len(keys)] if len(words) <= len(keys) else ["FILE"] * len(keys)
         typed = [f"{key}={name}" for key, name in zip(keys, named, strict=True)]
-    return "type " + " ".join([*(["data=text"] if keys[0].startswith("data.") else []), *map(quoted, typed)])
+    return "type " + " ".join(map(quoted, typed))
 
 
 def quoted(word: str) -> str:

@@ -33,7 +33,7 @@ class Mix:
     occurs once before any occurs again. Part, seed and epoch alone decide.
     """
 
-    def __init__(self, sizes: Sequence[int], weights: Sequence[float]) -> None:
+    def __init__(self, sizes: Sequence[int], weights: Sequence[int | float]) -> None:
         """`sizes`: rows of each part, which stand one part after the other; each is 1 or more, as are weights > 0."""
         self.sizes, self.weights = list(sizes), list(weights)
         unit = min(size / weight for size, weight in zip(sizes, weights, strict=True))
@@ -45,6 +45,11 @@ class Mix:
         """For the report."""
         parts = ", ".join(f"{count:,} of {size:,}" for count, size in zip(self.counts, self.sizes, strict=True))
         return f"each epoch has {parts} pairs of the parts with weights {', '.join(map('{:g}'.format, self.weights))}"
+
+    @property
+    def share(self) -> float:
+        """Of all pairs, that an epoch has."""
+        return sum(self.counts) / sum(self.sizes)
 
     def rows(self, epoch: int, seed: int) -> Numbers:
         """Those of an epoch, in order; a row may be there twice where two rounds of its part meet."""

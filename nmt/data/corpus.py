@@ -133,7 +133,13 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
     _route(folder, home, missing)
     (folder / "report.json").write_text(json.dumps(report + cautions, ensure_ascii=False), "utf-8")
     if data.train.weights is not None and splits["train"] is not None:
-        (folder / "mixed.json").write_text(json.dumps(splits["train"].counts), "utf-8")
+        counts = splits["train"].counts
+        if 0 in counts:
+            raise DataError(
+                f"part {counts.index(0) + 1} of data.train.weights={data.train.weights} holds no sentence pair; check "
+                "its files, or leave it out"
+            )
+        (folder / "mixed.json").write_text(json.dumps(counts), "utf-8")
 
 
 def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreement) -> _Marks:

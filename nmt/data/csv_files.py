@@ -74,6 +74,18 @@ def find_columns(first: Row, path: Path, data: DataConfig) -> tuple[Columns, boo
     return _columns(first, header, path, data), header
 
 
+def find_named(names: list[str], path: Path, data: DataConfig) -> tuple[str, str]:
+    """Source and target among columns with these names, nested by dots, by the languages or the sides they name."""
+    last = [name.rpartition(".")[2] for name in names]
+    found = _by_language(last, data) or _by_side(last)
+    if found is None:
+        raise DataError(
+            f"{path}: which columns hold the two languages? it has {_shown(names)}; set data.src_column and "
+            "data.tgt_column, or data.src_lang and data.tgt_lang if columns are named after them"
+        )
+    return names[found[0]], names[found[1]]
+
+
 def read_pairs(path: Path, form: Form) -> Iterator[tuple[str, str]]:
     """Both columns of every row but the header."""
     width = None

@@ -17,6 +17,20 @@ _SPACES = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
 
+def names_in_json(path: Path) -> list[str]:
+    """The keys of the first object, nested ones by dots."""
+    with unpacked(path) as stream:
+        start = stream.peek(CHUNK).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    _, row = next(_array(path) if start == b"[" else _lines(path), ("", {}))
+    return list(_dotted(row))
+
+
+def _dotted(row: object, before: str = "") -> Iterator[str]:
+    if isinstance(row, dict):
+        for key, value in row.items():
+            yield from _dotted(value, f"{before}{key}.") if isinstance(value, dict) else [f"{before}{key}"]
+
+
 def read_json(path: Path, src: str | int, tgt: str | int) -> Iterator[tuple[str, str]]:
     """Blank lines are no pairs; null is an empty sentence."""
     with unpacked(path) as stream:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import chain, zip_longest
 from math import inf
 from pathlib import Path
@@ -11,18 +10,19 @@ import pyarrow as pa
 
 from nmt.config.sections import DataConfig, Format, Paths, SplitConfig
 from nmt.data.contents import found_format, paired_texts
-from nmt.data.csv_files import find_form, form_key, read_pairs
+from nmt.data.csv_files import find_form, find_named, form_key, read_pairs
 from nmt.data.formats.pairs import FORMATS, SegmentPairs
-from nmt.data.json_files import read_json
+from nmt.data.json_files import names_in_json, read_json
 from nmt.data.pairing import described_pairs
 from nmt.data.paths import find_files, read_sentences
 from nmt.data.split import Pair, Split, joined
 from nmt.data.xlsx_files import find_sheet, read_sheet
 from nmt.data.zip_files import described, find_entries
-from nmt.errors import ConfigError, DataError, counted, nearest
+from nmt.errors import ConfigError, DataError, counted, nearest, printable
 from nmt.machine.digests import digest, file_digest
 
 ColumnKey = str | int
+TextFile = tuple[Path, str | None]  # and, of a zip, the name in it
 ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how files begin
 FEWEST_ALIKE = 5  # lines that are the same on both sides are not so by chance: "OK" is "OK" in many languages
 BOTH_SIDES = "name the file of each language, or data=tsv data.train.files=FILE for one with both"
@@ -80,14 +80,25 @@ def _find(data: DataConfig, split: SplitConfig, name: str, cache_dir: Path) -> S
     if data.format in ("csv", "tsv", "xlsx"):
         find = _find_xlsx if data.format == "xlsx" else _find_csv
         return find(data, find_files(split.files, data.root, f"data.{name}.files"), name)
-    src, tgt = (_column(data, key) for key in ("src_column", "tgt_column"))
     if data.format == "hub":
+        src, tgt = (_column(data, key) for key in ("src_column", "tgt_column"))
         return _find_hub(data, split.files, src, tgt, cache_dir)
-    read = TABLES[data.format]
-    files = find_files(split.files, data.root, f"data.{name}.files")
+    return _find_table(data, find_files(split.files, data.root, f"data.{name}.files"), name)
+
+
+def _find_table(data: DataConfig, files: list[Path], name: str) -> Split:
+    """Files with named columns; where none is given, the first file's names tell."""
+    read, names_in = TABLES[data.format]
+    notes: list[str] = []
+    if data.src_column is None and data.tgt_column is None:
+        src, tgt = find_named(names_in(files[0]), files[0], data)
+        data = replace(data, src_column=src, tgt_column=tgt)
+        notes = [f"{name}: {files[0].name}: source is column '{src}', target '{tgt}'"]
+    columns = _column(data, "src_column"), _column(data, "tgt_column")
     return Split(
-        [file_digest(path) for path in files],
-        lambda: (pair for path in files for pair in read(path, src, tgt)),
+        [*map(file_digest, files), *map(str, columns)],
+        lambda: (pair for path in files for pair in read(path, *columns)),
+        tuple(notes),
     )
 
 
@@ -111,14 +122,11 @@ def _find_any(data: DataConfig, paths: Paths, name: str, cache_dir: Path) -> Spl
 
 def _find_zips(data: DataConfig, files: list[Path], name: str) -> Split:
     found = [(path, find_entries(path, data)) for path in files]
-    texts = [
-        (partial(read_sentences, path, src), partial(read_sentences, path, tgt), f"{path}, {src}", f"{path}, {tgt}")
-        for path, entries in found
-        for src, tgt in entries
-    ]
     return Split(
         [part for path, entries in found for part in (file_digest(path), repr(entries))],
-        lambda: chain.from_iterable(_read_text(*text) for text in texts),
+        lambda: chain.from_iterable(
+            _read_text((path, src), (path, tgt)) for path, entries in found for src, tgt in entries
+        ),
         _notes(name, files, [described(entries) for _, entries in found]),
     )
 
@@ -150,10 +158,7 @@ def _texts(files: list[tuple[Path, Path]], name: str, always: bool = False) -> S
             raise DataError(f"{src} is given on both sides, data.{name}.src, .tgt; {BOTH_SIDES}")
     return Split(
         [file_digest(path) for pair in files for path in pair],
-        lambda: chain.from_iterable(
-            _read_text(partial(read_sentences, src), partial(read_sentences, tgt), str(src), str(tgt))
-            for src, tgt in files
-        ),
+        lambda: chain.from_iterable(_read_text((src, None), (tgt, None)) for src, tgt in files),
         tuple(described_pairs(files, name, always)),
     )
 
@@ -195,12 +200,11 @@ def _find_segments(data: DataConfig, files: list[Path]) -> Split:
     return Split([settings, *map(file_digest, files)], lambda: iter(pairs), tallies=(pairs.tally,))
 
 
-def _read_text(
-    read_src: Callable[[], Iterator[str]], read_tgt: Callable[[], Iterator[str]], src: str, tgt: str
-) -> Iterator[Pair]:
-    """Line N of both sides; `src` and `tgt` are what errors call them."""
+def _read_text(src_file: TextFile, tgt_file: TextFile) -> Iterator[Pair]:
+    """Line N of both sides."""
+    src, tgt = (str(path) if entry is None else f"{path}, {printable(entry)}" for path, entry in (src_file, tgt_file))
     counts, differ = [0, 0], False
-    for pair in zip_longest(read_src(), read_tgt()):
+    for pair in zip_longest(read_sentences(*src_file), read_sentences(*tgt_file)):
         for side, line in enumerate(pair):
             counts[side] += line is not None
         differ |= pair[0] != pair[1]
@@ -213,6 +217,30 @@ def _read_text(
         )
     if counts[0] >= FEWEST_ALIKE and not differ:
         raise DataError(f"{src} and {tgt} hold the same text; {BOTH_SIDES}")
+
+
+def _names_in_parquet(path: Path) -> list[str]:
+    """Its columns, those of structures by dots."""
+    import pyarrow.parquet as pq
+
+    try:
+        with open(path, "rb") as file:
+            start = file.peek(len(ARROW))
+            if start.startswith(ARROW):
+                schema = pa.ipc.open_file(file).schema
+            elif start.startswith(ARROW_STREAM):
+                schema = pa.ipc.open_stream(file).schema
+            else:
+                schema = pq.read_schema(file)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(f"{path} is not a Parquet file that can be read: {_first_line(error)}; check it") from error
+    return [name for field in schema for name in _nested(field)]
+
+
+def _nested(field: pa.Field) -> list[str]:
+    if not pa.types.is_struct(field.type):
+        return [field.name]
+    return [f"{field.name}.{name}" for inner in field.type for name in _nested(inner)]
 
 
 def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
@@ -316,7 +344,8 @@ def _column(data: DataConfig, key: str) -> ColumnKey:
     return column
 
 
-TABLES: dict[str, Callable[[Path, ColumnKey, ColumnKey], Iterator[Pair]]] = {
-    "jsonl": read_json,
-    "parquet": _read_parquet,
+Reader = tuple[Callable[[Path, ColumnKey, ColumnKey], Iterator[Pair]], Callable[[Path], list[str]]]
+TABLES: dict[str, Reader] = {  # what reads pairs, and the names of columns
+    "jsonl": (read_json, names_in_json),
+    "parquet": (_read_parquet, _names_in_parquet),
 }

@@ -19,7 +19,7 @@ from nmt.translation.translator import Translator
 
 FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
 WORDS = [word for word in GERMAN if word.isalnum()]
-SPLITS = {name: {"src": f"{name}.src", "tgt": f"{name}.tgt", "files": None} for name in ("train", "dev", "test")}
+SPLITS = {name: {"src": f"{name}.src", "tgt": f"{name}.tgt", "files": None, "weights": None} for name in ("train", "dev", "test")}
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +275,7 @@ def test_a_test_set_that_cannot_be_fetched(
 
 
 def test_a_split_without_pairs_is_said(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    none = {"test": {"src": None, "tgt": None, "files": None}, "test_size": 0, "root": str(corpus)}
+    none = {"test": {"src": None, "tgt": None, "files": None, "weights": None}, "test_size": 0, "root": str(corpus)}
     own = make_run(tmp_path / "own", data=SPLITS | none)
     message = "error: the corpus has no pairs in its test split, split=test; give src=FILE ref=FILE\n"
     assert fails(capsys, f"model={own}") == message

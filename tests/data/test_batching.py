@@ -1,5 +1,7 @@
 """Batches: every pair once, within the budget, in an order that seed and epoch decide."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from nmt.data.batch import make_batch
-from nmt.data.batching import BLOCK_PAIRS, BatchOrder
+from nmt.data.batching import BLOCK_PAIRS, BatchOrder, Mix
 from nmt.data.encoded import Numbers
 from nmt.data.tokenizer import BOS, EOS, PAD
 
@@ -84,3 +86,46 @@ def test_a_batch_holds_its_sentences_and_padding(seed: int) -> None:
     assert (batch.src[~batch.src_mask] == PAD).all()
     assert (batch.tgt_out[~batch.tgt_mask] == PAD).all()
     assert batch.src.dtype == torch.int64
+
+
+parts = st.lists(st.tuples(st.integers(1, 40), st.floats(0.1, 50)), min_size=1, max_size=4)
+
+
+@given(parts, st.integers(0, 3))
+@settings(max_examples=100, deadline=None)
+def test_a_mix_has_the_shares_of_its_weights_and_leaves_no_pair_behind(
+    given: list[tuple[int, float]], seed: int
+) -> None:
+    sizes, weights = (list(side) for side in zip(*given, strict=True))
+    mix = Mix(sizes, weights)
+    assert any(count == size for count, size in zip(mix.counts, sizes, strict=True))  # as long as it can be
+    for count, size, weight in zip(mix.counts, sizes, weights, strict=True):
+        assert 1 <= count <= size
+        assert abs(count / weight - min(s / w for s, w in given)) <= 1 / weight
+    epochs = [mix.rows(number, seed).tolist() for number in range(5)]
+    assert [mix.rows(number, seed).tolist() for number in (3, 1)] == [epochs[3], epochs[1]]
+    first = 0
+    for count, size in zip(mix.counts, sizes, strict=True):
+        rows = [[row - first for row in epoch if first <= row < first + size] for epoch in epochs]
+        assert [len(each) for each in rows] == [count] * len(epochs)
+        seen = Counter(row for each in rows for row in each)
+        times = [seen[row] for row in range(size)]
+        assert max(times) - min(times) <= 1  # every pair once before any occurs again
+        first += size
+
+
+def test_other_seeds_and_epochs_mix_other_pairs() -> None:
+    mix = Mix([1000, 10], [1, 1])
+    drawn = {tuple(mix.rows(epoch, seed).tolist()) for epoch in range(3) for seed in range(3)}
+    assert len(drawn) == 9
+    assert str(mix) == "each epoch has 10 of 1,000, 10 of 10 pairs of the parts with weights 1, 1"
+
+
+@pytest.mark.parametrize("pool", [70, 1000])
+def test_an_epoch_of_a_mix_holds_its_rows_once_within_the_budget(pool: int) -> None:
+    random = np.random.default_rng(0)
+    src, tgt = (random.integers(1, 30, 500).astype(np.int32) for _ in range(2))
+    mix = Mix([100, 400], [1, 2])
+    batches = list(BatchOrder(src, tgt, 200, 1, mix).epoch(2, pool))
+    assert sorted(np.concatenate(batches).tolist()) == mix.rows(2, 1).tolist()
+    assert all(len(rows) * max(src[rows].max(), tgt[rows].max()) <= 200 for rows in batches)

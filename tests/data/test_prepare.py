@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from helpers.small_corpora import load_yaml, make_pairs, text_data, tokenizer_config
+from helpers.small_corpora import data_config, load_yaml, make_pairs, text_data, tokenizer_config
 
 from nmt.commands.prepare import main
 from nmt.config.compose import command_of
@@ -190,3 +190,63 @@ print(resident() - before)
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert int(run.stdout) < 50_000_000  # of 500 MB
+
+
+def weighted(folder, weights, src=("a.src", "b.src"), tgt=("a.tgt", "b.tgt"), **changes):
+    pairs = make_pairs(300)
+    for name, chosen in (("a", pairs[:60]), ("b", pairs[60:])):
+        for side, suffix in enumerate(("src", "tgt")):
+            (folder / f"{name}.{suffix}").write_text("".join(f"{pair[side]}\n" for pair in chosen))
+    train = SplitConfig(list(src), list(tgt), None, weights)
+    return pairs, replace(data_config("text", root=str(folder), dev_size=20, test_size=0), train=train, **changes)
+
+
+def test_weights_tell_the_parts_of_a_corpus_apart(tmp_path):
+    pairs, data = weighted(tmp_path, [3.0, 1.0])
+    prepared = prepare(data, TOKENS, tmp_path / "c")
+    first = sum(index < 60 for index in prepared.train["index"])
+    assert prepared.mix.sizes == [first, len(prepared.train) - first]
+    assert 0 < first < 60  # dev is cut off both
+    assert prepared.mix.counts == [first, round(first / 3)]
+    assert [pairs[i] for i in prepared.train["index"]] == list(
+        zip(prepared.train["src"], prepared.train["tgt"], strict=True)
+    )
+    assert prepared.report[-1] == f"train: {prepared.mix}"
+    other = prepare(replace(data, train=replace(data.train, weights=[1.0, 1.0])), TOKENS, tmp_path / "c")
+    assert other.fingerprint == prepared.fingerprint  # the tables are the same
+    assert other.mix.counts == [first, first]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"weights": [1.0]}, r"weights=\[1.0\] has 1 weight, data.train.src names 2; give lists with one weight"),
+        ({"weights": [1.0, 0.0]}, r"has a weight that is not above 0; leave its file out, too"),
+        ({"weights": [1.0, float("inf")]}, r"has a weight that is not above 0"),
+    ],
+)
+def test_weights_that_do_not_fit_are_one_error(tmp_path, changes, said):
+    _, data = weighted(tmp_path, **changes)
+    with pytest.raises(ConfigError, match=said):
+        prepare(data, TOKENS, tmp_path / "c")
+
+
+def test_weights_weigh_files_of_the_training_split(tmp_path):
+    _, data = weighted(tmp_path, [1.0, 1.0])
+    with pytest.raises(ConfigError, match=r"data.train.weights=\[1.0, 1.0\] weighs no files; set data.train.files"):
+        prepare(replace(data, train=SplitConfig(None, None, None, [1.0, 1.0])), TOKENS, tmp_path / "c")
+    with pytest.raises(ConfigError, match=r"data.dev.weights=\[1.0\] is for the training split; leave it out"):
+        prepare(replace(data, dev=SplitConfig("a.src", "a.tgt", None, [1.0])), TOKENS, tmp_path / "c")
+    with pytest.raises(ConfigError, match=r"has 2 weights, data.train.src names 1; give lists"):
+        prepare(replace(data, train=SplitConfig("*.src", "*.tgt", None, [1.0, 1.0])), TOKENS, tmp_path / "c")
+
+
+def test_a_weighted_part_that_the_filters_empty_is_one_error(tmp_path):
+    _, data = weighted(tmp_path, [1.0, 1.0])
+    (tmp_path / "a.src").write_text("\n" * 60)
+    with pytest.raises(DataError, match=r"part 1 of data.train.weights=\[1.0, 1.0\] has no pair that the filters leav"):
+        prepare(data, TOKENS, tmp_path / "c")
+    (tmp_path / "a.src").write_text("")
+    (tmp_path / "a.tgt").write_text("")
+    with pytest.raises(DataError, match=r"part 1 of data.train.weights=\[1.0, 1.0\] holds no sentence pair"):
+        prepare(data, TOKENS, tmp_path / "c")

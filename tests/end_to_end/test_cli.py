@@ -165,11 +165,6 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["train", "train.device=gpu"], "'gpu' is not possible; type cuda, torch's name for a GPU; without one, cpu"),
         (["translate", "model=m", "device=GPU"], "device='GPU' is not possible; type cuda, torch's name for a GPU"),
         (["doctor", "device=mps"], "device='mps' is not possible; type cpu; of GPUs nmt uses those that torch calls"),
-        (
-            ["train", "data.train.src=a.en"],
-            "data.train.src=a.en is typed, but data=demo_en_de, the default, is a corpus",
-        ),
-        (["train", "data.train.files=[a]"], "with dev and test files of its own; add data=text"),
         (["train", "seed.x=1"], "'seed' is a single value"),
         (["train", "+sead=1"], "unknown key 'sead'; did you mean 'seed'?"),
         (["train", "attention=1"], "attention=1 does not exist; choose from: additive, cosine"),
@@ -239,8 +234,8 @@ def test_mistakes_get_one_line(
         (["translate", "model=m", "b c.de"], "'b c.de' sets nothing; type 'input=b c.de'"),
         (["evaluate", "model=m", "a.de"], "'a.de' sets nothing; type src=a.de ref=FILE"),
         (["align", "model=m", "a.de", "a.de"], "'a.de a.de' sets nothing; type src=a.de tgt=a.de"),
-        (["train", "a.de", "a.en"], "'a.de a.en' sets nothing; type data=text data.train.src=a.de data.train.tgt=a.en"),
-        (["train", "a.de", "a.en", "a.de"], "type data=text data.train.src=FILE data.train.tgt=FILE"),
+        (["train", "a.de", "a.en"], "'a.de a.en' sets nothing; type data.train.src=a.de data.train.tgt=a.en"),
+        (["train", "a.de", "a.en", "a.de"], "type data.train.src=FILE data.train.tgt=FILE"),
         (["train", "a.de", "nothing"], "'a.de' sets nothing; type key=value"),
         (["status", "run"], "'run' sets nothing; type model=run"),
         (
@@ -272,10 +267,14 @@ def test_file_names_need_not_be_utf8(calls: Calls) -> None:
     assert first != second
 
 
-def test_training_files_need_a_corpus_that_is_theirs(calls: Calls, tmp_path: Path) -> None:
-    for words in (["data=text"], ["data=demo_en_zh"], [f"data.root={tmp_path}"], ["experiment=demo_en_de"]):
-        assert main(["train", "data.train.src=a.en", "data.train.tgt=a.de", *words]) == 0
-    assert len(calls) == 4
+@pytest.mark.parametrize("verb", ["train", "prepare"])
+def test_training_files_are_of_any_kind_unless_a_corpus_is_typed(calls: Calls, tmp_path: Path, verb: str) -> None:
+    words = (["data=text"], ["data=demo_en_zh"], [f"data.root={tmp_path}"], ["experiment=demo_en_de"], [])
+    for typed in words:
+        assert main([verb, "data.train.src=a.en", "data.train.tgt=a.de", *typed]) == 0
+    assert main([verb, "data.train.files=[a.tmx]"]) == 0
+    assert [command.run.data.format for command in calls] == ["text"] * 4 + ["auto"] * 2
+    assert calls[-1].run.data.dev.files is None
 
 
 def test_a_mistake_in_a_file_is_named(calls: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

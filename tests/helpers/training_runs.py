@@ -39,7 +39,7 @@ def run_config(data: Path, runs: Path, **changes: Any) -> RunConfig:
     values = defaults() | model_config(attention="general")
     values["tokenizer"] = section("tokenizer", "unigram", vocab_size=60, byte_fallback=False)
     values["data"] = section("data", "text", root=str(data), tgt_lang="de", dev_size=10, test_size=0)
-    values["data"]["train"] = {"src": "train.src", "tgt": "train.tgt", "files": None}
+    values["data"]["train"] = {"src": "train.src", "tgt": "train.tgt", "files": None, "weights": None}
     values["schedule"] = section("schedule", "constant")
     values["search"] = values["search"] | {"beam": 1, "max_length_a": 5, "max_length_b": 1.0}
     values |= {"name": "run", "runs_dir": str(runs), "cache_dir": str(data / "cache")}

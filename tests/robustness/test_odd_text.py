@@ -115,7 +115,7 @@ def test_a_dev_pair_that_no_memory_holds_is_named(tmp_path: Path) -> None:
         other = "tgt" if side == "src" else "src"
         (tmp_path / f"dev.{side}").write_text(f"a\n\n{'ab ' * 6000}\nb\n")
         (tmp_path / f"dev.{other}").write_text("a\nb\nc\nd\n")
-        dev = {"src": str(tmp_path / "dev.src"), "tgt": str(tmp_path / "dev.tgt"), "files": None}
+        dev = {"src": str(tmp_path / "dev.src"), "tgt": str(tmp_path / "dev.tgt"), "files": None, "weights": None}
         with pytest.raises(
             DataError, match=r"pair 3 \(as read\) of the dev split has [\d,]+ pieces; at most 5,000 can"
         ):

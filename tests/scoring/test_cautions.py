@@ -89,7 +89,7 @@ def test_test_pairs_of_the_training_data_are_counted(tmp_path: Path, capsys: pyt
     lines = [f"{s} yy" for s, _ in pairs[:50]]
     write(str(data / "new.src"), lines)
     write(str(data / "new.tgt"), [f"{line} z" for line in lines])
-    files = {"data__train": {"src": "new.src", "tgt": "new.tgt", "files": None}}
+    files = {"data__train": {"src": "new.src", "tgt": "new.tgt", "files": None, "weights": None}}
     assert (
         start(
             data, tmp_path / "runs", name="tuned", init_from=str(run), train__max_updates=1, data__dev_size=0, **files

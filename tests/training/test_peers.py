@@ -292,7 +292,7 @@ def test_processes_that_cannot_be_reached_are_named(
     assert f"error: process 1 of 2 does not reach the others by 127.0.0.1:{place['MASTER_PORT']}; see that all" in said
 
 
-def wait_for(condition: Callable[[], Any], limit_s: float = 120) -> None:
+def wait_for(condition: Callable[[], Any], limit_s: float = 300) -> None:
     """Until it holds."""
     end = time.monotonic() + limit_s
     while not condition():

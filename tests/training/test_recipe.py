@@ -16,7 +16,7 @@ from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand
 from nmt.data.corpus import read_corpus
 from nmt.data.prepare import prepare
-from nmt.training.recipe import Choice, Facts, choices_of, facts_of, filled, tokenizer_choices, tokens_of
+from nmt.training.recipe import Choice, Facts, choices_of, epochs_of, facts_of, filled, tokenizer_choices, tokens_of
 
 FACTS = Facts(pairs=29_000, size=1_800_000, alphabets=(60, 70), one_script=True, seen_once=0.5, tokens=480_000)
 HAN = "".join(chr(0x4E00 + number) for number in range(2000))
@@ -212,3 +212,8 @@ def test_a_typed_batch_decides_how_long_an_epoch_is(corpora: dict[str, Path]) ->
     assert few is not None
     assert many is not None
     assert many > 10 * few
+
+
+def test_a_mix_is_read_for_as_many_pairs_as_the_whole_would_be() -> None:
+    whole = Facts(pairs=30_000, size=1_800_000, alphabets=(50, 50), one_script=True, seen_once=0.5, tokens=400_000)
+    assert epochs_of(replace(whole, epoch=0.25)) == 4 * epochs_of(whole)

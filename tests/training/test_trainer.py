@@ -68,6 +68,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "plateau": {"schedule": {"class": "Plateau", "warmup": 3, "factor": 0.5, "patience": 1}},
     "warm-up, examples": {"schedule": {"class": "InverseSqrt", "warmup": 4}, "train__examples": 1},
     "no dev": {"data__dev_size": 0},
+    "a mix": {
+        "data__train": {"src": ["train.src"] * 2, "tgt": ["train.tgt"] * 2, "files": None, "weights": [3, 1]},
+        "train__max_updates": 11,
+    },
     "no average": {"train__average_best": False, "train__metric": "loss", "train__bleu_sentences": 0},
 }
 

@@ -1,0 +1,200 @@
+"""Files of any kind in one list: each is read by what it holds."""
+
+import gzip
+import io
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from helpers.small_corpora import data_config
+
+from nmt.config.sections import SplitConfig
+from nmt.data.corpus import read_corpus
+from nmt.data.readers import find_split
+from nmt.errors import ConfigError, DataError
+
+PAIRS = [("A dog.", "Ein Hund."), ("Two dogs, one cat.", "Zwei Hunde, eine Katze.")]
+HEADER = [("en", "de"), *PAIRS]
+
+
+def tmx():
+    units = "".join(
+        f'<tu><tuv xml:lang="en"><seg>{src}</seg></tuv><tuv xml:lang="de"><seg>{tgt}</seg></tuv></tu>'
+        for src, tgt in PAIRS
+    )
+    return f'<tmx version="1.4"><header srclang="en"/><body>{units}</body></tmx>'.encode()
+
+
+def xliff():
+    units = "".join(f"<trans-unit><source>{src}</source><target>{tgt}</target></trans-unit>" for src, tgt in PAIRS)
+    languages = 'source-language="en" target-language="de"'
+    return f'<xliff version="1.2"><file {languages} original="x"><body>{units}</body></file></xliff>'.encode()
+
+
+def po():
+    head = 'msgid ""\nmsgstr "Language: de\\nContent-Type: text/plain; charset=UTF-8\\n"\n\n'
+    return (head + "".join(f'msgid "{src}"\nmsgstr "{tgt}"\n\n' for src, tgt in PAIRS)).encode()
+
+
+def rows(delimiter):
+    return "".join(delimiter.join(f'"{cell}"' for cell in row) + "\n" for row in HEADER).encode()
+
+
+def xlsx():
+    book = openpyxl.Workbook()
+    for row in HEADER:
+        book.active.append(row)
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def parquet():
+    out = io.BytesIO()
+    pq.write_table(pa.table({"src": [src for src, _ in PAIRS], "tgt": [tgt for _, tgt in PAIRS]}), out)
+    return out.getvalue()
+
+
+def zipped(files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def lines(side):
+    return "".join(f"{pair[side]}\n" for pair in PAIRS)
+
+
+MOSES = {"b.de-en.de": lines(1), "b.de-en.en": lines(0), "LICENSE": "CC", "b.de-en.ids": "1\n2\n"}
+KINDS = {
+    "tmx": tmx(),
+    "tmx in UTF-16": tmx().decode().encode("utf-16"),
+    "tmx in gzip": gzip.compress(tmx()),
+    "tmx in zip": zipped({"LICENSE": "CC", "memory.tmx": tmx()}),
+    "xliff": xliff(),
+    "po": po(),
+    "tsv": "".join(f"{src}\t{tgt}\n" for src, tgt in PAIRS).encode(),
+    "xlsx": xlsx(),
+    "jsonl": "".join(json.dumps({"src": src, "tgt": tgt}) + "\n" for src, tgt in PAIRS).encode(),
+    "jsonl as an array": json.dumps([{"src": src, "tgt": tgt} for src, tgt in PAIRS]).encode(),
+    "parquet": parquet(),
+    "moses_zip": zipped(MOSES),
+}
+
+
+def auto(folder, files, **changes):
+    data = data_config("auto", root=str(folder), src_lang="en", tgt_lang="de", dev_size=0, test_size=0)
+    return replace(data, **({"train": SplitConfig(None, None, files)} | changes))
+
+
+def pairs(data):
+    return list(find_split(data, "train", Path("cache")).pairs())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_known_by_its_content_whatever_its_name(tmp_path, kind):
+    (tmp_path / "corpus.dat").write_bytes(KINDS[kind])
+    split = find_split(auto(tmp_path, "corpus.dat"), "train", tmp_path)
+    assert list(split.pairs()) == PAIRS
+    assert split.notes[0] == f"train: corpus.dat: data={kind.split()[0]}"
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("a.csv", ","), ("a.csv.gz", ";"), ("a.tsv", "\t"), ("a.TAB", "\t")])
+def test_tables_are_known_by_their_names_too(tmp_path, name, delimiter):
+    content = rows(delimiter)
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    assert pairs(auto(tmp_path, name)) == PAIRS
+
+
+def test_all_kinds_stand_in_one_list(tmp_path):
+    for name, content in KINDS.items():
+        (tmp_path / name).write_bytes(content)
+    found = pairs(auto(tmp_path, [*KINDS]))
+    assert found == PAIRS * len(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("src", "tgt"),
+    [("my.en", "my.de"), ("news-en.txt", "news-de.txt.gz"), ("x.en-de.EN", "x.en-de.de"), ("eng.txt", "German.txt")],
+)
+def test_texts_are_told_apart_by_the_languages_in_their_names(tmp_path, src, tgt):
+    for name, side in ((tgt, 1), (src, 0)):
+        content = lines(side).encode()
+        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    split = find_split(auto(tmp_path, [tgt, src]), "train", tmp_path)
+    assert list(split.pairs()) == PAIRS
+    assert split.notes == (f"train: {src} is read with {tgt}",)
+
+
+@pytest.mark.parametrize(
+    ("names", "changes", "said"),
+    [
+        (
+            ["my.en"],
+            {},
+            "data.train.files names 1 file of English text but 0 of German; name the sides: data.train.src=",
+        ),
+        (["my.txt"], {}, r"my.txt, data.train.files, is text: is it English or German\? name the sides"),
+        (["my.en", "my.de"], {"src_lang": None}, "is text in one language; name the sides: .* or set data.src_lang"),
+    ],
+)
+def test_texts_that_cannot_be_told_apart_are_one_error(tmp_path, names, changes, said):
+    for name in names:
+        (tmp_path / name).write_text(lines(0))
+    with pytest.raises(DataError, match=said):
+        pairs(auto(tmp_path, names, **changes))
+
+
+def test_sides_are_named_as_well(tmp_path):
+    (tmp_path / "a").write_text(lines(0))
+    (tmp_path / "b").write_text(lines(1))
+    assert pairs(auto(tmp_path, None, train=SplitConfig("a", "b", None))) == PAIRS
+
+
+@pytest.mark.parametrize(
+    ("files", "changes", "said", "kind"),
+    [
+        ({"a.en": "x", "a.fr": "y"}, {}, r"2 files \(a.en, a.fr\); set data.src_lang and data.tgt_lang", DataError),
+        ({"a.en": "x", "b.de": "y"}, {}, "no two files that are called the same but for .en and .de", DataError),
+        ({"a.en": "x", "a.eng": "y", "a.de": "z"}, {}, "a.en and a.eng, both English", DataError),
+        (MOSES, {"src_lang": None}, "data.src_lang is null, data.format=moses_zip", ConfigError),
+        ({"a.en": "x\n", "a.de": "y\nz\n"}, {}, "a.zip, a.en has 1 line but .*a.zip, a.de has 2", DataError),
+        ({"a.en": b"\xff\n", "a.de": b"y\n"}, {}, "a.zip, a.en, line 1: byte 0xff", DataError),
+    ],
+)
+def test_a_zip_without_one_pair_of_files_for_each_name_is_one_error(tmp_path, files, changes, said, kind):
+    (tmp_path / "a.zip").write_bytes(zipped(files))
+    with pytest.raises(kind, match=said):
+        pairs(auto(tmp_path, "a.zip", **changes))
+
+
+def test_what_is_no_zip_holds_no_pair(tmp_path):
+    (tmp_path / "a.zip").write_text("text")
+    with pytest.raises(DataError, match=r"it has no text file"):
+        pairs(replace(auto(tmp_path, "a.zip"), format="moses_zip"))
+    (tmp_path / "a.zip").write_bytes(zipped(MOSES)[:60])
+    with pytest.raises(DataError, match="a damaged zip file"):
+        pairs(replace(auto(tmp_path, "a.zip"), format="moses_zip"))
+
+
+def test_several_pairs_in_a_zip_are_read_in_the_order_of_their_names(tmp_path):
+    files = {f"p{n}.{lang}": f"{lang} {n}\n" for n in (10, 2) for lang in ("de", "en")}
+    (tmp_path / "a.zip").write_bytes(zipped(files))
+    split = find_split(auto(tmp_path, "a.zip"), "train", tmp_path)
+    assert list(split.pairs()) == [("en 2", "de 2"), ("en 10", "de 10")]
+    assert split.notes[1] == "train: a.zip: p2.en with p2.de, p10.en with p10.de"
+
+
+def test_the_report_counts_each_file_of_units_by_itself(tmp_path):
+    (tmp_path / "a").write_bytes(tmx())
+    (tmp_path / "b").write_bytes(po())
+    report = read_corpus(auto(tmp_path, ["a", "b"]), tmp_path / "cache").report
+    assert "train: a: 2 units, 2 pairs" in report
+    assert "train: b: 2 segments, 2 pairs" in report
