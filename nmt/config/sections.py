@@ -1,5 +1,6 @@
 """The sections of a configuration that are no parts: type, limits and meaning of every key; values are in configs/."""
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -7,7 +8,9 @@ from nmt.config.keys import Count, Instead, Limits, Mass, NotNegative, Positive,
 from nmt.errors import ConfigError
 
 Paths = str | list[str] | None  # a file, a glob, or a list of them; None = not given
-Format = Literal["auto", "text", "tsv", "jsonl", "csv", "xlsx", "parquet", "hub", "tmx", "xliff", "po", "moses_zip"]
+Format = Literal[
+    "auto", "text", "tsv", "jsonl", "csv", "xlsx", "parquet", "hub", "tmx", "xliff", "po", "moses_zip", "tatoeba"
+]
 Inline = Literal["strip", "keep"]
 Unit = Literal["words", "tokens"]  # what word alignments count
 MOST_HYPOTHESES = 10_000  # of a sentence
@@ -152,6 +155,10 @@ class TokenizerConfig(Section):
     vocab_size: Annotated[Size, "pieces, per model; includes 4 special ones and, with byte_fallback, 256 bytes"]
     character_coverage: Annotated[Mass, "share of the characters in the training text that get a piece"]
     byte_fallback: Annotated[bool, "any other character becomes its UTF-8 bytes, so that every text comes back"]
+    user_defined_symbols: Annotated[
+        list[str], "texts that are always one piece, such as [<br>,{name}]; on both sides, and counted in vocab_size"
+    ]
+    split_digits: Annotated[bool, "each digit is a piece of its own, so that numbers of any length are spelled alike"]
     normalization: Annotated[
         Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"],
         "identity: none beyond data.nfc; the others rewrite characters, such as full-width ones",
@@ -164,11 +171,23 @@ class TokenizerConfig(Section):
     max_sentences: Annotated[Count, "training sentences shown to SentencePiece at most, drawn at random by the seed"]
 
     def refuse(self) -> None:
-        smallest = 4 + 256 * self.byte_fallback + 1
-        if self.vocab_size < smallest:
+        symbols = self.user_defined_symbols
+        for symbol in symbols:
+            if not symbol or symbols.count(symbol) > 1 or re.search(r"[\s▁]", symbol):
+                raise ConfigError(
+                    f"tokenizer.user_defined_symbols has {symbol!r}; give texts that differ, without spaces and ▁"
+                )
+        if symbols and self.model == "word":
             raise ConfigError(
-                f"tokenizer.vocab_size={self.vocab_size} is too small: special pieces"
-                f"{' and bytes' if self.byte_fallback else ''} alone need {smallest - 1}; set at least {smallest}"
+                f"tokenizer.user_defined_symbols={symbols} is set, but with tokenizer.model=word spaces alone part "
+                "pieces; set it to [], or take another model"
+            )
+        smallest = 4 + 256 * self.byte_fallback + len(symbols) + 1
+        if self.vocab_size < smallest:
+            needing = ["special pieces", *["bytes"] * self.byte_fallback, *["user-defined symbols"] * bool(symbols)]
+            raise ConfigError(
+                f"tokenizer.vocab_size={self.vocab_size} is too small: {' and '.join(needing)} alone need"
+                f" {smallest - 1}; set at least {smallest}"
             )
         if self.sampling_alpha is None:
             return

@@ -8,6 +8,7 @@ from nmt.data.formats.languages import WantedLanguage
 from nmt.data.kinds import HEAD, format_of
 from nmt.data.packed import unpacked, zipped_names
 from nmt.data.pairing import natural_order
+from nmt.data.tatoeba_files import is_export
 from nmt.errors import DataError, counted
 
 TABLE_SUFFIXES: dict[str, Format] = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv"}
@@ -24,6 +25,8 @@ def found_format(path: Path) -> Format:
         return "moses_zip"
     with unpacked(path) as stream:
         head = stream.peek(HEAD)[:HEAD]
+    if is_export(head):
+        return "tatoeba"
     return format_of(head) or _table_format(PurePosixPath(*names) if names else path, head) or "text"
 
 

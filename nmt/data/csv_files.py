@@ -25,6 +25,8 @@ QUOTED_ROWS = 2  # rows in which every cell is quoted, at least, that show that 
 SENTENCE_WORDS = 4  # a cell of so many is no name of a column
 SIDES = ({"src", "source"}, {"tgt", "trg", "target"})  # names of columns
 _SEPARATOR_LINE = re.compile("sep=(.)", re.IGNORECASE)  # the first line of some files that Excel writes
+# A number, or whom a text is from: Tatoeba has "1276<tab>Let's go.<tab>77<tab>Gehen wir.", Anki decks a third column.
+_BESIDE_TEXT = re.compile(r"\s*([-+]?[0-9.,]+\s*$|CC-BY)")
 _SENTENCE_END = re.compile(r"[.?!…。？！]['\"”’»)]*$")
 
 Row = list[str]
@@ -307,7 +309,8 @@ def _columns(first: Row, header: bool, path: Path, data: DataConfig) -> Columns:
         return src, tgt
     found = (_by_language(first, data) or _by_side(first)) if header else None
     if found is None and not header and (len(first) <= 2 or data.format == "tsv"):
-        found = (0, 1)
+        texts = [at for at, cell in enumerate(first) if not _BESIDE_TEXT.match(cell)]
+        found = (texts[0], texts[1]) if len(texts) == 2 else (0, 1)
     if found is None and header and data.format == "tsv" and data.src_lang is None and data.tgt_lang is None:
         found = (0, 1)
     if found is None or given != [None, None]:

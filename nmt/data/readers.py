@@ -16,6 +16,7 @@ from nmt.data.json_files import names_in_json, read_json
 from nmt.data.pairing import described_pairs
 from nmt.data.paths import find_files, read_sentences
 from nmt.data.split import Pair, Split, joined
+from nmt.data.tatoeba_files import TatoebaPairs
 from nmt.data.xlsx_files import find_sheet, read_sheet
 from nmt.data.zip_files import described, find_entries
 from nmt.errors import ConfigError, DataError, counted, nearest, printable
@@ -75,6 +76,8 @@ def _find(data: DataConfig, split: SplitConfig, name: str, cache_dir: Path) -> S
         return _find_any(data, split.files, name, cache_dir)
     if data.format == "moses_zip":
         return _find_zips(data, find_files(split.files, data.root, f"data.{name}.files"), name)
+    if data.format == "tatoeba":
+        return _find_tatoeba(data, find_files(split.files, data.root, f"data.{name}.files"))
     if data.format in FORMATS:
         return _find_segments(data, find_files(split.files, data.root, f"data.{name}.files"))
     if data.format in ("csv", "tsv", "xlsx"):
@@ -118,6 +121,12 @@ def _find_any(data: DataConfig, paths: Paths, name: str, cache_dir: Path) -> Spl
         read_as = f"{name}: {files[0].name}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}: data={found}"
         splits.append(replace(split, content=[found, *split.content], notes=(read_as, *split.notes)))
     return joined(splits)
+
+
+def _find_tatoeba(data: DataConfig, files: list[Path]) -> Split:
+    pairs = TatoebaPairs(data, files)
+    settings = digest([data.src_lang, data.tgt_lang])
+    return Split([settings, *map(file_digest, files)], lambda: iter(pairs), tallies=(pairs.tally,))
 
 
 def _find_zips(data: DataConfig, files: list[Path], name: str) -> Split:

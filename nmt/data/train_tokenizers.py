@@ -43,6 +43,8 @@ def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, r
             vocab_size=cfg.vocab_size,
             character_coverage=cfg.character_coverage,
             byte_fallback=cfg.byte_fallback,
+            user_defined_symbols=cfg.user_defined_symbols,
+            split_digits=cfg.split_digits,
             normalization_rule_name=cfg.normalization,
             add_dummy_prefix=True,
             remove_extra_whitespaces=True,

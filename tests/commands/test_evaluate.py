@@ -19,7 +19,10 @@ from nmt.translation.translator import Translator
 
 FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
 WORDS = [word for word in GERMAN if word.isalnum()]
-SPLITS = {name: {"src": f"{name}.src", "tgt": f"{name}.tgt", "files": None, "weights": None} for name in ("train", "dev", "test")}
+SPLITS = {
+    name: {"src": f"{name}.src", "tgt": f"{name}.tgt", "files": None, "weights": None}
+    for name in ("train", "dev", "test")
+}
 
 
 @pytest.fixture(scope="module")

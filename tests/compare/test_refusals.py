@@ -189,7 +189,9 @@ def test_axes_that_do_not_change_models_are_refused() -> None:
 
 
 def test_essence_leaves_out_what_changes_no_model() -> None:
-    config = run_config_of({"name": "a", "data": {"root": "r", "train": {"src": "x", "tgt": "y", "files": None, "weights": None}}})
+    config = run_config_of(
+        {"name": "a", "data": {"root": "r", "train": {"src": "x", "tgt": "y", "files": None, "weights": None}}}
+    )
     found = essence(config)
     assert found["data.train.src"] == "x"
     assert found["data.root"] == "r"

@@ -5,6 +5,7 @@ import random
 import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import sentencepiece
@@ -239,3 +240,53 @@ def test_files_that_are_no_tokenizer_of_ours_are_refused(tmp_path):
 def test_sentencepiece_is_silent(capfd):
     train("unigram")
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("model", ["unigram", "bpe", "char"])
+def test_symbols_that_users_define_are_one_piece_wherever_they_stand(model: str) -> None:
+    symbols = ["<br>", "{name}", "a,b"]
+    texts = [f"{src} 2026 {symbols[number % 3]}x" for number, (src, _) in enumerate(make_pairs(300))]
+    config = tokenizer_config(model, vocab_size=285 if model == "char" else 420, user_defined_symbols=symbols)
+    tokenizer = train_tokenizer(iter(texts), config, 1, [])
+    for text in ("a<br>b {name} 12", "<br>", "x{name}{name}", "a,b c"):
+        ids = tokenizer.encode(text)
+        assert tokenizer.decode(ids) == text
+        found = [piece for piece in tokenizer.pieces(ids) if piece in symbols]
+        assert found == re.findall(r"<br>|\{name\}|a,b", text)
+        if tokenizer.has_choices:
+            drawn = tokenizer.pieces(tokenizer.sample_batch([text], 0.3, 1)[0])
+            assert [piece for piece in drawn if piece in symbols] == found
+
+
+@pytest.mark.parametrize("model", ["unigram", "bpe"])
+def test_digits_are_split_where_it_is_asked_for(model: str) -> None:
+    texts = [f"{src} 2026" for src, _ in make_pairs(300)]
+    for split in (False, True):
+        config = tokenizer_config(model, vocab_size=420, split_digits=split)
+        pieces = train_tokenizer(iter(texts), config, 1, [])
+        numbers = [piece for piece in pieces.pieces(range(pieces.vocab_size)) if re.fullmatch(r"▁?[0-9]{2,}", piece)]
+        assert bool(numbers) != split
+        if split:
+            assert [piece for piece in pieces.pieces(pieces.encode("in 1999")) if piece.isdigit()] == list("1999")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"user_defined_symbols": ["a b"]}, r"symbols has 'a b'; give texts that differ, without spaces and ▁"),
+        ({"user_defined_symbols": [""]}, r"symbols has ''; give texts"),
+        ({"user_defined_symbols": ["▁x"]}, r"symbols has '▁x'; give texts"),
+        ({"user_defined_symbols": ["x", "x"]}, r"symbols has 'x'; give texts that differ"),
+        (
+            {"user_defined_symbols": ["x"], "model": "word"},
+            r"with tokenizer.model=word spaces alone part pieces; set it",
+        ),
+        (
+            {"user_defined_symbols": ["x", "y"], "vocab_size": 262},
+            r"262 is too small: special pieces and bytes and user-defined symbols alone need 262; set at least 263",
+        ),
+    ],
+)
+def test_symbols_that_cannot_be_pieces_are_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        tokenizer_config("unigram", **changes)

@@ -34,7 +34,9 @@ def data_config(name: str, **changes: object) -> DataConfig:
 
 def tokenizer_config(name: str = "unigram", **changes: object) -> TokenizerConfig:
     """configs/tokenizer/NAME.yaml with changes."""
-    return replace(TokenizerConfig(**load_yaml("tokenizer", name)), **changes)
+    values = OmegaConf.to_container(load_yaml("tokenizer", name))
+    assert isinstance(values, dict)
+    return replace(TokenizerConfig(**values), **changes)
 
 
 def text_data(folder: Path, pairs: list[tuple[str, str]], **changes: object) -> DataConfig:
