@@ -31,9 +31,12 @@ WorkerCount = Annotated[
 class SplitConfig:
     """Where one split of a corpus is."""
 
-    src: Annotated[Paths, "format text: source side; a file, a glob or a list of them, compressed or not"]
-    tgt: Annotated[Paths, "format text: target side; its line N translates line N of src"]
-    files: Annotated[Paths, "all but text and hub: files with both sides; hub: the split's name"]
+    src: Annotated[Paths, "text, sgm: source side; a file, a glob or a list of them, compressed or not"]
+    tgt: Annotated[
+        Paths,
+        "text, sgm: target side; line N translates line N of src, in sgm: the segment of the same document and number",
+    ]
+    files: Annotated[Paths, "all but text, sgm and hub: files with both sides; hub: the split's name"]
 
 
 @dataclass(frozen=True)
@@ -58,14 +61,15 @@ class DataConfig(Section):
     WHERE: ClassVar[str] = "data"
 
     format: Annotated[
-        Literal["text", "tsv", "jsonl", "csv", "xlsx", "parquet", "hub", "tmx", "xliff", "po"], "how pairs are stored"
+        Literal["text", "tsv", "jsonl", "csv", "xlsx", "parquet", "hub", "tmx", "xliff", "po", "sgm", "wmt_xml"],
+        "how pairs are stored",
     ]
     root: Annotated[
         str | None, "folder that relative paths start from; null = the current one; bundled:NAME = nmt's own data"
     ]
     src_lang: Annotated[
         str | None,
-        "code of the source's language (ISO 639), such as en; tmx, xliff, po: decides which texts are the source",
+        "code of the source's language (ISO 639), such as en; tmx, xliff, po, wmt_xml: which texts are the source",
     ]
     tgt_lang: Annotated[
         str | None,

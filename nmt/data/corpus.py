@@ -18,7 +18,7 @@ from nmt.config.sections import DataConfig
 from nmt.data.cache import cached
 from nmt.data.parallel import LengthAgreement
 from nmt.data.paths import read_lines, resolve
-from nmt.data.readers import Pair, Split, find_split
+from nmt.data.readers import FILE_PER_LANGUAGE, Pair, Split, find_split
 from nmt.data.tables import BATCH_ROWS, TableWriter, load_table, read_batches
 from nmt.data.text import Cleaning, is_visible
 from nmt.errors import ConfigError, DataError, counted
@@ -69,7 +69,7 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
     """The corpus that a configuration describes; taken from `cache_dir` while content and settings stay."""
     splits = {name: find_split(data, name, cache_dir) for name in SPLITS}
     if splits["train"] is None:
-        files = "data.train.src and data.train.tgt" if data.format == "text" else "data.train.files"
+        files = "data.train.src and data.train.tgt" if data.format in FILE_PER_LANGUAGE else "data.train.files"
         raise ConfigError(f"the training split is not given, data.format={data.format}; set {files}")
     settings = {
         "version": CORPUS_VERSION,

@@ -9,8 +9,12 @@ import pyarrow as pa
 
 from nmt.config.sections import DataConfig, Paths, SplitConfig
 from nmt.data.csv_files import find_form, form_key, read_pairs
+from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.pairs import FORMATS, SegmentPairs
+from nmt.data.formats.referenced import Referenced, ReferencedSegments
 from nmt.data.formats.tally import Tally
+from nmt.data.formats.test_sets import read_test_set
+from nmt.data.formats.wmt_xml import read_wmt_xml
 from nmt.data.json_files import read_json
 from nmt.data.pairing import described_pairs
 from nmt.data.paths import find_files, read_sentences
@@ -22,6 +26,7 @@ Pair = tuple[str, str]
 ColumnKey = str | int
 ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how files begin
 FEWEST_ALIKE = 5  # lines that are the same on both sides are not so by chance: "OK" is "OK" in many languages
+FILE_PER_LANGUAGE = ("text", "sgm")  # formats
 BOTH_SIDES = "name the file of each language, or data=tsv data.train.files=FILE for one with both"
 
 
@@ -33,21 +38,24 @@ class Split:
     pairs: Callable[[], Iterator[Pair]]
     notes: tuple[str, ...] = ()  # for the report: what was found out about the files
     tally: Tally | None = None  # of files with units that may give no pair
+    references: ReferencedSegments | None = None  # of a test set: all there are, by who made them
 
 
 def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
     """The split `name` (train, dev or test) of a corpus; None when the configuration does not give it."""
     split: SplitConfig = getattr(data, name)
-    if data.format == "text":
-        return _find_text(data, split, name)
+    if data.format in FILE_PER_LANGUAGE:
+        return _find_two_sides(data, split, name)
     for side in ("src", "tgt"):
         if getattr(split, side) is not None:
             raise ConfigError(
-                f"data.{name}.{side}={getattr(split, side)} is for data.format=text, but the format is"
-                f" {data.format}; set data.{name}.files"
+                f"data.{name}.{side}={getattr(split, side)} is for files of one language, but data.format="
+                f"{data.format}; set data.{name}.files"
             )
     if split.files is None:
         return None
+    if data.format == "wmt_xml":
+        return _find_wmt_xml(data, find_files(split.files, data.root, f"data.{name}.files"))
     if data.format in FORMATS:
         return _find_segments(data, find_files(split.files, data.root, f"data.{name}.files"))
     if data.format in ("csv", "tsv", "xlsx"):
@@ -64,10 +72,11 @@ def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
     )
 
 
-def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
+def _find_two_sides(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
     if split.files is not None:
         raise ConfigError(
-            f"data.{name}.files={split.files} is for tables, but data.format=text; set data.{name}.src, .tgt"
+            f"data.{name}.files={split.files} is for files with both languages, but data.format={data.format};"
+            f" set data.{name}.src, .tgt"
         )
     if split.src is None and split.tgt is None:
         return None
@@ -85,11 +94,43 @@ def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
     for src, tgt in files:
         if src.samefile(tgt):
             raise DataError(f"{src} is given on both sides, data.{name}.src, .tgt; {BOTH_SIDES}")
-    return Split(
-        [file_digest(path) for pair in files for path in pair],
-        lambda: (pair for src, tgt in files for pair in _read_text(src, tgt)),
-        tuple(described_pairs(files, name)),
+    content = [file_digest(path) for pair in files for path in pair]
+    notes = tuple(described_pairs(files, name))
+    if data.format == "sgm":
+        return _of_test_set(
+            data,
+            sources,
+            content,
+            notes,
+            lambda: (each for src, tgt in files for each in read_test_set(src, [tgt], data)),
+        )
+    return Split(content, lambda: (pair for src, tgt in files for pair in _read_text(src, tgt)), notes)
+
+
+def _find_wmt_xml(data: DataConfig, files: list[Path]) -> Split:
+    if data.src_lang is not None and data.src_lang == data.tgt_lang:
+        raise ConfigError(f"data.src_lang and data.tgt_lang are both {data.src_lang}; set one to another language")
+    src, tgt = (code and WantedLanguage(code) for code in (data.src_lang, data.tgt_lang))
+    content = [file_digest(path) for path in files]
+    return _of_test_set(
+        data,
+        files,
+        content,
+        (),
+        lambda: (each for path in files for each in read_wmt_xml(path, src or None, tgt or None)),
     )
+
+
+def _of_test_set(
+    data: DataConfig,
+    files: list[Path],
+    content: list[str],
+    notes: tuple[str, ...],
+    read: Callable[[], Iterator[Referenced]],
+) -> Split:
+    segments = ReferencedSegments(files, read)
+    settings = digest([data.src_lang, data.tgt_lang, segments.tally.name])  # the name is in the report
+    return Split([settings, *content], segments.pairs, notes, segments.tally, segments)
 
 
 def _find_csv(data: DataConfig, files: list[Path], name: str) -> Split:
