@@ -25,7 +25,7 @@ BINARY = {
 }
 SGML = "SGML of a test set; read it with data=sgm, or nmt evaluate src=FILE ref=FILE"
 TAGGED_LINES = "text with lines of tags, as IWSLT has it; read it with data=sgm"
-WMT_XML = "WMT XML; read it with data=wmt_xml, or nmt evaluate src=FILE"
+WMT_XML = "WMT XML; read it with data=wmt_xml, or nmt evaluate src=FILE without ref"
 ROOTS = {
     "tmx": "TMX, a translation memory; read it with data=tmx",
     "xliff": "XLIFF; read it with data=xliff",

@@ -125,7 +125,7 @@ def test_a_moved_corpus_is_named_by_its_root(run: Path, corpus: Path, capsys: py
     capsys.readouterr()
     try:
         error = fails(capsys, f"model={run}")
-        assert f"file {corpus}/train.src does not exist" in error
+        assert f"file {corpus}/test.src does not exist" in error
         assert "data.root" in error
         assert scored(f"model={run}", "data.root=moved", "intervals=false") == there
     finally:
@@ -223,7 +223,7 @@ def test_mistakes_get_one_line(run: Path, tmp_path: Path, capsys: pytest.Capture
         (*files, "test_set=wmt14"): "src and test_set are both given",
         ("test_set=wmt41",): "unknown test set 'wmt41', test_set=wmt41; did you mean",
         ("split=tset",): "split='tset' is not possible; did you mean 'test'?",
-        ("data.root=nowhere",): "file nowhere/train.src does not exist",
+        ("data.root=nowhere",): "file nowhere/test.src does not exist",
         (
             *files,
             "output=two/out",

@@ -43,7 +43,7 @@ KINDS = {
     "PO of Windows": (PO.replace("\n", "\r\n").encode(), r"PO, .*; read it with data=po"),
     "SGML": (SGML.encode(), r"SGML of a test set; read it with data=sgm"),
     "SGML after text": (f"Home\n{SGML}".encode(), r"SGML of a test set; read it with data=sgm"),
-    "IWSLT": (b"<url>http://x</url>\n<talkid>1</talkid>\nText.\n", r"text with lines of tags, .*; read it with data=sgm"),
+    "IWSLT": (b"<url>x</url>\n<talkid>1</talkid>\nText.\n", r"text with lines of tags, .*; read it with data=sgm"),
     "WMT": (b'<?xml version="1.0"?>\n<dataset id="home">\n</dataset>', r"WMT XML; read it with data=wmt_xml"),
     "XML": (b'<?xml version="1.0"?>\n<!DOCTYPE a [<!ENTITY b "c">]>\n<strings>\n</strings>', r"XML \(<strings>\); "),
     "HTML": (b"<!doctype html>\n<html>\n</html>\n", r"HTML; .* extract its text"),
