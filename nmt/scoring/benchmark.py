@@ -6,7 +6,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from nmt.config.changes import Changes
 from nmt.config.sections import DataConfig, SplitConfig, Unit
 from nmt.config.verbs import EvaluateCommand
 from nmt.data.corpus import read_corpus
@@ -52,7 +51,7 @@ class GoldAlignments:
 def read_benchmark(config: EvaluateCommand, data: DataConfig) -> Benchmark:
     """What is evaluated on: files, a set that sacreBLEU knows by name, or a split of the model's own corpus."""
     if config.src is not None:
-        return from_files(config.src, config.ref, data, config.changes)
+        return from_files(config.src, config.ref, data)
     if config.test_set is not None:
         if data.src_lang is None or data.tgt_lang is None:
             raise ConfigError(
@@ -123,7 +122,7 @@ def of_split(name: str, split: Split, data: DataConfig, cleaning: Cleaning) -> B
     return Benchmark(name, [src for src, _ in rows], references, rule_of(data, references), notes)
 
 
-def from_files(src: str, ref: str | list[str] | None, data: DataConfig, typed: Changes) -> Benchmark:
+def from_files(src: str, ref: str | list[str] | None, data: DataConfig) -> Benchmark:
     """A test set in files: text, in which line N of every reference translates line N of the source, or others."""
     path = existing(src, "src")
     markup = None
@@ -131,7 +130,7 @@ def from_files(src: str, ref: str | list[str] | None, data: DataConfig, typed: C
         with unpacked(path) as stream:
             markup = markup_of(stream)
     if ref is None:
-        return of_split(path.name, _with_both(path, markup, data, typed), data, AS_IN_FILES)
+        return of_split(path.name, _with_both(path, markup, data), data, AS_IN_FILES)
     names = [ref] if isinstance(ref, str) else ref
     if not names:
         raise ConfigError("ref is an empty list; name a file with reference translations")
@@ -143,8 +142,8 @@ def from_files(src: str, ref: str | list[str] | None, data: DataConfig, typed: C
     return _from_texts(src, names, data)
 
 
-def _with_both(path: Path, markup: str | None, data: DataConfig, typed: Changes) -> Split:
-    """A file that holds the references, too; columns and the like are found out from it unless they are typed."""
+def _with_both(path: Path, markup: str | None, data: DataConfig) -> Split:
+    """A file that holds the references, too; columns and the like are found out from it."""
     suffix = Path(PACKED_OR_TEXT.sub("", path.name)).suffix.lower()
     kind = WITH_BOTH.get(markup) if markup is not None else NAMED_WITH_BOTH.get(suffix)
     if kind is None:
@@ -152,9 +151,8 @@ def _with_both(path: Path, markup: str | None, data: DataConfig, typed: Changes)
             f"ref is not given, and src={path} holds no references (WMT XML, TMX, XLIFF, .tsv, .csv and .xlsx do);"
             " give src=FILE ref=FILE"
         )
-    untyped: dict[str, Any] = {key: None for key in OF_TABLES if f"data.{key}" not in typed.values}
-    test = SplitConfig(None, None, str(path))
-    split = find_split(replace(data, format=kind, root=None, test=test, **untyped), "test", Path())
+    changes: dict[str, Any] = {"format": kind, "root": None, **dict.fromkeys(OF_TABLES)}
+    split = find_split(replace(data, test=SplitConfig(None, None, str(path)), **changes), "test", Path())
     assert split is not None
     return split
 
