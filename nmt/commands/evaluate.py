@@ -50,6 +50,8 @@ def main(command: EvaluateCommand) -> int:
     translators = [translator, *([] if other is None else [other])]
     data = command.changes.of(translator.config.data)
     whole = read_benchmark(command, data)
+    for note in whole.notes:
+        print(note, file=sys.stderr)
     benchmark, gold = with_references(whole, read_alignments(command, data, whole))
     bleu_tokenizer(benchmark.word_rule)  # names a missing package before the work
     for each in translators:

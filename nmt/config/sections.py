@@ -9,7 +9,21 @@ from nmt.errors import ConfigError
 
 Paths = str | list[str] | None  # a file, a glob, or a list of them; None = not given
 Format = Literal[
-    "auto", "text", "tsv", "jsonl", "csv", "xlsx", "parquet", "hub", "tmx", "xliff", "po", "moses_zip", "tatoeba"
+    "auto",
+    "text",
+    "tsv",
+    "jsonl",
+    "csv",
+    "xlsx",
+    "parquet",
+    "hub",
+    "tmx",
+    "xliff",
+    "po",
+    "moses_zip",
+    "tatoeba",
+    "sgm",
+    "wmt_xml",
 ]
 Inline = Literal["strip", "keep"]
 Unit = Literal["words", "tokens"]  # what word alignments count
@@ -35,9 +49,14 @@ WorkerCount = Annotated[
 class SplitConfig:
     """Where one split of a corpus is."""
 
-    src: Annotated[Paths, "format text: source side; a file, a glob or a list of them, compressed or not"]
-    tgt: Annotated[Paths, "format text: target side; its line N translates line N of src"]
-    files: Annotated[Paths, "all but text and hub: files with both sides; hub: the split's name"]
+    src: Annotated[Paths, "text, sgm: source side; a file, a glob or a list of them, compressed or not"]
+    tgt: Annotated[
+        Paths,
+        "text, sgm: target side; line N translates line N of src, in sgm: the segment of the same document and number",
+    ]
+    files: Annotated[
+        Paths, "all but text, sgm and hub: files with both sides; auto: of any kind; hub: the split's name"
+    ]
     weights: Annotated[
         list[float] | None,
         "training split: shares of the files, or globs, of the list in each epoch: with [3,1] three of four pairs are "
@@ -75,7 +94,7 @@ class DataConfig(Section):
     ]
     src_lang: Annotated[
         str | None,
-        "code of the source's language (ISO 639), such as en; tmx, xliff, po: decides which texts are the source",
+        "code of the source's language (ISO 639), such as en; tmx, xliff, po, wmt_xml: which texts are the source",
     ]
     tgt_lang: Annotated[
         str | None,

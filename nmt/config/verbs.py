@@ -130,8 +130,12 @@ class TranslationCommand(ModelCommand):
 class EvaluateCommand(TranslationCommand):
     """nmt evaluate."""
 
-    src: Annotated[str | None, "file to translate; null = the corpus's own split"]
-    ref: Annotated[str | list[str] | None, "its reference, or several: [A,B]"]
+    src: Annotated[
+        str | None,
+        "file to translate: text, SGML or IWSLT's XML of a test set; or one with its translations: WMT's XML, TSV, "
+        "CSV, xlsx, TMX, XLIFF; null = the corpus's own split",
+    ]
+    ref: Annotated[str | list[str] | None, "its reference, or several: [A,B]; null where src holds it"]
     test_set: Annotated[str | None, "a test set that sacreBLEU knows by name, such as wmt14"]
     split: Annotated[Literal["train", "dev", "test"], "which split of the corpus"]
     output: Annotated[str | None, "folder for hypotheses and scores; null = evaluations/ in the run"]
@@ -149,9 +153,8 @@ class EvaluateCommand(TranslationCommand):
     def refuse(self) -> None:
         if self.src is not None and self.test_set is not None:
             raise ConfigError("src and test_set are both given; evaluate on one of them")
-        if (self.src is None) != (self.ref is None):
-            missing = "ref" if self.ref is None else "src"
-            raise ConfigError(f"{missing} is not given; evaluating on files needs both, src=FILE ref=FILE")
+        if self.src is None and self.ref is not None:
+            raise ConfigError("src is not given, but ref is; evaluating on files needs both, src=FILE ref=FILE")
         if self.gold is None and (self.gold_reverse or self.gold_units is not None):
             key = "gold_reverse" if self.gold_reverse else "gold_units"
             raise ConfigError(f"{key} describes a file with gold alignments; name it, gold=FILE, or leave {key} out")

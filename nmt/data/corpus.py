@@ -18,7 +18,7 @@ from nmt.config.sections import DataConfig
 from nmt.data.cache import cached
 from nmt.data.parallel import LengthAgreement
 from nmt.data.paths import read_lines, resolve
-from nmt.data.readers import find_split
+from nmt.data.readers import FILE_PER_LANGUAGE, find_split
 from nmt.data.split import Pair, Split
 from nmt.data.tables import BATCH_ROWS, TableWriter, load_table, read_batches
 from nmt.data.text import Cleaning, is_visible
@@ -76,8 +76,11 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
     splits = {name: find_split(data, name, cache_dir) for name in SPLITS}
     if splits["train"] is None:
         texts = "data.train.src and data.train.tgt"
-        files = {"text": texts, "auto": f"data.train.files, or {texts}"}.get(data.format, "data.train.files")
-        raise ConfigError(f"the training split is not given, data.format={data.format}; set {files}")
+        files = {"auto": f"data.train.files, or {texts}", **dict.fromkeys(FILE_PER_LANGUAGE, texts)}
+        raise ConfigError(
+            f"the training split is not given, data.format={data.format}; "
+            f"set {files.get(data.format, 'data.train.files')}"
+        )
     settings = {
         "version": CORPUS_VERSION,
         "splits": {name: split and split.content for name, split in splits.items()},

@@ -26,20 +26,24 @@ BINARY = {
     b"\x04\x22\x4d\x18": "an lz4 file; unpack it with lz4 -d",
     b"\x1f\x9d": "a file packed by compress; unpack it with uncompress",
 }
+SGML = "SGML of a test set; read it with data=sgm, or nmt evaluate src=FILE ref=FILE"
+TAGGED_LINES = "text with lines of tags, as IWSLT has it; read it with data=sgm"
+WMT_XML = "WMT XML; read it with data=wmt_xml, or nmt evaluate src=FILE without ref"
 ROOTS = {
     "tmx": "TMX, a translation memory; read it with data=tmx",
     "xliff": "XLIFF; read it with data=xliff",
-    "dataset": f"WMT XML; {EXTRACT}",
-    "srcset": f"SGML of a test set; {EXTRACT}",
-    "refset": f"SGML of a test set; {EXTRACT}",
-    "tstset": f"SGML of a test set; {EXTRACT}",
-    "mteval": f"XML of a test set; {EXTRACT}",
+    "dataset": WMT_XML,
+    "srcset": SGML,
+    "refset": SGML,
+    "tstset": SGML,
+    "mteval": SGML,
     "html": f"HTML; {EXTRACT}",
 }
 _READ_WITH = re.compile(r"read it with data=(\w+)")
 _PROLOG = re.compile(r"\s*(<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(\[.*?\]\s*)?>)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"\s*<([A-Za-z_][\w.:-]*)[\s/>]")
-_SEGMENTS = re.compile(r"^\s*<(seg id=|talkid>)", re.MULTILINE | re.IGNORECASE)
+_SEGMENTS = re.compile(r"^\s*<seg id=", re.MULTILINE | re.IGNORECASE)
+_TALK = re.compile(r"^\s*<talkid>", re.MULTILINE | re.IGNORECASE)
 _PO = re.compile(r'^msgid ".*?^msgstr(\[0\])? "', re.MULTILINE | re.DOTALL)
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*"[^"]*"\s*:')
 
@@ -50,6 +54,20 @@ def refuse_other_kinds(stream: io.BufferedReader, name: str) -> None:
     kind = _bytes(stream.peek(HEAD)[:HEAD], name)
     if kind is not None:
         raise DataError(f"{name} is {kind}")
+
+
+def refuse_other_than(wanted: str, stream: io.BufferedReader, name: str) -> None:
+    """The same, but markup of this kind, or of none that is known, is not refused."""
+    head = stream.peek(HEAD)[:HEAD]
+    markup = _markup(head)
+    kind = _binary(head) or (None if markup == wanted else markup) or _bytes(head, name)
+    if kind is not None:
+        raise DataError(f"{name} is {kind}")
+
+
+def markup_of(stream: io.BufferedReader) -> str | None:
+    """What a file of markup is, and what reads it: SGML, TAGGED_LINES, WMT_XML, or others; None: it is none."""
+    return _markup(stream.peek(HEAD)[:HEAD])
 
 
 def refuse_other_formats(stream: io.BufferedReader, name: str) -> None:
@@ -98,7 +116,9 @@ def _markup(head: bytes) -> str | None:
     if root in ROOTS:
         return ROOTS[root]
     if _SEGMENTS.search(text):
-        return f"SGML of a test set; {EXTRACT}"
+        return SGML
+    if _TALK.search(text):
+        return TAGGED_LINES
     if re.match(r"\s*<(\?xml|!DOCTYPE)\b", text, re.IGNORECASE):
         return f"XML{root and f' (<{root}>)'}; {EXTRACT}"
     if _PO.search(text):

@@ -11,7 +11,11 @@ import pyarrow as pa
 from nmt.config.sections import DataConfig, Format, Paths, SplitConfig
 from nmt.data.contents import found_format, paired_texts
 from nmt.data.csv_files import find_form, find_named, form_key, read_pairs
+from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.pairs import FORMATS, SegmentPairs
+from nmt.data.formats.referenced import Referenced, ReferencedSegments
+from nmt.data.formats.test_sets import read_test_set
+from nmt.data.formats.wmt_xml import read_wmt_xml
 from nmt.data.json_files import names_in_json, read_json
 from nmt.data.pairing import described_pairs
 from nmt.data.paths import find_files, read_sentences
@@ -26,6 +30,7 @@ ColumnKey = str | int
 TextFile = tuple[Path, str | None]  # and, of a zip, the name in it
 ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how files begin
 FEWEST_ALIKE = 5  # lines that are the same on both sides are not so by chance: "OK" is "OK" in many languages
+FILE_PER_LANGUAGE = ("text", "sgm")  # formats
 BOTH_SIDES = "name the file of each language, or data=tsv data.train.files=FILE for one with both"
 
 
@@ -62,13 +67,13 @@ def _weighted(split: SplitConfig, name: str) -> list[SplitConfig]:
 
 def _find(data: DataConfig, split: SplitConfig, name: str, cache_dir: Path) -> Split | None:
     """Files of any weight."""
-    if data.format == "text" or (data.format == "auto" and split.files is None):
-        return _find_text(data, split, name)
+    if data.format in FILE_PER_LANGUAGE or (data.format == "auto" and split.files is None):
+        return _find_two_sides(data, split, name)
     for side in ("src", "tgt"):
         if getattr(split, side) is not None:
             raise ConfigError(
-                f"data.{name}.{side}={getattr(split, side)} is for data.format=text, but the format is"
-                f" {data.format}; set data.{name}.files"
+                f"data.{name}.{side}={getattr(split, side)} is for files of one language, but data.format="
+                f"{data.format}; set data.{name}.files"
             )
     if split.files is None:
         return None
@@ -78,6 +83,8 @@ def _find(data: DataConfig, split: SplitConfig, name: str, cache_dir: Path) -> S
         return _find_zips(data, find_files(split.files, data.root, f"data.{name}.files"), name)
     if data.format == "tatoeba":
         return _find_tatoeba(data, find_files(split.files, data.root, f"data.{name}.files"))
+    if data.format == "wmt_xml":
+        return _find_wmt_xml(data, find_files(split.files, data.root, f"data.{name}.files"))
     if data.format in FORMATS:
         return _find_segments(data, find_files(split.files, data.root, f"data.{name}.files"))
     if data.format in ("csv", "tsv", "xlsx"):
@@ -112,15 +119,16 @@ def _find_any(data: DataConfig, paths: Paths, name: str, cache_dir: Path) -> Spl
         formats.setdefault(found_format(path), []).append(path)
     splits = []
     for found, files in formats.items():
-        if found == "text":
-            splits.append(_texts(paired_texts(files, data, f"data.{name}"), name, always=True))
+        if found in FILE_PER_LANGUAGE:
+            pairs = paired_texts(files, data, f"data.{name}")
+            splits.append(_texts(replace(data, format=found), pairs, name, always=True))
             continue
         names = [str(path.absolute()) for path in files]
         split = _find(replace(data, format=found), SplitConfig(None, None, names), name, cache_dir)
         assert split is not None
         read_as = f"{name}: {files[0].name}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}: data={found}"
         splits.append(replace(split, content=[found, *split.content], notes=(read_as, *split.notes)))
-    return joined(splits)
+    return splits[0] if len(splits) == 1 else joined(splits)
 
 
 def _find_tatoeba(data: DataConfig, files: list[Path]) -> Split:
@@ -140,10 +148,11 @@ def _find_zips(data: DataConfig, files: list[Path], name: str) -> Split:
     )
 
 
-def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
+def _find_two_sides(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
     if split.files is not None:
         raise ConfigError(
-            f"data.{name}.files={split.files} is for tables, but data.format=text; set data.{name}.src, .tgt"
+            f"data.{name}.files={split.files} is for files with both languages, but data.format={data.format};"
+            f" set data.{name}.src, .tgt"
         )
     if split.src is None and split.tgt is None:
         return None
@@ -157,19 +166,53 @@ def _find_text(data: DataConfig, split: SplitConfig, name: str) -> Split | None:
             f"data.{name}.src names {counted(len(sources), 'file')} but data.{name}.tgt {len(targets)};"
             " file N of one must be the translation of file N of the other"
         )
-    return _texts(list(zip(sources, targets, strict=True)), name)
+    if data.format == "auto":
+        data = replace(data, format="sgm" if found_format(sources[0]) == "sgm" else "text")
+    return _texts(data, list(zip(sources, targets, strict=True)), name)
 
 
-def _texts(files: list[tuple[Path, Path]], name: str, always: bool = False) -> Split:
-    """Pairs of text files; which file is read with which is said of several, or `always`."""
+def _texts(data: DataConfig, files: list[tuple[Path, Path]], name: str, always: bool = False) -> Split:
+    """Pairs of files, each in one language; which is read with which is said of several, or `always`."""
     for src, tgt in files:
         if src.samefile(tgt):
             raise DataError(f"{src} is given on both sides, data.{name}.src, .tgt; {BOTH_SIDES}")
+    content = [file_digest(path) for pair in files for path in pair]
+    notes = tuple(described_pairs(files, name, always))
+    if data.format == "sgm":
+        sources = [src for src, _ in files]
+        return _of_test_set(
+            data, sources, content, notes,
+            lambda: (each for src, tgt in files for each in read_test_set(src, [tgt], data)),
+        )  # fmt: skip
     return Split(
-        [file_digest(path) for pair in files for path in pair],
-        lambda: chain.from_iterable(_read_text((src, None), (tgt, None)) for src, tgt in files),
-        tuple(described_pairs(files, name, always)),
+        content, lambda: chain.from_iterable(_read_text((src, None), (tgt, None)) for src, tgt in files), notes
     )
+
+
+def _find_wmt_xml(data: DataConfig, files: list[Path]) -> Split:
+    if data.src_lang is not None and data.src_lang == data.tgt_lang:
+        raise ConfigError(f"data.src_lang and data.tgt_lang are both {data.src_lang}; set one to another language")
+    src, tgt = (code and WantedLanguage(code) for code in (data.src_lang, data.tgt_lang))
+    content = [file_digest(path) for path in files]
+    return _of_test_set(
+        data,
+        files,
+        content,
+        (),
+        lambda: (each for path in files for each in read_wmt_xml(path, src or None, tgt or None)),
+    )
+
+
+def _of_test_set(
+    data: DataConfig,
+    files: list[Path],
+    content: list[str],
+    notes: tuple[str, ...],
+    read: Callable[[], Iterator[Referenced]],
+) -> Split:
+    segments = ReferencedSegments(files, read)
+    settings = digest([data.src_lang, data.tgt_lang, segments.tally.name])  # the name is in the report
+    return Split([settings, *content], segments.pairs, notes, (segments.tally,), references=segments)
 
 
 def _find_csv(data: DataConfig, files: list[Path], name: str) -> Split:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from nmt.data.formats.referenced import ReferencedSegments
 from nmt.data.formats.tally import Tally
 
 Pair = tuple[str, str]
@@ -16,6 +17,7 @@ class Split:
     pairs: Callable[[], Iterator[Pair]]
     notes: tuple[str, ...] = ()  # for the report: what was found out about the files
     tallies: tuple[Tally, ...] = ()  # of files with units that may give no pair
+    references: ReferencedSegments | None = None  # of a test set: all there are, by who made them
     counts: list[int] = field(default_factory=list)  # pairs of each split it is joined from, once they are read
 
 
@@ -35,5 +37,5 @@ def joined(splits: Sequence[Split]) -> Split:
         pairs,
         tuple(note for split in splits for note in split.notes),
         tuple(tally for split in splits for tally in split.tallies),
-        counts,
+        counts=counts,
     )

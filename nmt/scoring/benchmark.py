@@ -4,16 +4,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from nmt.config.sections import DataConfig, Unit
+from nmt.config.sections import DataConfig, Format, SplitConfig, Unit
 from nmt.config.verbs import EvaluateCommand
+from nmt.data.contents import found_format
 from nmt.data.corpus import read_corpus
+from nmt.data.formats.referenced import ReferencedSegments
+from nmt.data.formats.test_sets import read_test_set
 from nmt.data.paths import read_sentences, resolve
-from nmt.data.text import clean
+from nmt.data.readers import FILE_PER_LANGUAGE, find_split
+from nmt.data.split import Split
+from nmt.data.text import Cleaning, clean
 from nmt.errors import ConfigError, DataError, counted
 from nmt.scoring.aer import Gold, load_gold
 from nmt.scoring.test_sets import named_test_set
 from nmt.scoring.word_rules import WordRule, word_rule_of
+
+AS_IN_FILES = Cleaning(nfc=False, plain_source=False)
+OF_TABLES = ("src_column", "tgt_column", "delimiter", "header", "quotes", "encoding")
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,7 @@ class Benchmark:
     sources: list[str]
     references: list[list[str]]
     word_rule: WordRule
+    notes: tuple[str, ...] = ()  # what was found out about its files, and left out of them
 
 
 @dataclass(frozen=True)
@@ -37,7 +47,7 @@ class GoldAlignments:
 
 def read_benchmark(config: EvaluateCommand, data: DataConfig) -> Benchmark:
     """What is evaluated on: files, a set that sacreBLEU knows by name, or a split of the model's own corpus."""
-    if config.src is not None and config.ref is not None:
+    if config.src is not None:
         return from_files(config.src, config.ref, data)
     if config.test_set is not None:
         if data.src_lang is None or data.tgt_lang is None:
@@ -84,7 +94,9 @@ def referenced(references: Sequence[Sequence[str]]) -> list[int]:
 
 
 def from_corpus(split: str, data: DataConfig, cache_dir: Path) -> Benchmark:
-    """A split of a corpus."""
+    """A split of a corpus; where it is given, nothing else is read."""
+    if split != "train" and (found := find_split(data, split, cache_dir)) is not None:
+        return of_split(split, found, data, Cleaning.of(data))
     table = getattr(read_corpus(data, cache_dir), split)
     if not len(table):
         raise DataError(f"the corpus has no pairs in its {split} split, split={split}; give src=FILE ref=FILE")
@@ -92,12 +104,53 @@ def from_corpus(split: str, data: DataConfig, cache_dir: Path) -> Benchmark:
     return Benchmark(split, list(table["src"]), references, rule_of(data, references))
 
 
-def from_files(src: str, ref: str | list[str], data: DataConfig) -> Benchmark:
-    """A test set in text files; every reference has as many lines as the source."""
-    sources = text_lines(src, "src")
+def of_split(name: str, split: Split, data: DataConfig, cleaning: Cleaning) -> Benchmark:
+    """All pairs of a split, with every reference that its files have."""
+    segments = split.references or ((src, {"": tgt}) for src, tgt in split.pairs())
+    rows = [
+        (cleaning.source(src), {key: cleaning.target(text) for key, text in references.items()})
+        for src, references in segments
+    ]
+    if not rows:
+        raise DataError(f"{name} holds no sentence pair; check its files")
+    keys = dict.fromkeys(key for _, references in rows for key in references)
+    references = [[each.get(key, "") for _, each in rows] for key in keys]
+    notes = (*split.notes, *map(str, split.tallies))
+    return Benchmark(name, [src for src, _ in rows], references, rule_of(data, references), notes)
+
+
+def from_files(src: str, ref: str | list[str] | None, data: DataConfig) -> Benchmark:
+    """A test set in files: text, in which line N of every reference translates line N of the source, or others."""
+    path = existing(src, "src")
+    kind = found_format(path) if path.is_file() else "text"  # a pipe can be read only once
+    if ref is None:
+        return of_split(path.name, _with_both(path, kind, data), data, AS_IN_FILES)
     names = [ref] if isinstance(ref, str) else ref
     if not names:
         raise ConfigError("ref is an empty list; name a file with reference translations")
+    if kind == "sgm":
+        references = [existing(name, "ref") for name in names]
+        segments = ReferencedSegments([path], lambda: read_test_set(path, references, data))
+        split = Split([], segments.pairs, tallies=(segments.tally,), references=segments)
+        return of_split(path.name, split, data, AS_IN_FILES)
+    return _from_texts(src, names, data)
+
+
+def _with_both(path: Path, kind: Format, data: DataConfig) -> Split:
+    """A file that holds the references, too; columns and the like are found out from it."""
+    if kind in FILE_PER_LANGUAGE:
+        raise ConfigError(
+            f"ref is not given, and src={path} holds no references (WMT XML, TMX, XLIFF, PO and tables do);"
+            " give src=FILE ref=FILE"
+        )
+    changes: dict[str, Any] = {"format": kind, "root": None, **dict.fromkeys(OF_TABLES)}
+    split = find_split(replace(data, test=SplitConfig(None, None, str(path)), **changes), "test", Path())
+    assert split is not None
+    return split
+
+
+def _from_texts(src: str, names: list[str], data: DataConfig) -> Benchmark:
+    sources = text_lines(src, "src")
     references = [text_lines(name, "ref") for name in names]
     for name, lines in zip(names, references, strict=True):
         if len(lines) != len(sources):
@@ -117,7 +170,12 @@ def rule_of(data: DataConfig, references: list[list[str]]) -> WordRule:
 
 def text_lines(name: str, key: str) -> list[str]:
     """All lines of a text file; what other programs take for a line break inside of one is a space."""
+    return [clean(line, nfc=False) for line in read_sentences(existing(name, key))]
+
+
+def existing(name: str, key: str) -> Path:
+    """The path of a file, or pipe, that is there."""
     path = Path(name).expanduser()
     if not path.exists():
         raise DataError(f"no file {name}, {key}={name}; check the path")
-    return [clean(line, nfc=False) for line in read_sentences(path)]
+    return path

@@ -1,5 +1,6 @@
 """`nmt evaluate` as it is typed: sacreBLEU's figures, files for programs, and one clear line for every mistake."""
 
+import gzip
 import json
 import os
 import random
@@ -128,7 +129,7 @@ def test_a_moved_corpus_is_named_by_its_root(run: Path, corpus: Path, capsys: py
     capsys.readouterr()
     try:
         error = fails(capsys, f"model={run}")
-        assert f"file {corpus}/train.src does not exist" in error
+        assert f"file {corpus}/test.src does not exist" in error
         assert "data.root" in error
         assert scored(f"model={run}", "data.root=moved", "intervals=false") == there
     finally:
@@ -226,7 +227,7 @@ def test_mistakes_get_one_line(run: Path, tmp_path: Path, capsys: pytest.Capture
         (*files, "test_set=wmt14"): "src and test_set are both given",
         ("test_set=wmt41",): "unknown test set 'wmt41', test_set=wmt41; did you mean",
         ("split=tset",): "split='tset' is not possible; did you mean 'test'?",
-        ("data.root=nowhere",): "file nowhere/train.src does not exist",
+        ("data.root=nowhere",): "file nowhere/test.src does not exist",
         (
             *files,
             "output=two/out",
@@ -247,6 +248,61 @@ def test_mistakes_get_one_line(run: Path, tmp_path: Path, capsys: pytest.Capture
     assert not Path("nope").exists()
     silent = make_run(tmp_path / "silent", data={"src_lang": None, "tgt_lang": None})
     assert "data.src_lang=en data.tgt_lang=de" in fails(capsys, f"model={silent}", "test_set=wmt14")
+
+
+def sgml(kind: str, lines: list[str], sysid: str = "") -> str:
+    """A set of one document, its segments numbered from 1."""
+    segments = "".join(f'<seg id="{number}">{line}</seg>\n' for number, line in enumerate(lines, 1) if line)
+    return f'<{kind}><doc docid="d" sysid="{sysid}">\n{segments}</doc></{kind}>\n'
+
+
+def test_test_sets_in_sgml_are_read_as_their_text_is(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources, first, second = (sentences(12, seed, WORDS) for seed in (5, 6, 7))
+    for name, lines in (("s", sources), ("a", first), ("b", second)):
+        Path(name).write_text("".join(f"{line}\n" for line in lines))
+    expected = scored(f"model={run}", "src=s", "ref=[a,b]", "intervals=false")
+    Path("s.sgm").write_text(sgml("srcset", [*sources, "alone"]))
+    Path("a.sgm.gz").write_bytes(gzip.compress(sgml("refset", first, "A").encode()))
+    Path("b.sgm").write_text(sgml("refset", second, "B"))
+    capsys.readouterr()
+    assert scored(f"model={run}", "src=s.sgm", "ref=[a.sgm.gz,b.sgm]", "intervals=false") == expected
+    assert "s.sgm: 13 segments, 12 pairs; left out: 1 without reference\n" in capsys.readouterr().err
+    Path("ab.sgm").write_text(sgml("refset", first, "A") + sgml("refset", second, "B"))
+    assert scored(f"model={run}", "src=s.sgm", "ref=ab.sgm", "intervals=false") == expected
+    assert [*read_lines(Path("out/sources.txt"))] == sources
+    assert [*read_lines(Path("out/reference.2.txt"))] == second
+
+
+def test_a_file_with_both_languages_needs_no_ref(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources, first, second = (sentences(12, seed, WORDS) for seed in (5, 6, 7))
+    for name, lines in (("s", sources), ("a", first), ("b", second)):
+        Path(name).write_text("".join(f"{line}\n" for line in lines))
+    pairs = "".join(f"{src}\t{ref}\n" for src, ref in zip(sources, first, strict=True))
+    Path("both.tsv.gz").write_bytes(gzip.compress(pairs.encode()))
+    expected = scored(f"model={run}", "src=s", "ref=a", "intervals=false")
+    assert scored(f"model={run}", "src=both.tsv.gz", "intervals=false") == expected
+    tables = ("data=tsv", "data.test.files=both.tsv.gz", "data.tgt_lang=de", "data.src_lang=en")
+    assert scored(f"model={run}", *tables, "intervals=false") == expected  # no training split is asked for
+    texts = "".join(
+        f"<{tag}>{''.join(f'<seg id={str(n)!r}>{line}</seg>' for n, line in enumerate(lines))}</{tag.split()[0]}>"
+        for tag, lines in (
+            ("src lang='en'", sources),
+            ("ref lang='de' translator='A'", first),
+            ("ref lang='de' translator='B'", second),
+        )
+    )
+    Path("x.xml").write_text(f"<dataset><doc id='d'>{texts}</doc><doc><src><seg id='1'>x</seg></src></doc></dataset>")
+    expected = scored(f"model={run}", "src=s", "ref=[a,b]", "intervals=false")
+    capsys.readouterr()
+    assert scored(f"model={run}", "src=x.xml", "intervals=false") == expected
+    assert "x.xml: 13 segments, 12 pairs; left out: 1 without reference\n" in capsys.readouterr().err
+    for words, message in {
+        ("src=x.xml", "ref=a"): "x.xml is WMT XML; read it with data=wmt_xml, or nmt evaluate src=FILE without ref",
+        ("src=s", "ref=x.xml"): "x.xml is WMT XML; read it with",
+        ("src=s",): "ref is not given, and src=s holds no references",
+        ("data=tsv",): "the training split is not given, data.format=tsv; set data.train.files",
+    }.items():
+        assert message in fails(capsys, f"model={run}", *words), words
 
 
 def test_without_a_language_the_script_of_the_references_decides(tmp_path: Path) -> None:

@@ -461,9 +461,9 @@ def test_null_is_an_empty_sentence(tmp_path):
     [
         ("text", {}, "the training split is not given"),
         ("text", {"train": SplitConfig("s", None, None)}, "data.train.tgt is null"),
-        ("text", {"train": SplitConfig("s", "t", "f")}, "data.train.files=f is for tables"),
+        ("text", {"train": SplitConfig("s", "t", "f")}, "data.train.files=f is for files with both languages"),
         ("text", {"train": SplitConfig([], [], None)}, "data.train.src is an empty list"),
-        ("tsv", {"train": SplitConfig("s", "t", None)}, "data.train.src=s is for data.format=text"),
+        ("tsv", {"train": SplitConfig("s", "t", None)}, "data.train.src=s is for files of one language"),
         ("tsv", {"train": SplitConfig(None, None, "f"), "src_column": -1, "tgt_column": 1}, "column -1 is less than 0"),
         ("jsonl", {"train": SplitConfig(None, None, "f"), "src_column": None}, "data.src_column is null"),
         ("csv", {"train": SplitConfig(None, None, "f"), "encoding": "hex"}, "data.encoding=hex is not an encoding"),

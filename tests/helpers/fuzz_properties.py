@@ -71,6 +71,9 @@ SEGMENTS = {
         </x:mrk></x:target></x:trans-unit><unit><originalData><data id="d">x</data></originalData><segment><source>a<ph
         id="1" dataRef="d"/></source><target>b<sc id="3"/>c<ec startRef="3"/></target></segment></unit></x:body>
         </x:file></x:xliff>""",
+    "wmt_xml": b"""<?xml version="1.0"?><dataset id="x"><doc id="a" origlang="en"><src lang="en"><p><seg id="1">a &lt; b
+        </seg></p></src><ref lang="de" translator="A"><p><seg id="1">c</seg></p></ref><ref lang="de" translator="B"><p>
+        <seg id="1">d</seg></p></ref><hyp lang="de" system="S"><p><seg id="1">e</seg></p></hyp></doc></dataset>""",
     "po": b"""msgid ""\nmsgstr ""\n"Language: de\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"
 "Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n#, fuzzy\n#| msgid "x"\nmsgctxt "y"\nmsgid "a"\nmsgstr "b"\n
 msgid "c"\nmsgid_plural "d"\nmsgstr[0] "e"\nmsgstr[1] "f"\n\n#~ msgid "g"\n#~ msgstr "h"\n""",

@@ -1,0 +1,50 @@
+"""Sentences with their reference translations, as test sets have them; what has no translation is counted."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from nmt.data.formats.tally import Tally
+from nmt.data.text import is_visible
+from nmt.errors import DataError, printable
+
+NOUN = "segment"
+
+
+class Referenced(NamedTuple):
+    """A segment of a test set."""
+
+    source: str | None  # None: there is only a translation
+    references: dict[str, str]  # by who made it, in the order of the file
+
+
+class ReferencedSegments:
+    """The segments of a split that have a source and a reference."""
+
+    def __init__(self, files: Sequence[Path], read: Callable[[], Iterator[Referenced]]) -> None:
+        self._files, self._read = files, read
+        self.tally = Tally(printable(files[0].name) if len(files) == 1 else f"{len(files):,} files", NOUN)
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """Source and every reference, while the tally counts. Raises DataError where nothing has both."""
+        tally = self.tally
+        tally.reset()
+        for source, references in self._read():
+            tally.units += 1
+            visible = {name: text for name, text in references.items() if is_visible(text)}
+            if source is None or not references:
+                tally.left_out["without source" if source is None else "without reference"] += 1
+            elif not visible or not is_visible(source):
+                tally.left_out["empty"] += 1
+            else:
+                tally.pairs += 1
+                yield source, visible
+        if not tally.pairs:
+            where = self._files[0] if len(self._files) == 1 else tally.name
+            raise DataError(
+                f"{where}: {tally.counts()}; no pair is left: name other files, or other data.src_lang, data.tgt_lang"
+            )
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """For training: source and the first reference."""
+        return ((source, next(iter(references.values()))) for source, references in self)
