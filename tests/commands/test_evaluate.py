@@ -284,7 +284,7 @@ def test_a_file_with_both_languages_needs_no_ref(run: Path, capsys: pytest.Captu
     tables = ("data=tsv", "data.test.files=both.tsv.gz", "data.tgt_lang=de", "data.src_lang=en")
     assert scored(f"model={run}", *tables, "intervals=false") == expected  # no training split is asked for
     texts = "".join(
-        f"<{tag}>{''.join(f'<seg id={str(n)!r}>{line}</seg>' for n, line in enumerate(lines))}</{tag.split()[0]}>"
+        f"<{tag}>" + "".join(f"<seg id='{n}'>{line}</seg>" for n, line in enumerate(lines)) + f"</{tag.split()[0]}>"
         for tag, lines in (
             ("src lang='en'", sources),
             ("ref lang='de' translator='A'", first),

@@ -23,18 +23,19 @@ def read_wmt_xml(path: Path, src: WantedLanguage | None, tgt: WantedLanguage | N
         sources = [each for each in texts if local_name(each) == "src"]
         references = [each for each in texts if local_name(each) == "ref"]
         if src is not None:
-            sources = _in(src, [*sources, *references])[:1]
+            sources = [each for each in [*sources, *references] if _fits(src, each, "src")][:1]
         targets = [each for each in references if each not in sources]
         if tgt is not None:
-            targets = _in(
-                tgt, [*targets, *(each for each in texts if local_name(each) == "src" and each not in sources)]
-            )
+            others = [each for each in texts if local_name(each) == "src" and each not in sources]
+            targets = [each for each in [*targets, *others] if _fits(tgt, each, "ref")]
         _refuse_several_languages(path, targets)
         yield from _segments(path, document, sources[:1], targets)
 
 
-def _in(language: WantedLanguage, texts: list[etree._Element]) -> list[etree._Element]:
-    return [each for each in texts if language.fit(each.get("lang") or "")]
+def _fits(language: WantedLanguage, text: etree._Element, role: str) -> bool:
+    """Is the text in the language? One that does not say its language is, where this is its role."""
+    tag = text.get("lang")
+    return language.fit(tag) > 0 if tag else local_name(text) == role
 
 
 def _refuse_several_languages(path: Path, targets: list[etree._Element]) -> None:
