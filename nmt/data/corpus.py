@@ -64,8 +64,7 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
     """The corpus that a configuration describes; taken from `cache_dir` while content and settings stay."""
     splits = {name: find_split(data, name, cache_dir) for name in SPLITS}
     if splits["train"] is None:
-        files = "data.train.src and data.train.tgt" if data.format == "text" else "data.train.files"
-        raise ConfigError(f"the training split is not given, data.format={data.format}; set {files}")
+        raise _no_training_split(data)
     settings = {
         "version": CORPUS_VERSION,
         "splits": {name: split and split.content for name, split in splits.items()},
@@ -77,6 +76,19 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
     folder = cached(cache_dir, "corpus", key, lambda draft: _build(data, splits, draft))
     notes = [note for split in splits.values() if split is not None for note in split.notes]
     return Corpus(folder, notes + json.loads((folder / "report.json").read_text("utf-8")), key)
+
+
+def training_split(data: DataConfig, cache_dir: Path) -> Split:
+    """The training split alone, found but not yet read."""
+    split = find_split(data, "train", cache_dir)
+    if split is None:
+        raise _no_training_split(data)
+    return split
+
+
+def _no_training_split(data: DataConfig) -> ConfigError:
+    files = "data.train.src and data.train.tgt" if data.format == "text" else "data.train.files"
+    return ConfigError(f"the training split is not given, data.format={data.format}; set {files}")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,174 @@
+"""The training split without the pairs that filters and scores drop, as two text files, with samples of what went.
+
+The text waits in a table on the disk; in memory are 13 bytes a pair at most.
+"""
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt.config.sections import DataConfig
+from nmt.data.corpus import batches
+from nmt.data.filters import Sieve, Sifted
+from nmt.data.parallel import LengthAgreement
+from nmt.data.readers import Split
+from nmt.data.tables import TableWriter, read_batches
+from nmt.data.text import Cleaning
+from nmt.errors import DataError, counted
+
+TABLE_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string())])
+SHOWN_CHARACTERS = 1000  # of a side of a sample
+
+Score = Callable[[Sequence[str], Sequence[str]], npt.NDArray[np.float64]]  # of each pair; the higher, the worse
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How pairs are scored, and which of them are dropped: one of the two limits is given."""
+
+    score: Score
+    most: float | None  # a pair with a higher score is dropped
+    worst: float | None  # this share of the pairs is dropped, those with the highest scores
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A pair that was dropped."""
+
+    pair: int  # its number as read, from 1
+    src: str
+    tgt: str
+    score: float | None  # where that is why it was dropped
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """What one filter has dropped."""
+
+    filter: str  # a key of data.filters, or scorer
+    pairs: int
+    share: float  # of the pairs read
+    samples: list[Sample]
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What has become of a corpus."""
+
+    read: int
+    kept: int
+    dropped: list[Dropped]
+    caution: str | None  # where the two sides do not look like translations
+
+
+def clean(
+    split: Split, data: DataConfig, scoring: Scoring | None, files: tuple[Path, Path], samples: int, seed: int
+) -> Cleaned:
+    """Writes the pairs that stay, one line each, to a file for each side; a table is beside them meanwhile."""
+    table = files[0].with_name("read.arrow")
+    agreement = LengthAgreement()
+    sifted = _store(split, data, table, agreement)
+    count = len(sifted.dropped_by)
+    scores: dict[int, float] = {}
+    if scoring is not None:
+        sifted, found = _scored(sifted, scoring, table)
+    chosen = _chosen(sifted, samples, seed)
+    if scoring is not None:
+        scores = {row: float(found[row]) for row in chosen[-1]}
+    if not sifted.keep.any():
+        counts = ", ".join(f"{pairs:,} {name}" for name, pairs in sifted.counts.items() if pairs)
+        raise DataError(
+            f"no pair is left of {counted(count, 'pair')} read, data.train: dropped: {counts}; loosen data.filters"
+        )
+    shown = _write(table, sifted, files, {row for rows in chosen for row in rows})
+    table.unlink()
+    dropped = [
+        Dropped(name, pairs, pairs / count, [Sample(row + 1, *shown[row], scores.get(row)) for row in rows])
+        for (name, pairs), rows in zip(sifted.counts.items(), chosen, strict=True)
+    ]
+    return Cleaned(count, int(sifted.keep.sum()), dropped, agreement.caution("train"))
+
+
+def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreement) -> Sifted:
+    """Writes the pairs, cleaned, and has the filters judge them."""
+    sieve, cleaning = Sieve(data), Cleaning.of(data)
+    read = ((cleaning.source(src), cleaning.target(tgt)) for src, tgt in split.pairs())
+    count = 0
+    with TableWriter(table, TABLE_SCHEMA) as writer:
+        for sources, targets in batches(read):
+            for src, tgt in zip(sources, targets, strict=True):
+                sieve.add(src, tgt)
+            agreement.add(sources, targets)
+            writer.write({"src": sources, "tgt": targets})
+            count += len(sources)
+    if not count:
+        raise DataError("the train split holds no sentence pair, data.train; check its files")
+    return sieve.result()
+
+
+def _scored(sifted: Sifted, scoring: Scoring, table: Path) -> tuple[Sifted, npt.NDArray[np.float32]]:
+    """The pairs that the scores leave of those that the filters left, and the score of each (inf: none)."""
+    found = array("f")
+    for batch, keep in _with_rows(table, sifted.keep):
+        left = batch.filter(pa.array(keep))
+        found.extend(scoring.score(left["src"].to_pylist(), left["tgt"].to_pylist()))
+    scores = np.frombuffer(found, np.float32)
+    left = np.flatnonzero(sifted.keep)
+    if scoring.worst is None:
+        assert scoring.most is not None
+        bad = scores > scoring.most
+    else:
+        bad = np.zeros(len(scores), np.bool_)
+        bad[np.argsort(-scores, kind="stable")[: int(scoring.worst * len(scores))]] = True
+    names = [*sifted.names, "scorer"]
+    dropped_by = sifted.dropped_by.copy()
+    dropped_by[left[bad]] = len(names)
+    whole = np.full(len(dropped_by), np.inf, np.float32)
+    whole[left] = scores
+    return Sifted(names, dropped_by), whole
+
+
+def _chosen(sifted: Sifted, samples: int, seed: int) -> list[list[int]]:
+    """For each filter some of the rows that it has dropped, at random, in order."""
+    chosen = []
+    for number in range(1, len(sifted.names) + 1):
+        rows = np.flatnonzero(sifted.dropped_by == number)
+        drawn = np.random.default_rng([seed, number]).choice(rows, min(samples, len(rows)), replace=False)
+        chosen.append(sorted(map(int, drawn)))
+    return chosen
+
+
+def _write(table: Path, sifted: Sifted, files: tuple[Path, Path], shown: set[int]) -> dict[int, tuple[str, str]]:
+    """Writes the lines of the pairs that stay; the text of the rows to be shown comes out."""
+    texts: dict[int, tuple[str, str]] = {}
+    first = 0
+    with ExitStack() as stack:
+        outputs = [stack.enter_context(open(file, "xb")) for file in files]
+        for batch, keep in _with_rows(table, sifted.keep):
+            for row in (row for row in range(first, first + len(keep)) if row in shown):
+                src, tgt = (shortened(batch[side][row - first].as_py()) for side in ("src", "tgt"))
+                texts[row] = src, tgt
+            left = batch.filter(pa.array(keep))
+            for side, output in zip(("src", "tgt"), outputs, strict=True):
+                output.write("".join(f"{line}\n" for line in left[side].to_pylist()).encode())
+            first += len(keep)
+    return texts
+
+
+def _with_rows(table: Path, keep: npt.NDArray[np.bool_]) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.bool_]]]:
+    """Each batch of the table and which of its rows stay."""
+    first = 0
+    for batch in read_batches(table):
+        yield batch, keep[first : first + batch.num_rows]
+        first += batch.num_rows
+
+
+def shortened(text: str) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
