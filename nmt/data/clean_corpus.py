@@ -67,32 +67,45 @@ class Cleaned:
     caution: str | None  # where the two sides do not look like translations
 
 
+@dataclass(frozen=True)
+class Judged:
+    """Every pair of a split, read and judged."""
+
+    sifted: Sifted
+    scores: npt.NDArray[np.float32] | None  # of each pair; inf: not scored. None: there is no scorer
+    caution: str | None
+
+
 def clean(
     split: Split, data: DataConfig, scoring: Scoring | None, files: tuple[Path, Path], samples: int, seed: int
 ) -> Cleaned:
     """Writes the pairs that stay, one line each, to a file for each side; a table is beside them meanwhile."""
     table = files[0].with_name("read.arrow")
-    agreement = LengthAgreement()
-    sifted = _store(split, data, table, agreement)
-    count = len(sifted.dropped_by)
-    scores: dict[int, float] = {}
-    if scoring is not None:
-        sifted, found = _scored(sifted, scoring, table)
-    chosen = _chosen(sifted, samples, seed)
-    if scoring is not None:
-        scores = {row: float(found[row]) for row in chosen[-1]}
+    judged = judge(split, data, scoring, table)
+    sifted, count = judged.sifted, len(judged.sifted.dropped_by)
     if not sifted.keep.any():
         counts = ", ".join(f"{pairs:,} {name}" for name, pairs in sifted.counts.items() if pairs)
         raise DataError(
             f"no pair is left of {counted(count, 'pair')} read, data.train: dropped: {counts}; loosen data.filters"
         )
+    chosen = _chosen(sifted, samples, seed)
+    scores = {} if judged.scores is None else {row: float(judged.scores[row]) for row in chosen[-1]}
     shown = _write(table, sifted, files, {row for rows in chosen for row in rows})
     table.unlink()
     dropped = [
         Dropped(name, pairs, pairs / count, [Sample(row + 1, *shown[row], scores.get(row)) for row in rows])
         for (name, pairs), rows in zip(sifted.counts.items(), chosen, strict=True)
     ]
-    return Cleaned(count, int(sifted.keep.sum()), dropped, agreement.caution("train"))
+    return Cleaned(count, int(sifted.keep.sum()), dropped, judged.caution)
+
+
+def judge(split: Split, data: DataConfig, scoring: Scoring | None, table: Path) -> Judged:
+    """Reads the pairs into a table, cleaned; filters judge all of them, and the scorer those that are left."""
+    agreement = LengthAgreement()
+    sifted, scores = _store(split, data, table, agreement), None
+    if scoring is not None:
+        sifted, scores = _scored(sifted, scoring, table)
+    return Judged(sifted, scores, agreement.caution("train"))
 
 
 def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreement) -> Sifted:

@@ -32,7 +32,8 @@ WIDE_LETTER = re.compile(f"[{WIDE}]")
 NO_LETTER = re.compile("[^A-Za-z]+")  # of ASCII
 DIGIT = re.compile(r"\d")
 ADDRESS = re.compile(
-    r"(?:https?://|www\.)[!-~]+|(?<![A-Za-z0-9.+_-])[A-Za-z0-9.+_-]{1,64}@[A-Za-z0-9.-]{1,255}", re.IGNORECASE
+    r"(?:https?://|www\.)[!-~]+|(?<![A-Za-z0-9.+_-])[A-Za-z0-9.+_-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}",
+    re.IGNORECASE,
 )
 AFTER_ADDRESS = ".,;:!?)]}>'\"*"
 MARKUP = re.compile(
