@@ -32,7 +32,8 @@ WIDE_LETTER = re.compile(f"[{WIDE}]")
 NO_LETTER = re.compile("[^A-Za-z]+")  # of ASCII
 DIGIT = re.compile(r"\d")
 ADDRESS = re.compile(
-    r"(?:https?://|www\.)[!-~]+|(?<![A-Za-z0-9.+_-])[A-Za-z0-9.+_-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}",
+    r"(?:https?://|www\.)[!-~]+"
+    r"|(?<![A-Za-z0-9.+_-])[A-Za-z0-9.+_-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}",
     re.IGNORECASE,
 )
 AFTER_ADDRESS = ".,;:!?)]}>'\"*"
@@ -131,7 +132,7 @@ def is_broken(src: str, tgt: str) -> bool:
     return BROKEN.search(src) is not None or BROKEN.search(tgt) is not None
 
 
-def tests_of(data: DataConfig) -> dict[str, PairTest]:
+def pair_tests(data: DataConfig) -> dict[str, PairTest]:
     """The test of each filter that is on, duplicates apart; a pair counts for the first that drops it."""
     filters = data.filters
     tests: dict[str, PairTest] = {}
@@ -183,7 +184,7 @@ class Sieve:
     """Judges the pairs of a split one after another; takes 9 bytes for each."""
 
     def __init__(self, data: DataConfig) -> None:
-        self._tests = tests_of(data)
+        self._tests = pair_tests(data)
         self._duplicates = data.filters.duplicates
         self._dropped_by, self._hashes = array("B"), array("Q")
 
