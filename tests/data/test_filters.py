@@ -78,8 +78,8 @@ def few_letters(side: str) -> bool:
 
 
 def width(side: str) -> int:
-    """Length by the properties of Unicode; text here has no other wide characters than these."""
-    return sum(3 if "CJK" in unicodedata.name(c, "") or "HANGUL" in unicodedata.name(c, "") else 1 for c in side)
+    """Length by the properties of Unicode."""
+    return sum(3 if unicodedata.east_asian_width(character) in "WF" else 1 for character in side)
 
 
 REFERENCES: dict[str, tuple[object, Callable[[str, str], bool]]] = {
