@@ -53,7 +53,7 @@ def open_scoring(command: CleanCommand) -> Scoring | None:
     """The models that score pairs, and the limit."""
     if command.scorer is None:
         return None
-    from nmt.translation.misalignment import misalignment, refuse_other_direction
+    from nmt.translation.misalignment import refuse_other_direction, scores
     from nmt.translation.translator import Translator  # torch takes a second, which filters alone do not need
 
     languages = command.data.src_lang, command.data.tgt_lang
@@ -68,12 +68,14 @@ def open_scoring(command: CleanCommand) -> Scoring | None:
         refuse_other_direction(key, model, direction)
         models.append(model)
     there, back = models[0], models[1] if len(models) > 1 else None
-    return Scoring(partial(misalignment, there, back), command.max_cross_entropy, command.drop_worst)
+    return Scoring(
+        partial(scores, there, back), command.max_end_surprise, command.max_cross_entropy, command.drop_worst
+    )
 
 
 def settings(command: CleanCommand) -> dict[str, Any]:
     """What decided what was dropped."""
-    keys = ("scorer", "scorer_reverse", "max_cross_entropy", "drop_worst", "seed")
+    keys = ("scorer", "scorer_reverse", "max_end_surprise", "max_cross_entropy", "drop_worst", "seed")
     return {"filters": asdict(command.data.filters), **{key: getattr(command, key) for key in keys}}
 
 
@@ -85,5 +87,4 @@ def table(cleaned: Cleaned) -> TableRows:
 
 def meanings() -> dict[str, str]:
     """What each filter drops."""
-    scorer = "pairs that the models score worst: max_cross_entropy, drop_worst"
-    return {name: meaning(hint) for name, hint in hints_of(FilterConfig).items()} | {"scorer": scorer}
+    return {name: meaning(hint) for keys in (CleanCommand, FilterConfig) for name, hint in hints_of(keys).items()}

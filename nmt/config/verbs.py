@@ -293,14 +293,17 @@ class CleanCommand(Section):
     samples: Annotated[Whole, "pairs shown in the report of those that each filter drops, drawn at random"]
     seed: Annotated[Seed, "decides which pairs these are"]
     scorer: Annotated[
-        Folder | None,
-        "run folder of a model of these languages: drops pairs whose target it does not expect, by nats per piece; "
-        "null = no pair is scored",
+        Folder | None, "run folder of a model of these languages, which scores the pairs; null = no pair is scored"
     ]
     scorer_reverse: Annotated[
         Folder | None,
         "run folder of a model of the other direction: pairs are scored by both, |a - b| + (a + b) / 2 for the two "
         "cross-entropies (dual conditional cross-entropy, Junczys-Dowmunt 2018)",
+    ]
+    max_end_surprise: Annotated[
+        Positive | None,
+        "scorer: pairs are dropped whose target ends where the model expects it to go on: nats of the end of sentence, "
+        "such as 2; with scorer_reverse the source's end counts too",
     ]
     max_cross_entropy: Annotated[Positive | None, "scorer: pairs with a higher score are dropped, in nats per piece"]
     drop_worst: Annotated[
@@ -328,17 +331,19 @@ class CleanCommand(Section):
                     f"data.filters.{key}={value} counts pieces, which nmt clean does not make; use "
                     f"data.filters.{'max_characters' if key == 'max_tokens' else 'max_length_ratio'}"
                 )
-        limits = [key for key in ("max_cross_entropy", "drop_worst") if getattr(self, key) is not None]
+        limits = ("max_end_surprise", "max_cross_entropy", "drop_worst")
+        given = [key for key in limits if getattr(self, key) is not None]
         if self.scorer is None:
-            for key in ("scorer_reverse", *limits):
+            for key in ("scorer_reverse", *given):
                 if (value := getattr(self, key)) is not None:
                     raise ConfigError(f"{key}={value} needs a model of these languages; name one, scorer=runs/NAME")
-        elif len(limits) != 1:
-            given = "both given" if limits else "both null"
+        elif not given:
             raise ConfigError(
-                f"scorer={self.scorer} scores the pairs, but max_cross_entropy and drop_worst are {given}; give one of "
-                "them, for example drop_worst=0.1"
+                f"scorer={self.scorer} scores the pairs, but no limit says which to drop; give one of "
+                f"{', '.join(limits)}, for example drop_worst=0.1"
             )
+        elif self.max_cross_entropy is not None and self.drop_worst is not None:
+            raise ConfigError("max_cross_entropy and drop_worst are both given; leave one of them out")
 
 
 @dataclass(frozen=True)

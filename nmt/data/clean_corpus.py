@@ -1,9 +1,8 @@
 """The training split without the pairs that filters and scores drop, as two text files, with samples of what went.
 
-The text waits in a table on the disk; in memory are 13 bytes a pair at most.
+The text waits in a table on the disk; in memory are 30 bytes a pair at most.
 """
 
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,16 +24,18 @@ from nmt.errors import DataError, counted
 TABLE_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string())])
 SHOWN_CHARACTERS = 1000  # of a side of a sample
 
-Score = Callable[[Sequence[str], Sequence[str]], npt.NDArray[np.float64]]  # of each pair; the higher, the worse
+Scores = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+Score = Callable[[Sequence[str], Sequence[str]], Scores]  # see nmt.translation.misalignment; the higher, the worse
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """How pairs are scored, and which of them are dropped: one of the two limits is given."""
+    """How pairs are scored, and the limits, None where off; of the last two one is None."""
 
     score: Score
-    most: float | None  # a pair with a higher score is dropped
-    worst: float | None  # this share of the pairs is dropped, those with the highest scores
+    max_end_surprise: float | None  # of the second score
+    max_cross_entropy: float | None  # of the first
+    drop_worst: float | None  # share of the pairs, those with the highest first scores
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Sample:
 class Dropped:
     """What one filter has dropped."""
 
-    filter: str  # a key of data.filters, or scorer
+    filter: str  # a key of data.filters, or of Scoring
     pairs: int
     share: float  # of the pairs read
     samples: list[Sample]
@@ -72,7 +73,7 @@ class Judged:
     """Every pair of a split, read and judged."""
 
     sifted: Sifted
-    scores: npt.NDArray[np.float32] | None  # of each pair; inf: not scored. None: there is no scorer
+    scores: dict[str, npt.NDArray[np.float32]]  # by the limits that are on: the score of each pair, inf: not scored
     caution: str | None
 
 
@@ -89,7 +90,13 @@ def clean(
             f"no pair is left of {counted(count, 'pair')} read, data.train: dropped: {counts}; loosen data.filters"
         )
     chosen = _chosen(sifted, samples, seed)
-    scores = {} if judged.scores is None else {row: float(judged.scores[row]) for row in chosen[-1]}
+    scores = {
+        row: float(judged.scores[name][row])
+        for name, rows in zip(sifted.names, chosen, strict=True)
+        if name in judged.scores
+        for row in rows
+        if np.isfinite(judged.scores[name][row])
+    }
     shown = _write(table, sifted, files, {row for rows in chosen for row in rows})
     table.unlink()
     dropped = [
@@ -102,7 +109,8 @@ def clean(
 def judge(split: Split, data: DataConfig, scoring: Scoring | None, table: Path) -> Judged:
     """Reads the pairs into a table, cleaned; filters judge all of them, and the scorer those that are left."""
     agreement = LengthAgreement()
-    sifted, scores = _store(split, data, table, agreement), None
+    sifted = _store(split, data, table, agreement)
+    scores: dict[str, npt.NDArray[np.float32]] = {}
     if scoring is not None:
         sifted, scores = _scored(sifted, scoring, table)
     return Judged(sifted, scores, agreement.caution("train"))
@@ -125,26 +133,29 @@ def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreeme
     return sieve.result()
 
 
-def _scored(sifted: Sifted, scoring: Scoring, table: Path) -> tuple[Sifted, npt.NDArray[np.float32]]:
-    """The pairs that the scores leave of those that the filters left, and the score of each (inf: none)."""
-    found = array("f")
+def _scored(sifted: Sifted, scoring: Scoring, table: Path) -> tuple[Sifted, dict[str, npt.NDArray[np.float32]]]:
+    """The pairs that the scores leave of those that the filters left, and the scores."""
+    first, second = (np.full(len(sifted.dropped_by), np.inf, np.float32) for _ in range(2))
+    begin = 0
     for batch, keep in _with_rows(table, sifted.keep):
         left = batch.filter(pa.array(keep))
-        found.extend(scoring.score(left["src"].to_pylist(), left["tgt"].to_pylist()))
-    scores = np.frombuffer(found, np.float32)
-    left = np.flatnonzero(sifted.keep)
-    if scoring.worst is None:
-        assert scoring.most is not None
-        bad = scores > scoring.most
-    else:
-        bad = np.zeros(len(scores), np.bool_)
-        bad[np.argsort(-scores, kind="stable")[: int(scoring.worst * len(scores))]] = True
-    names = [*sifted.names, "scorer"]
-    dropped_by = sifted.dropped_by.copy()
-    dropped_by[left[bad]] = len(names)
-    whole = np.full(len(dropped_by), np.inf, np.float32)
-    whole[left] = scores
-    return Sifted(names, dropped_by), whole
+        rows = begin + np.flatnonzero(keep)
+        if len(rows):
+            first[rows], second[rows] = scoring.score(left["src"].to_pylist(), left["tgt"].to_pylist())
+        begin += len(keep)
+    names, dropped_by = list(sifted.names), sifted.dropped_by.copy()
+    limits = {"max_end_surprise": second, "max_cross_entropy": first, "drop_worst": first}
+    limits = {name: scores for name, scores in limits.items() if getattr(scoring, name) is not None}
+    for name, scores in limits.items():
+        left = np.flatnonzero(dropped_by == 0)
+        if name == "drop_worst":
+            assert scoring.drop_worst is not None
+            bad = np.argsort(-scores[left], kind="stable")[: int(scoring.drop_worst * len(left))]
+        else:
+            bad = np.flatnonzero(scores[left] > getattr(scoring, name))
+        names.append(name)
+        dropped_by[left[bad]] = len(names)
+    return Sifted(names, dropped_by), limits
 
 
 def _chosen(sifted: Sifted, samples: int, seed: int) -> list[list[int]]:

@@ -12,7 +12,8 @@ from helpers.small_corpora import make_pairs
 from helpers.small_runs import make_run
 
 from nmt.cli.main import main
-from nmt.translation.misalignment import cross_entropies, misalignment
+from nmt.data.batch import make_batch
+from nmt.translation.misalignment import scores, surprise
 from nmt.translation.translator import LONGEST_FORCED, Translator
 
 FILES = ["data=text", "data.train.src=src", "data.train.tgt=tgt", "data.src_lang=en", "data.tgt_lang=de"]
@@ -173,17 +174,17 @@ def score(runs: dict[str, Path], pairs: list[tuple[str, str]], dual: bool) -> li
 def test_the_worst_share_and_what_is_above_a_threshold_goes(runs: dict[str, Path], dual: bool) -> None:
     pairs = make_pairs(40)
     write([*pairs, ("1 dog", "2 Hunde")])
-    scores = np.array(score(runs, pairs, dual))
+    expected = np.array(score(runs, pairs, dual))
     words = [f"scorer={runs['there']}", *([f"scorer_reverse={runs['back']}"] if dual else []), *FAST]
     report = clean(*words, "drop_worst=0.25", "samples=100", "data.filters.max_length_ratio=null")
-    worst = set(np.argsort(-scores)[:10].tolist())
-    assert report["dropped"][-1]["filter"] == "scorer"
+    worst = set(np.argsort(-expected)[:10].tolist())
+    assert report["dropped"][-1]["filter"] == "drop_worst"
     assert {sample["pair"] - 1 for sample in report["dropped"][-1]["samples"]} == worst
     for sample in report["dropped"][-1]["samples"]:
-        assert sample["score"] == pytest.approx(scores[sample["pair"] - 1], rel=1e-3)
+        assert sample["score"] == pytest.approx(expected[sample["pair"] - 1], rel=1e-3)
     assert kept() == [pair for row, pair in enumerate(pairs) if row not in worst]
     Path("out").rename("first")
-    limit = float(np.sort(scores)[[19, 20]].mean())
+    limit = float(np.sort(expected)[[19, 20]].mean())
     report = clean(*words, f"max_cross_entropy={limit}")
     assert (report["dropped"][-1]["pairs"], report["kept"]) == (20, 20)
 
@@ -191,10 +192,29 @@ def test_the_worst_share_and_what_is_above_a_threshold_goes(runs: dict[str, Path
 def test_a_pair_that_is_too_long_to_be_scored_is_the_worst(runs: dict[str, Path]) -> None:
     there, back = (Translator.load(runs[key], device="cpu", precision="float") for key in ("there", "back"))
     long = "x " * (LONGEST_FORCED + 1)
-    assert np.isinf(cross_entropies(there, ["a", long], [long, "b"])).all()
-    found = misalignment(there, back, ["a", long, "b"], ["a", "b", "a"])
-    assert np.isfinite(found).tolist() == [True, False, True]
-    assert (found[[0, 2]] > 0).all()
+    assert np.isinf(surprise(there, ["a", long], [long, "b"])).all()
+    for found in scores(there, back, ["a", long, "b"], ["a", "b", "a"]):
+        assert np.isfinite(found).tolist() == [True, False, True]
+        assert (found[[0, 2]] > 0).all()
+
+
+@pytest.mark.parametrize("dual", [False, True])
+def test_an_end_that_the_model_does_not_expect_drops_the_pair(runs: dict[str, Path], dual: bool) -> None:
+    """With both models, on either side."""
+    pairs = make_pairs(20)
+    write(pairs)
+    there, back = (Translator.load(runs[key], device="cpu", precision="float") for key in ("there", "back"))
+
+    def end(model: Translator, src: str, tgt: str) -> float:
+        ids = [model.tokenizers.src.encode(model.as_read(src))], [model.tokenizers.tgt.encode(tgt)]
+        return -model.model.forced(make_batch(*ids))[0][0, -1].item()
+
+    ends = [max(end(there, src, tgt), end(back, tgt, src) if dual else 0.0) for src, tgt in pairs]
+    limit = float(np.sort(ends)[[9, 10]].mean())
+    words = [f"scorer={runs['there']}", *([f"scorer_reverse={runs['back']}"] if dual else []), *FAST]
+    report = clean(*words, f"max_end_surprise={limit}", "data.filters.max_length_ratio=null")
+    assert (report["dropped"][-1]["filter"], report["dropped"][-1]["pairs"]) == ("max_end_surprise", 10)
+    assert kept() == [pair for pair, own in zip(pairs, ends, strict=True) if own < limit]
 
 
 # What is refused
@@ -209,7 +229,11 @@ def test_a_pair_that_is_too_long_to_be_scored_is_the_worst(runs: dict[str, Path]
         (["data.filters.max_ratio=2"], "use data.filters.max_length_ratio"),
         (["drop_worst=0.1"], "drop_worst=0.1 needs a model of these languages; name one, scorer=runs/NAME"),
         (["scorer_reverse=x"], "scorer_reverse=x needs a model of these languages"),
-        (["scorer=x"], "scorer=x scores the pairs, but max_cross_entropy and drop_worst are both null; give one of"),
+        (
+            ["scorer=x"],
+            "scorer=x scores the pairs, but no limit says which to drop; give one of max_end_surprise, max_",
+        ),
+        (["max_end_surprise=2"], "max_end_surprise=2.0 needs a model of these languages; name one"),
         (["scorer=x", "drop_worst=0.1", "max_cross_entropy=3"], "max_cross_entropy and drop_worst are both given"),
         (["output=src"], "output=src is there already; name a new or empty folder, or delete it"),
         (["data.train.src=null", "data.train.tgt=null"], "the training split is not given, data.format=text; set"),
