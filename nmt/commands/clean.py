@@ -69,13 +69,18 @@ def open_scoring(command: CleanCommand) -> Scoring | None:
         models.append(model)
     there, back = models[0], models[1] if len(models) > 1 else None
     return Scoring(
-        partial(scores, there, back), command.max_end_surprise, command.max_cross_entropy, command.drop_worst
+        partial(scores, there, back, command.max_contrast is not None),
+        command.max_end_surprise,
+        command.max_contrast,
+        command.max_cross_entropy,
+        command.drop_worst,
     )
 
 
 def settings(command: CleanCommand) -> dict[str, Any]:
     """What decided what was dropped."""
-    keys = ("scorer", "scorer_reverse", "max_end_surprise", "max_cross_entropy", "drop_worst", "seed")
+    limits = ("max_end_surprise", "max_contrast", "max_cross_entropy", "drop_worst")
+    keys = ("scorer", "scorer_reverse", *limits, "seed")
     return {"filters": asdict(command.data.filters), **{key: getattr(command, key) for key in keys}}
 
 

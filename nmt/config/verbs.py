@@ -305,6 +305,12 @@ class CleanCommand(Section):
         "scorer: pairs are dropped whose target ends where the model expects it to go on: nats of the end of sentence, "
         "such as 2; with scorer_reverse the source's end counts too",
     ]
+    max_contrast: Annotated[
+        Positive | None,
+        "scorer: pairs are dropped whose target the model expects hardly better with its own source than with that of "
+        "another pair: ratio of the two cross-entropies, such as 0.9; twice the work; with scorer_reverse the higher "
+        "ratio of both directions counts",
+    ]
     max_cross_entropy: Annotated[Positive | None, "scorer: pairs with a higher score are dropped, in nats per piece"]
     drop_worst: Annotated[
         Share | None, "scorer: this share of the pairs that the filters leave is dropped, those with the highest scores"
@@ -331,7 +337,7 @@ class CleanCommand(Section):
                     f"data.filters.{key}={value} counts pieces, which nmt clean does not make; use "
                     f"data.filters.{'max_characters' if key == 'max_tokens' else 'max_length_ratio'}"
                 )
-        limits = ("max_end_surprise", "max_cross_entropy", "drop_worst")
+        limits = ("max_end_surprise", "max_contrast", "max_cross_entropy", "drop_worst")
         given = [key for key in limits if getattr(self, key) is not None]
         if self.scorer is None:
             for key in ("scorer_reverse", *given):

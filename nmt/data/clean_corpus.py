@@ -1,6 +1,6 @@
 """The training split without the pairs that filters and scores drop, as two text files, with samples of what went.
 
-The text waits in a table on the disk; in memory are 30 bytes a pair at most.
+The text waits in a table on the disk; in memory are 40 bytes a pair at most.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,18 +24,25 @@ from nmt.errors import DataError, counted
 TABLE_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string())])
 SHOWN_CHARACTERS = 1000  # of a side of a sample
 
-Scores = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
-Score = Callable[[Sequence[str], Sequence[str]], Scores]  # see nmt.translation.misalignment; the higher, the worse
+
+@dataclass(frozen=True)
+class PairScores:
+    """What models say of each pair; the higher, the worse."""
+
+    cross_entropy: npt.NDArray[np.float64]  # |a - b| + (a + b) / 2, nats per piece (Junczys-Dowmunt 2018, eq. 2)
+    end: npt.NDArray[np.float64]  # nats of the end of the target, or of the source, whichever is less expected
+    contrast: npt.NDArray[np.float64]  # a / a given another source, or the same of b, whichever is higher
 
 
 @dataclass(frozen=True)
 class Scoring:
     """How pairs are scored, and the limits, None where off; of the last two one is None."""
 
-    score: Score
-    max_end_surprise: float | None  # of the second score
-    max_cross_entropy: float | None  # of the first
-    drop_worst: float | None  # share of the pairs, those with the highest first scores
+    score: Callable[[Sequence[str], Sequence[str]], PairScores]
+    max_end_surprise: float | None
+    max_contrast: float | None
+    max_cross_entropy: float | None
+    drop_worst: float | None  # share of the pairs, those with the highest cross-entropy
 
 
 @dataclass(frozen=True)
@@ -135,16 +142,22 @@ def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreeme
 
 def _scored(sifted: Sifted, scoring: Scoring, table: Path) -> tuple[Sifted, dict[str, npt.NDArray[np.float32]]]:
     """The pairs that the scores leave of those that the filters left, and the scores."""
-    first, second = (np.full(len(sifted.dropped_by), np.inf, np.float32) for _ in range(2))
+    entropies, ends, contrasts = (np.full(len(sifted.dropped_by), np.inf, np.float32) for _ in range(3))
     begin = 0
     for batch, keep in _with_rows(table, sifted.keep):
         left = batch.filter(pa.array(keep))
         rows = begin + np.flatnonzero(keep)
         if len(rows):
-            first[rows], second[rows] = scoring.score(left["src"].to_pylist(), left["tgt"].to_pylist())
+            found = scoring.score(left["src"].to_pylist(), left["tgt"].to_pylist())
+            entropies[rows], ends[rows], contrasts[rows] = found.cross_entropy, found.end, found.contrast
         begin += len(keep)
     names, dropped_by = list(sifted.names), sifted.dropped_by.copy()
-    limits = {"max_end_surprise": second, "max_cross_entropy": first, "drop_worst": first}
+    limits = {
+        "max_end_surprise": ends,
+        "max_contrast": contrasts,
+        "max_cross_entropy": entropies,
+        "drop_worst": entropies,
+    }
     limits = {name: scores for name, scores in limits.items() if getattr(scoring, name) is not None}
     for name, scores in limits.items():
         left = np.flatnonzero(dropped_by == 0)

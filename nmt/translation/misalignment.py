@@ -8,27 +8,47 @@ from numpy.typing import NDArray
 
 from nmt.data.batch import make_batch
 from nmt.data.batching import forced_batches
+from nmt.data.clean_corpus import PairScores
 from nmt.errors import ConfigError
 from nmt.translation.translator import LONGEST_FORCED, Translator
 
 
 def scores(
-    there: Translator, back: Translator | None, sources: Sequence[str], targets: Sequence[str]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Two scores of each pair, the higher the worse; inf for a pair that is too long to be scored.
+    there: Translator, back: Translator | None, contrast: bool, sources: Sequence[str], targets: Sequence[str]
+) -> PairScores:
+    """Scores of each pair, the higher the worse; inf for a pair that is too long to be scored.
 
-    The first is in nats per piece: |a - b| + (a + b) / 2, where a is the cross-entropy of the target under the model
-    `there`, b that of the source under the model `back` (Junczys-Dowmunt 2018, eq. 2); a alone without such a model.
-    The second is in nats: the end of the target, or of the source under `back`, whichever is less expected. A sentence
-    that was cut off ends where the model would go on.
+    a is the cross-entropy of the target given the source under the model `there`, b that of the source given the target
+    under the model `back`, in nats per piece. Without `back`, a alone counts.
+    `contrast`: is that score wanted? It takes as much work again.
     """
     a, end = surprise(there, sources, targets)
+    ratio = contrasts(there, a, sources, targets) if contrast else np.zeros(len(a))
     if back is None:
-        return a, end
+        return PairScores(a, end, ratio)
     b, start = surprise(back, targets, sources)
+    if contrast:
+        ratio = np.maximum(ratio, contrasts(back, b, targets, sources))
     known = np.isfinite(a) & np.isfinite(b)
     a, b = np.where(known, a, 0.0), np.where(known, b, 0.0)
-    return np.where(known, np.abs(a - b) + (a + b) / 2, np.inf), np.maximum(end, start)
+    dual = np.where(known, np.abs(a - b) + (a + b) / 2, np.inf)
+    return PairScores(dual, np.maximum(end, start), ratio)
+
+
+def contrasts(
+    translator: Translator, own: NDArray[np.float64], sources: Sequence[str], targets: Sequence[str]
+) -> NDArray[np.float64]:
+    """The cross-entropy of each target given its own source / that given the source of another pair of these.
+
+    About 1 where the source says nothing about the target. 0 for a pair that has no other beside it.
+    """
+    if len(sources) < 2:
+        return np.zeros(len(sources))
+    shift = len(sources) // 2  # neighbours may be alike
+    other, _ = surprise(translator, [*sources[shift:], *sources[:shift]], targets)
+    known = np.isfinite(own) & np.isfinite(other)
+    # a pair is not to blame for another one that is too long
+    return np.where(known, own / np.where(known, other, 1.0), np.where(np.isfinite(own), 0.0, np.inf))
 
 
 def surprise(

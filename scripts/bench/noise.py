@@ -1,7 +1,7 @@
 """Cleaning: how much of six kinds of noise `nmt clean` removes, and how many good pairs it takes for noise.
 
     python scripts/bench noise --tatoeba FOLDER                                       (filters alone)
-    python scripts/bench noise --tatoeba FOLDER scorer=runs/en-de scorer_reverse=runs/de-en max_cross_entropy=4
+    python scripts/bench noise --tatoeba FOLDER scorer=runs/en-de scorer_reverse=runs/de-en max_contrast=0.9
                                                                                       (words for nmt clean)
 
 FOLDER holds the splits, .en and .de; those named by --splits are taken for clean, and no scorer should have been

@@ -193,9 +193,29 @@ def test_a_pair_that_is_too_long_to_be_scored_is_the_worst(runs: dict[str, Path]
     there, back = (Translator.load(runs[key], device="cpu", precision="float") for key in ("there", "back"))
     long = "x " * (LONGEST_FORCED + 1)
     assert np.isinf(surprise(there, ["a", long], [long, "b"])).all()
-    for found in scores(there, back, ["a", long, "b"], ["a", "b", "a"]):
-        assert np.isfinite(found).tolist() == [True, False, True]
-        assert (found[[0, 2]] > 0).all()
+    found = scores(there, back, True, ["a", long, "b"], ["a", "b", "a"])
+    for own in (found.cross_entropy, found.end, found.contrast):
+        assert np.isfinite(own).tolist() == [True, False, True]
+    assert (found.cross_entropy[[0, 2]] > 0).all()
+    assert scores(there, back, True, ["a"], ["b"]).contrast == [0.0]  # no other pair to compare with
+
+
+@pytest.mark.parametrize("dual", [False, True])
+def test_a_target_that_goes_as_well_with_another_source_drops_the_pair(runs: dict[str, Path], dual: bool) -> None:
+    pairs = make_pairs(20)
+    write(pairs)
+    others = [*pairs[10:], *pairs[:10]]
+    there, back = (Translator.load(runs[key], device="cpu", precision="float") for key in ("there", "back"))
+    ratios = []
+    for (src, tgt), (other_src, other_tgt) in zip(pairs, others, strict=True):
+        a = there.forced_scores([src, other_src], [tgt, tgt])
+        b = back.forced_scores([tgt, other_tgt], [src, src])
+        ratios.append(max(a[0] / a[1], b[0] / b[1] if dual else 0.0))
+    limit = float(np.sort(ratios)[[9, 10]].mean())
+    words = [f"scorer={runs['there']}", *([f"scorer_reverse={runs['back']}"] if dual else []), *FAST]
+    report = clean(*words, f"max_contrast={limit}", "data.filters.max_length_ratio=null")
+    assert (report["dropped"][-1]["filter"], report["dropped"][-1]["pairs"]) == ("max_contrast", 10)
+    assert kept() == [pair for pair, own in zip(pairs, ratios, strict=True) if own < limit]
 
 
 @pytest.mark.parametrize("dual", [False, True])
@@ -231,7 +251,7 @@ def test_an_end_that_the_model_does_not_expect_drops_the_pair(runs: dict[str, Pa
         (["scorer_reverse=x"], "scorer_reverse=x needs a model of these languages"),
         (
             ["scorer=x"],
-            "scorer=x scores the pairs, but no limit says which to drop; give one of max_end_surprise, max_",
+            "scorer=x scores the pairs, but no limit says which to drop; give one of max_end",
         ),
         (["max_end_surprise=2"], "max_end_surprise=2.0 needs a model of these languages; name one"),
         (["scorer=x", "drop_worst=0.1", "max_cross_entropy=3"], "max_cross_entropy and drop_worst are both given"),
