@@ -1,6 +1,6 @@
 """The training split without the pairs that filters and scores drop, as two text files, with samples of what went.
 
-The text waits in a table on the disk; in memory are 40 bytes a pair at most.
+The text waits in a table on the disk; in memory are some tens of bytes for each pair.
 """
 
 from collections.abc import Callable, Iterator, Sequence
