@@ -13,7 +13,7 @@ TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
 
-.PHONY: help setup demo test check prepare train compare tune evaluate translate interactive shortlist align visualise attentions status doctor tensorboard bench torture fuzz mutation clean
+.PHONY: help setup demo test check clean prepare train compare tune evaluate translate interactive shortlist align visualise attentions status doctor tensorboard bench torture fuzz mutation distclean
 
 help: ## this list
 	@echo 'make <target> [ARGS="words for the program"]'
@@ -60,9 +60,10 @@ check: $(STAMP) ## format, lint and types, without changing anything
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-prepare train compare tune evaluate translate interactive shortlist align visualise attentions status doctor: $(STAMP)
+clean prepare train compare tune evaluate translate interactive shortlist align visualise attentions status doctor: $(STAMP)
 	@$(BIN)/nmt $@ $(ARGS)
 
+clean: ## drop bad pairs:         ARGS="data=text data.train.src=… output=clean"
 prepare: ## tokenizer and encoded corpus, cached (train does it too)
 train: ## train a model:          ARGS="data=demo_en_de name=first"
 compare: ## train variants, a page:  ARGS="experiment=demo_en_de attention=none,general seed=1,2"
@@ -80,7 +81,7 @@ doctor: ## what this machine can do, and a self-test
 tensorboard: $(STAMP) ## watch all runs:         ARGS="--port 6007"
 	@$(BIN)/tensorboard --logdir runs $(ARGS)
 
-clean: ## remove .venv, dist and caches; never runs/
+distclean: ## remove .venv, dist and caches; never runs/
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './runs/*' -prune -exec rm -rf {} +
 	@echo 'kept: runs/ and the cache of prepared corpora (cache_dir, by default nmt in $$XDG_CACHE_HOME or ~/.cache)'

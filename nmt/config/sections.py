@@ -76,7 +76,32 @@ class FilterConfig(Section):
         Annotated[float, Limits(least=1)] | None, "pairs whose longer side has more times the pieces of the shorter"
     ]
     identical: Annotated[bool, "pairs whose source is their target"]
-    duplicates: Annotated[bool, "pairs that were there before; the first one stays"]
+    duplicates: Annotated[
+        bool | Literal["loose"],
+        "pairs that were there before; the first one stays; loose: those too that differ from it in case, digits, "
+        "spaces or punctuation alone",
+    ]
+    max_characters: Annotated[Count | None, "pairs with more characters on either side"]
+    max_length_ratio: Annotated[
+        Annotated[float, Limits(least=1)] | None,
+        "pairs whose longer side has more times the letters of the shorter, with 10 added to both; a character of "
+        "Chinese, Japanese or Korean counts as 3",
+    ]
+    max_word: Annotated[
+        Count | None, "pairs with a longer word, in characters; not in scripts that write without spaces"
+    ]
+    min_letters: Annotated[Mass | None, "pairs with a side of whose visible characters a smaller share are letters"]
+    numbers: Annotated[bool, "pairs that do not have the same digits on both sides, in whatever order"]
+    addresses: Annotated[bool, "pairs whose web and mail addresses are not the same on both sides"]
+    markup: Annotated[bool, "pairs whose tags (<b>) and character references (&amp;) are not the same on both sides"]
+    broken: Annotated[
+        bool, "pairs with characters of a wrong encoding: U+FFFD, control characters, UTF-8 read as Latin-1 (Ã¼)"
+    ]
+    min_language: Annotated[
+        Mass | None,
+        "pairs with a side that is in its language, data.src_lang or data.tgt_lang, less likely than this times the "
+        "likeliest language, by py3langid",
+    ]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from nmt.config.changes import Changes
 from nmt.config.check import convert
-from nmt.config.keys import Count, Folder, Mass, Section, Seed, Size, Whole, hints_of
+from nmt.config.keys import Count, Folder, Mass, Positive, Section, Seed, Share, Size, Whole, hints_of
 from nmt.config.run import CacheDir, RunConfig, read_run_config
-from nmt.config.sections import Device, Unit, WorkerCount
+from nmt.config.sections import DataConfig, Device, Unit, WorkerCount
 from nmt.config.times import seconds_of
 from nmt.errors import ConfigError
 
@@ -286,6 +286,76 @@ class ShortlistCommand(ModelCommand):
 
 
 @dataclass(frozen=True)
+class CleanCommand(Section):
+    """nmt clean."""
+
+    data: DataConfig
+    output: Annotated[
+        Folder, "folder for the pairs that stay and the report, new or empty; written whole or not at all"
+    ]
+    samples: Annotated[Whole, "pairs shown in the report of those that each filter drops, drawn at random"]
+    seed: Annotated[Seed, "decides which pairs these are"]
+    scorer: Annotated[
+        Folder | None, "run folder of a model of these languages, which scores the pairs; null = no pair is scored"
+    ]
+    scorer_reverse: Annotated[
+        Folder | None,
+        "run folder of a model of the other direction: pairs are scored by both, |a - b| + (a + b) / 2 for the two "
+        "cross-entropies (dual conditional cross-entropy, Junczys-Dowmunt 2018)",
+    ]
+    max_end_surprise: Annotated[
+        Positive | None,
+        "scorer: pairs are dropped whose target ends where the model expects it to go on: nats of the end of sentence, "
+        "such as 2; with scorer_reverse the source's end counts too",
+    ]
+    max_contrast: Annotated[
+        Positive | None,
+        "scorer: pairs are dropped whose target the model expects hardly better with its own source than with that of "
+        "another pair: ratio of the two cross-entropies, such as 0.9; twice the work; with scorer_reverse the higher "
+        "ratio of both directions counts",
+    ]
+    max_cross_entropy: Annotated[Positive | None, "scorer: pairs with a higher score are dropped, in nats per piece"]
+    drop_worst: Annotated[
+        Share | None, "scorer: this share of the pairs that the filters leave is dropped, those with the highest scores"
+    ]
+    trust: Trust
+    device: Device
+    workers: WorkerCount
+    cache_dir: CacheDir
+
+    def refuse(self) -> None:
+        for side in ("src", "tgt"):
+            if getattr(self.data, f"{side}_lang") is None:
+                raise ConfigError(
+                    f"data.{side}_lang is null, but it names the file of that side; give it, for example "
+                    f"data.{side}_lang={'en' if side == 'src' else 'de'}"
+                )
+        if self.data.src_lang == self.data.tgt_lang:
+            raise ConfigError(
+                f"data.src_lang and data.tgt_lang are both {self.data.src_lang}, and name one file; make them differ"
+            )
+        for key in ("max_tokens", "max_ratio"):
+            if (value := getattr(self.data.filters, key)) is not None:
+                raise ConfigError(
+                    f"data.filters.{key}={value} counts pieces, which nmt clean does not make; use "
+                    f"data.filters.{'max_characters' if key == 'max_tokens' else 'max_length_ratio'}"
+                )
+        limits = ("max_end_surprise", "max_contrast", "max_cross_entropy", "drop_worst")
+        given = [key for key in limits if getattr(self, key) is not None]
+        if self.scorer is None:
+            for key in ("scorer_reverse", *given):
+                if (value := getattr(self, key)) is not None:
+                    raise ConfigError(f"{key}={value} needs a model of these languages; name one, scorer=runs/NAME")
+        elif not given:
+            raise ConfigError(
+                f"scorer={self.scorer} scores the pairs, but no limit says which to drop; give one of "
+                f"{', '.join(limits)}, for example drop_worst=0.1"
+            )
+        elif self.max_cross_entropy is not None and self.drop_worst is not None:
+            raise ConfigError("max_cross_entropy and drop_worst are both given; leave one of them out")
+
+
+@dataclass(frozen=True)
 class AttentionsCommand(Section):
     """nmt attentions."""
 
@@ -322,6 +392,7 @@ COMMANDS: dict[str, type[Section]] = {
     "interactive": InteractiveCommand,
     "shortlist": ShortlistCommand,
     "align": AlignCommand,
+    "clean": CleanCommand,
     "visualise": VisualiseCommand,
     "attentions": AttentionsCommand,
     "status": StatusCommand,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from array import array
 from collections.abc import Iterator
@@ -16,12 +15,13 @@ import pyarrow as pa
 
 from nmt.config.sections import DataConfig
 from nmt.data.cache import cached
+from nmt.data.filters import Sieve, Sifted, cache_key, hash_of
 from nmt.data.parallel import LengthAgreement
 from nmt.data.paths import read_lines, resolve
 from nmt.data.readers import FILE_PER_LANGUAGE, find_split
 from nmt.data.split import Pair, Split
 from nmt.data.tables import BATCH_ROWS, TableWriter, load_table, read_batches
-from nmt.data.text import Cleaning, is_visible
+from nmt.data.text import Cleaning
 from nmt.errors import ConfigError, DataError, counted
 from nmt.machine.digests import digest
 
@@ -34,11 +34,6 @@ CORPUS_VERSION = 3  # of the cached tables; raise it whenever what they hold cha
 SPLITS = ("train", "dev", "test")
 CORPUS_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string()), ("index", pa.int64())])
 BATCH_CHARACTERS = 1 << 25
-FILTERS = (
-    "empty",
-    "identical",
-    "duplicates",
-)  # a pair counts for the first that drops it
 
 
 @dataclass(frozen=True)
@@ -75,16 +70,11 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
     """The corpus that a configuration describes; taken from `cache_dir` while content and settings stay."""
     splits = {name: find_split(data, name, cache_dir) for name in SPLITS}
     if splits["train"] is None:
-        texts = "data.train.src and data.train.tgt"
-        files = {"auto": f"data.train.files, or {texts}", **dict.fromkeys(FILE_PER_LANGUAGE, texts)}
-        raise ConfigError(
-            f"the training split is not given, data.format={data.format}; "
-            f"set {files.get(data.format, 'data.train.files')}"
-        )
+        raise _no_training_split(data)
     settings = {
         "version": CORPUS_VERSION,
         "splits": {name: split and split.content for name, split in splits.items()},
-        "filters": {name: getattr(data.filters, name) for name in FILTERS},
+        "filters": cache_key(data),
         **{k: v for k, v in asdict(data).items() if k in ("format", "src_column", "tgt_column", "nfc", "plain_source")},
         **{k: v for k, v in asdict(data).items() if k in ("dev_size", "test_size") and splits[k[:-5]] is None},
     }
@@ -96,29 +86,45 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
     return Corpus(folder, notes + json.loads((folder / "report.json").read_text("utf-8")), key)
 
 
+def training_split(data: DataConfig, cache_dir: Path) -> Split:
+    """The training split alone, found but not yet read."""
+    split = find_split(data, "train", cache_dir)
+    if split is None:
+        raise _no_training_split(data)
+    return split
+
+
+def _no_training_split(data: DataConfig) -> ConfigError:
+    texts = "data.train.src and data.train.tgt"
+    named = {"auto": f"data.train.files, or {texts}", **dict.fromkeys(FILE_PER_LANGUAGE, texts)}
+    files = named.get(data.format, "data.train.files")
+    return ConfigError(f"the training split is not given, data.format={data.format}; set {files}")
+
+
 @dataclass(frozen=True)
 class _Marks:
-    """What the filters and the cut need to know of each pair, 8 bytes each."""
+    """What the cut needs to know of each pair, 8 bytes each."""
 
     src: npt.NDArray[np.uint64]  # hash of the source
-    pair: npt.NDArray[np.uint64]  # hash of both sides
-    empty: npt.NDArray[np.bool_]
-    identical: npt.NDArray[np.bool_]
     made_plain: int  # sources
 
 
 def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> None:
     marks: dict[str, _Marks] = {}
     report, cautions = [], []
+    sieve = Sieve(data)
     for name, split in splits.items():
         if split is not None:
             agreement = LengthAgreement()
-            marks[name] = _store(split, Cleaning.of(data), folder / f"{name}.arrow", agreement)
+            marks[name] = _store(
+                split, Cleaning.of(data), folder / f"{name}.arrow", agreement, sieve if name == "train" else None
+            )
             cautions += [line for line in [agreement.caution(name)] if line is not None]
             if not len(marks[name].src):
                 raise DataError(f"the {name} split holds no sentence pair, data.{name}; check its files")
             report += [f"{name}: {tally}" for tally in split.tallies]
-    keep, dropped = _filter(data, marks["train"])
+    sifted = sieve.result()
+    keep, dropped = sifted.keep, _dropped(sifted)
     train = marks["train"]
     line = f"train: {counted(len(train.src), 'pair')} read"
     if not keep.any():
@@ -145,10 +151,9 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
         (folder / "mixed.json").write_text(json.dumps(counts), "utf-8")
 
 
-def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreement) -> _Marks:
-    """Write the pairs of a split, cleaned, and judge their lengths; only the marks grow with the corpus."""
-    src_hash, pair_hash = array("Q"), array("Q")
-    empty, identical = array("b"), array("b")
+def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreement, sieve: Sieve | None) -> _Marks:
+    """Write the pairs of a split, cleaned, and judge them; only marks and sieve grow with the corpus."""
+    src_hash = array("Q")
     first = made_plain = 0
 
     def cleaned(src: str, tgt: str) -> Pair:
@@ -158,26 +163,20 @@ def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreem
         return source, cleaning.target(tgt)
 
     with TableWriter(path, CORPUS_SCHEMA) as table:
-        for sides in _batches(cleaned(src, tgt) for src, tgt in split.pairs()):
+        for sides in batches(cleaned(src, tgt) for src, tgt in split.pairs()):
             for src, tgt in zip(*sides, strict=True):
-                src_hash.append(_hash(src))
-                pair_hash.append(_hash(f"{src}\n{tgt}"))
-                empty.append(not (is_visible(src) and is_visible(tgt)))
-                identical.append(src == tgt)
+                src_hash.append(hash_of(src))
+                if sieve is not None:
+                    sieve.add(src, tgt)
             agreement.add(*sides)
             count = len(sides[0])
             table.write({"src": sides[0], "tgt": sides[1], "index": range(first, first + count)})
             first += count
-    return _Marks(
-        np.frombuffer(src_hash, np.uint64),
-        np.frombuffer(pair_hash, np.uint64),
-        np.frombuffer(empty, np.bool_),
-        np.frombuffer(identical, np.bool_),
-        made_plain,
-    )
+    return _Marks(np.frombuffer(src_hash, np.uint64), made_plain)
 
 
-def _batches(pairs: Iterator[Pair]) -> Iterator[tuple[list[str], list[str]]]:
+def batches(pairs: Iterator[Pair]) -> Iterator[tuple[list[str], list[str]]]:
+    """Sources and targets of some pairs at a time."""
     sources: list[str] = []
     targets: list[str] = []
     size = 0
@@ -192,26 +191,10 @@ def _batches(pairs: Iterator[Pair]) -> Iterator[tuple[list[str], list[str]]]:
         yield sources, targets
 
 
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
-def _filter(data: DataConfig, marks: _Marks) -> tuple[npt.NDArray[np.bool_], str]:
-    """Which pairs of the training split stay, and the counts of those that do not."""
-    keep = np.ones(len(marks.src), np.bool_)
-    counts = []
-    for name in FILTERS:
-        if not getattr(data.filters, name):
-            continue
-        if name == "duplicates":
-            left = np.flatnonzero(keep)
-            drop = np.ones_like(keep)
-            drop[left[np.unique(marks.pair[left], return_index=True)[1]]] = False
-        else:
-            drop = getattr(marks, name)
-        counts.append(f"{int((keep & drop).sum()):,} {name}")
-        keep &= ~drop
-    return keep, f"dropped: {', '.join(counts)}" if counts else ""
+def _dropped(sifted: Sifted) -> str:
+    """The counts of the filters that are on."""
+    counts = [f"{count:,} {name}" for name, count in sifted.counts.items()]
+    return f"dropped: {', '.join(counts)}" if counts else ""
 
 
 def _cut(src: npt.NDArray[np.uint64], keep: npt.NDArray[np.bool_], sizes: dict[str, int]) -> npt.NDArray[np.int8]:

@@ -27,7 +27,7 @@ from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.stored_config import CONFIG_BYTES, config_bytes, read_config
 from nmt.runs.tensors import read_forms, read_signed, refuse_other_forms, set_parameters
 
-FORMAT = 8  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
+FORMAT = 9  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
 TOKENIZER_BYTES = 2**28  # of a file, at most
 MOST_BYTES = {"config.json": CONFIG_BYTES, "src.spm": TOKENIZER_BYTES, "tgt.spm": TOKENIZER_BYTES}
 

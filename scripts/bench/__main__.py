@@ -15,6 +15,7 @@ PARTS = {
     "scale": "bench.scale",
     "precision": "bench.precision",
     "recipes": "bench.recipes",
+    "noise": "bench.noise",
     "peers": "bench.peers.compare",
 }
 

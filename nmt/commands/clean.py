@@ -1,0 +1,95 @@
+"""`nmt clean`: a corpus without the pairs that are no translations, and a report that shows some of those."""
+
+import json
+import sys
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nmt.config.keys import hints_of, meaning
+from nmt.config.sections import FilterConfig
+from nmt.config.verbs import CleanCommand
+from nmt.data.clean_corpus import Cleaned, Scoring, clean
+from nmt.data.corpus import training_split
+from nmt.errors import CheckpointError, counted
+from nmt.figures.page import page
+from nmt.figures.table import TableRows, text_table
+from nmt.machine.safe_files import folder_beside, put_in_place, refuse_unwritable
+
+
+def main(command: CleanCommand) -> int:
+    """Writes both sides and the report, and prints what each filter has dropped."""
+    output = Path(command.output).expanduser()
+    if output.exists() and not (output.is_dir() and not any(output.iterdir())):
+        raise CheckpointError(f"output={command.output} is there already; name a new or empty folder, or delete it")
+    refuse_unwritable(output, "output")
+    data = command.data
+    split = training_split(data, Path(command.cache_dir).expanduser())
+    for note in split.notes:
+        print(note, file=sys.stderr)
+    scoring = open_scoring(command)
+    with folder_beside(output) as folder:
+        files = folder / f"train.{data.src_lang}", folder / f"train.{data.tgt_lang}"
+        cleaned = clean(split, data, scoring, files, command.samples, command.seed)
+        report = settings(command) | asdict(cleaned)
+        plain = json.dumps(report, indent=1, ensure_ascii=False)
+        (folder / "report.json").write_bytes(plain.encode(errors="backslashreplace"))
+        values = {"cleaned": cleaned, "data": data, "table": table(cleaned), "meanings": meanings()}
+        with open(folder / "report.html", "wb") as file:
+            file.writelines(part.encode() for part in page("clean.html", values))
+        put_in_place(folder, output)
+    for tally in split.tallies:
+        print(f"train: {tally}", file=sys.stderr)
+    if cleaned.caution is not None:
+        print(cleaned.caution, file=sys.stderr)
+    print(text_table(table(cleaned)), flush=True)
+    names = f"{files[0].name} and {files[1].name}"
+    print(f"\n{counted(cleaned.kept, 'pair')} in {names}; samples in report.html: {output}", file=sys.stderr)
+    return 0
+
+
+def open_scoring(command: CleanCommand) -> Scoring | None:
+    """The models that score pairs, and the limit."""
+    if command.scorer is None:
+        return None
+    from nmt.translation.misalignment import refuse_other_direction, scores
+    from nmt.translation.translator import Translator  # torch takes a second, which filters alone do not need
+
+    languages = command.data.src_lang, command.data.tgt_lang
+    models = []
+    for key, folder, direction in (
+        ("scorer", command.scorer, languages),
+        ("scorer_reverse", command.scorer_reverse, languages[::-1]),
+    ):
+        if folder is None:
+            continue
+        model = Translator.load(folder, None, command.trust, command.device, "float", False, workers=command.workers)
+        refuse_other_direction(key, model, direction)
+        models.append(model)
+    there, back = models[0], models[1] if len(models) > 1 else None
+    return Scoring(
+        partial(scores, there, back, command.max_contrast is not None),
+        command.max_end_surprise,
+        command.max_contrast,
+        command.max_cross_entropy,
+        command.drop_worst,
+    )
+
+
+def settings(command: CleanCommand) -> dict[str, Any]:
+    """What decided what was dropped."""
+    limits = ("max_end_surprise", "max_contrast", "max_cross_entropy", "drop_worst")
+    keys = ("scorer", "scorer_reverse", *limits, "seed")
+    return {"filters": asdict(command.data.filters), **{key: getattr(command, key) for key in keys}}
+
+
+def table(cleaned: Cleaned) -> TableRows:
+    """Pairs that each filter has dropped and that stay, with their shares of those read."""
+    rows = [(each.filter, each.pairs) for each in cleaned.dropped] + [("kept", cleaned.kept)]
+    return [["filter", "pairs", "share"], *([name, f"{n:,}", f"{n / cleaned.read:.2%}"] for name, n in rows)]
+
+
+def meanings() -> dict[str, str]:
+    """What each filter drops."""
+    return {name: meaning(hint) for keys in (CleanCommand, FilterConfig) for name, hint in hints_of(keys).items()}

@@ -1,0 +1,211 @@
+"""The training split without the pairs that filters and scores drop, as two text files, with samples of what went.
+
+The text waits in a table on the disk; in memory are some tens of bytes for each pair.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt.config.sections import DataConfig
+from nmt.data.corpus import batches
+from nmt.data.filters import Sieve, Sifted
+from nmt.data.parallel import LengthAgreement
+from nmt.data.readers import Split
+from nmt.data.tables import TableWriter, read_batches
+from nmt.data.text import Cleaning
+from nmt.errors import DataError, counted
+
+TABLE_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string())])
+SHOWN_CHARACTERS = 1000  # of a side of a sample
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """What models say of each pair; the higher, the worse."""
+
+    cross_entropy: npt.NDArray[np.float64]  # |a - b| + (a + b) / 2, nats per piece (Junczys-Dowmunt 2018, eq. 2)
+    end: npt.NDArray[np.float64]  # nats of the end of the target, or of the source, whichever is less expected
+    contrast: npt.NDArray[np.float64]  # a / a given another source, or the same of b, whichever is higher
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How pairs are scored, and the limits, None where off; of the last two one is None."""
+
+    score: Callable[[Sequence[str], Sequence[str]], PairScores]
+    max_end_surprise: float | None
+    max_contrast: float | None
+    max_cross_entropy: float | None
+    drop_worst: float | None  # share of the pairs, those with the highest cross-entropy
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A pair that was dropped."""
+
+    pair: int  # its number as read, from 1
+    src: str
+    tgt: str
+    score: float | None  # where that is why it was dropped
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """What one filter has dropped."""
+
+    filter: str  # a key of data.filters, or of Scoring
+    pairs: int
+    share: float  # of the pairs read
+    samples: list[Sample]
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What has become of a corpus."""
+
+    read: int
+    kept: int
+    dropped: list[Dropped]
+    caution: str | None  # where the two sides do not look like translations
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Every pair of a split, read and judged."""
+
+    sifted: Sifted
+    scores: dict[str, npt.NDArray[np.float32]]  # by the limits that are on: the score of each pair, inf: not scored
+    caution: str | None
+
+
+def clean(
+    split: Split, data: DataConfig, scoring: Scoring | None, files: tuple[Path, Path], samples: int, seed: int
+) -> Cleaned:
+    """Writes the pairs that stay, one line each, to a file for each side; a table is beside them meanwhile."""
+    table = files[0].with_name("read.arrow")
+    judged = judge(split, data, scoring, table)
+    sifted, count = judged.sifted, len(judged.sifted.dropped_by)
+    if not sifted.keep.any():
+        counts = ", ".join(f"{pairs:,} {name}" for name, pairs in sifted.counts.items() if pairs)
+        raise DataError(
+            f"no pair is left of {counted(count, 'pair')} read, data.train: dropped: {counts}; loosen data.filters"
+        )
+    chosen = _chosen(sifted, samples, seed)
+    scores = {
+        row: float(judged.scores[name][row])
+        for name, rows in zip(sifted.names, chosen, strict=True)
+        if name in judged.scores
+        for row in rows
+        if np.isfinite(judged.scores[name][row])
+    }
+    shown = _write(table, sifted, files, {row for rows in chosen for row in rows})
+    table.unlink()
+    dropped = [
+        Dropped(name, pairs, pairs / count, [Sample(row + 1, *shown[row], scores.get(row)) for row in rows])
+        for (name, pairs), rows in zip(sifted.counts.items(), chosen, strict=True)
+    ]
+    return Cleaned(count, int(sifted.keep.sum()), dropped, judged.caution)
+
+
+def judge(split: Split, data: DataConfig, scoring: Scoring | None, table: Path) -> Judged:
+    """Reads the pairs into a table, cleaned; filters judge all of them, and the scorer those that are left."""
+    agreement = LengthAgreement()
+    sifted = _store(split, data, table, agreement)
+    scores: dict[str, npt.NDArray[np.float32]] = {}
+    if scoring is not None:
+        sifted, scores = _scored(sifted, scoring, table)
+    return Judged(sifted, scores, agreement.caution("train"))
+
+
+def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreement) -> Sifted:
+    """Writes the pairs, cleaned, and has the filters judge them."""
+    sieve, cleaning = Sieve(data), Cleaning.of(data)
+    read = ((cleaning.source(src), cleaning.target(tgt)) for src, tgt in split.pairs())
+    count = 0
+    with TableWriter(table, TABLE_SCHEMA) as writer:
+        for sources, targets in batches(read):
+            for src, tgt in zip(sources, targets, strict=True):
+                sieve.add(src, tgt)
+            agreement.add(sources, targets)
+            writer.write({"src": sources, "tgt": targets})
+            count += len(sources)
+    if not count:
+        raise DataError("the train split holds no sentence pair, data.train; check its files")
+    return sieve.result()
+
+
+def _scored(sifted: Sifted, scoring: Scoring, table: Path) -> tuple[Sifted, dict[str, npt.NDArray[np.float32]]]:
+    """The pairs that the scores leave of those that the filters left, and the scores."""
+    entropies, ends, contrasts = (np.full(len(sifted.dropped_by), np.inf, np.float32) for _ in range(3))
+    begin = 0
+    for batch, keep in _with_rows(table, sifted.keep):
+        left = batch.filter(pa.array(keep))
+        rows = begin + np.flatnonzero(keep)
+        if len(rows):
+            found = scoring.score(left["src"].to_pylist(), left["tgt"].to_pylist())
+            entropies[rows], ends[rows], contrasts[rows] = found.cross_entropy, found.end, found.contrast
+        begin += len(keep)
+    names, dropped_by = list(sifted.names), sifted.dropped_by.copy()
+    limits = {
+        "max_end_surprise": ends,
+        "max_contrast": contrasts,
+        "max_cross_entropy": entropies,
+        "drop_worst": entropies,
+    }
+    limits = {name: scores for name, scores in limits.items() if getattr(scoring, name) is not None}
+    for name, scores in limits.items():
+        left = np.flatnonzero(dropped_by == 0)
+        if name == "drop_worst":
+            assert scoring.drop_worst is not None
+            bad = np.argsort(-scores[left], kind="stable")[: int(scoring.drop_worst * len(left))]
+        else:
+            bad = np.flatnonzero(scores[left] > getattr(scoring, name))
+        names.append(name)
+        dropped_by[left[bad]] = len(names)
+    return Sifted(names, dropped_by), limits
+
+
+def _chosen(sifted: Sifted, samples: int, seed: int) -> list[list[int]]:
+    """For each filter some of the rows that it has dropped, at random, in order."""
+    chosen = []
+    for number in range(1, len(sifted.names) + 1):
+        rows = np.flatnonzero(sifted.dropped_by == number)
+        drawn = np.random.default_rng([seed, number]).choice(rows, min(samples, len(rows)), replace=False)
+        chosen.append(sorted(map(int, drawn)))
+    return chosen
+
+
+def _write(table: Path, sifted: Sifted, files: tuple[Path, Path], shown: set[int]) -> dict[int, tuple[str, str]]:
+    """Writes the lines of the pairs that stay; the text of the rows to be shown comes out."""
+    texts: dict[int, tuple[str, str]] = {}
+    first = 0
+    with ExitStack() as stack:
+        outputs = [stack.enter_context(open(file, "xb")) for file in files]
+        for batch, keep in _with_rows(table, sifted.keep):
+            for row in (row for row in range(first, first + len(keep)) if row in shown):
+                src, tgt = (shortened(batch[side][row - first].as_py()) for side in ("src", "tgt"))
+                texts[row] = src, tgt
+            left = batch.filter(pa.array(keep))
+            for side, output in zip(("src", "tgt"), outputs, strict=True):
+                output.write("".join(f"{line}\n" for line in left[side].to_pylist()).encode())
+            first += len(keep)
+    return texts
+
+
+def _with_rows(table: Path, keep: npt.NDArray[np.bool_]) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.bool_]]]:
+    """Each batch of the table and which of its rows stay."""
+    first = 0
+    for batch in read_batches(table):
+        yield batch, keep[first : first + batch.num_rows]
+        first += batch.num_rows
+
+
+def shortened(text: str) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

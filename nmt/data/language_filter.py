@@ -1,0 +1,59 @@
+"""Is a sentence in its language? By py3langid (Lui and Baldwin 2012)."""
+
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version as installed_version
+from typing import Any
+
+import langcodes
+
+from nmt.config.sections import DataConfig
+from nmt.errors import ConfigError
+
+PACKAGE = "py3langid"
+
+
+def in_other_language(data: DataConfig, least: float) -> Callable[[str, str], bool]:
+    """The test whether a side's own language is less likely than `least` times the likeliest one.
+
+    Refuses languages that are not given or that the package does not know.
+    """
+    src, tgt = (_label(data, side) for side in ("src", "tgt"))
+    likelihoods = _identifier().rank
+
+    def test(source: str, target: str) -> bool:
+        for text, language in ((source, src), (target, tgt)):
+            ranked = likelihoods(text)  # likeliest first
+            if dict(ranked)[language] < least * ranked[0][1]:
+                return True
+        return False
+
+    return test
+
+
+def version() -> str:
+    """Of the package, which decides what it finds."""
+    return installed_version(PACKAGE)
+
+
+@cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # 0.1 s, which nothing else needs
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def _label(data: DataConfig, side: str) -> str:
+    """The package's name for the language of a side."""
+    code = getattr(data, f"{side}_lang")
+    if code is None:
+        raise ConfigError(
+            f"data.filters.min_language={data.filters.min_language} needs the language of both sides; give"
+            f" data.{side}_lang, such as data.{side}_lang=en, or set the filter to null"
+        )
+    language = str(langcodes.Language.get(code).language)
+    if language not in _identifier().labels:
+        raise ConfigError(
+            f"data.{side}_lang={code} is no language that {PACKAGE} knows; set data.filters.min_language=null"
+        )
+    return language
