@@ -16,7 +16,7 @@ from nmt.config.sections import DataConfig
 from nmt.data.corpus import batches
 from nmt.data.filters import Sieve, Sifted
 from nmt.data.parallel import LengthAgreement
-from nmt.data.readers import Split
+from nmt.data.split import Split
 from nmt.data.tables import TableWriter, read_batches
 from nmt.data.text import Cleaning
 from nmt.errors import DataError, counted
