@@ -152,7 +152,7 @@ def _find_two_sides(data: DataConfig, split: SplitConfig, name: str) -> Split | 
     if split.files is not None:
         raise ConfigError(
             f"data.{name}.files={split.files} is for files with both languages, but data.format={data.format};"
-            f" set data.{name}.src, .tgt"
+            f" set data.{name}.src, .tgt, or add data=auto"
         )
     if split.src is None and split.tgt is None:
         return None
