@@ -148,7 +148,7 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["train", "hidden=5"], "unknown key 'hidden'; choose from: decoder.d_hidden, encoder.d_hidden"),
         (
             ["train", "data.src=x"],
-            "unknown key 'data.src'; did you mean 'data.train.src'? With files of your own add data",
+            "unknown key 'data.src'; did you mean 'data.train.src'?",
         ),
         (["evaluate", "model=m", "data.src=x"], "unknown key 'data.src'; did you mean 'src'?"),
         (["translate", "model=m", "data.src=x"], "unknown key 'data.src'; did you mean 'input'?"),
@@ -177,7 +177,7 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["train", "@=1"], "'@=1' sets nothing; type key=value"),
         (["train", "+=1"], "'+=1' sets nothing; type key=value"),
         (["train", "@x=1"], "'@x=1' sets nothing; type key=value"),
-        (["train", "data=null"], "data=null chooses nothing; leave it out, or choose from: csv, demo_en_de"),
+        (["train", "data=null"], "data=null chooses nothing; leave it out, or choose from: auto, csv, demo_en_de"),
         (["compare", "attention=dot,null"], "attention=null chooses nothing; leave it out, or choose from: additive"),
         (["train", "--help", "experiment=null"], "experiment=null chooses nothing; leave it out, or choose from: demo"),
         (["train", "~seed"], "null turns it off"),
