@@ -28,9 +28,9 @@ class Lengths(Protocol):
 class Mix:
     """Which rows an epoch has where parts of a corpus have weights.
 
-    An epoch is as long as it can be while no pair of it occurs twice: all pairs of one part, and of every other so many
-    that the shares are those of the weights. Those that an epoch leaves are in the next ones: every pair of a part
-    occurs once before any occurs again. Part, seed and epoch alone decide.
+    The part that its weight uses up first decides how long an epoch is: it has all pairs of that part, and of every
+    other so many that the shares are those of the weights. The next epochs go on with the pairs that this one leaves
+    out: every pair of a part is read once before any is read again. Part, seed and epoch alone decide.
     """
 
     def __init__(self, sizes: Sequence[int], weights: Sequence[int | float]) -> None:

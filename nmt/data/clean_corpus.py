@@ -114,7 +114,7 @@ def clean(
 
 
 def judge(split: Split, data: DataConfig, scoring: Scoring | None, table: Path) -> Judged:
-    """Reads the pairs into a table, cleaned; filters judge all of them, and the scorer those that are left."""
+    """Cleans the pairs and writes them to a table. Filters judge all pairs, then the scorer judges what they leave."""
     agreement = LengthAgreement()
     sifted = _store(split, data, table, agreement)
     scores: dict[str, npt.NDArray[np.float32]] = {}
@@ -141,7 +141,7 @@ def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreeme
 
 
 def _scored(sifted: Sifted, scoring: Scoring, table: Path) -> tuple[Sifted, dict[str, npt.NDArray[np.float32]]]:
-    """The pairs that the scores leave of those that the filters left, and the scores."""
+    """Drops more pairs, by their scores; returns what is decided now, and the scores."""
     entropies, ends, contrasts = (np.full(len(sifted.dropped_by), np.inf, np.float32) for _ in range(3))
     begin = 0
     for batch, keep in _with_rows(table, sifted.keep):

@@ -38,7 +38,7 @@ def version() -> str:
 
 @cache
 def _identifier() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # 0.1 s, which nothing else needs
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # nothing else needs it
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 

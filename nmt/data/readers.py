@@ -172,7 +172,7 @@ def _find_two_sides(data: DataConfig, split: SplitConfig, name: str) -> Split | 
 
 
 def _texts(data: DataConfig, files: list[tuple[Path, Path]], name: str, always: bool = False) -> Split:
-    """Pairs of files, each in one language; which is read with which is said of several, or `always`."""
+    """Reads each source file with its target file; of several pairs of files, or `always`, the notes name both."""
     for src, tgt in files:
         if src.samefile(tgt):
             raise DataError(f"{src} is given on both sides, data.{name}.src, .tgt; {BOTH_SIDES}")

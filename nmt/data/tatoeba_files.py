@@ -1,6 +1,6 @@
 """Exports of Tatoeba: files of sentences (number, language, text) and files of links (number, number), with tabs.
 
-Sentences that have no link are not kept in memory, nor those of other languages.
+The numbers of the sentences in either language are held in memory, and the texts of those that links join.
 """
 
 import re
@@ -14,16 +14,16 @@ from nmt.data.packed import unpacked
 from nmt.data.paths import read_lines
 from nmt.errors import ConfigError, DataError, printable
 
-_SENTENCE = re.compile(r"([0-9]{1,18})\t(\w{2,8}|\\N)\t([^\t]*)")  # more columns may follow
+_SENTENCE = re.compile(r"([0-9]{1,18})\t([a-z]{2,8}(?:[_-]\w+)?|\\N)\t([^\t]*)")  # more columns may follow
 _LINK = re.compile(r"([0-9]{1,18})\t([0-9]{1,18})")
 HEAD = 1 << 10
 
 
 def is_export(head: bytes) -> bool:
     """Does a file of sentences or links begin like this?"""
-    line = head.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")[0].removesuffix("\r")
+    line = _first_line(head)
     sentence = _SENTENCE.match(line)
-    return _LINK.fullmatch(line) is not None or (sentence is not None and bool(sentence[3].strip()))
+    return _LINK.fullmatch(line) is not None or (sentence is not None and not sentence[3].strip().isdecimal())
 
 
 class TatoebaPairs:
@@ -109,5 +109,8 @@ class TatoebaPairs:
 
 def _has_links(path: Path) -> bool:
     with unpacked(path) as stream:
-        line = stream.peek(HEAD)[:HEAD].split(b"\n")[0]
-    return _LINK.fullmatch(line.decode("utf-8", "replace").removesuffix("\r")) is not None
+        return _LINK.fullmatch(_first_line(stream.peek(HEAD)[:HEAD])) is not None
+
+
+def _first_line(head: bytes) -> str:
+    return head.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")[0].removesuffix("\r")

@@ -1,4 +1,4 @@
-"""`nmt clean` as it is typed: the pairs that stay, a report of those that do not, or one clear line of error."""
+"""`nmt clean` writes the pairs that stay and a report of those that do not, or says in one line what is wrong."""
 
 import json
 import random

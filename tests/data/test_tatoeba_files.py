@@ -31,7 +31,11 @@ def pairs(folder: Path, contents: Sequence[str], name: str = "auto", **changes: 
 @pytest.mark.parametrize("name", ["auto", "tatoeba"])
 def test_linked_sentences_are_pairs_once_in_either_direction(tmp_path: Path, name: str) -> None:
     both = [("Hello.", "Hallo."), ("Thanks.", "Danke.")]
-    for contents in ([ENGLISH, GERMAN + FRENCH, LINKS], [LINKS, ENGLISH + GERMAN], ["\ufeff" + ENGLISH, LINKS, GERMAN]):
+    for contents in (
+        [ENGLISH, GERMAN + FRENCH, LINKS],
+        [LINKS, ENGLISH + GERMAN],
+        ["\ufeff" + ENGLISH, "\ufeff" + LINKS, GERMAN],
+    ):
         assert pairs(tmp_path, contents, name) == both
     turned = [(tgt, src) for src, tgt in both]
     assert pairs(tmp_path, [ENGLISH, GERMAN, LINKS], name, src_lang="de", tgt_lang="en") == turned
@@ -81,6 +85,10 @@ def test_what_is_no_export_is_one_error(
 ) -> None:
     with pytest.raises(kind, match=said):
         pairs(tmp_path, contents, "tatoeba", **changes)
+
+
+def test_pairs_that_begin_with_one_word_are_no_sentences(tmp_path: Path) -> None:
+    assert pairs(tmp_path, ["5\thi\t6\thallo\n7\tBye.\t8\tTschüss.\n"]) == [("hi", "hallo"), ("Bye.", "Tschüss.")]
 
 
 def test_pairs_as_tatoeba_and_anki_decks_have_them_are_tables(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ Key = tuple[str, str]  # document and number
 
 
 def read_test_set(src: Path, references: Sequence[Path], data: DataConfig) -> Iterator[Referenced]:
-    """The segments of the source in order, each with its references; then those that only a reference has.
+    """Yields the segments of the source in order, each with its references, then segments that only a reference has.
 
     Files with tagged lines, as IWSLT's of training, are joined by line. Raises DataError where a file has a segment
     twice, is in another language than data.src_lang or data.tgt_lang, or is too large for a test set.
