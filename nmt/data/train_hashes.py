@@ -31,9 +31,7 @@ class Seen:
 
 def hashes(sources: Iterable[str], targets: Iterable[str]) -> Hashes:
     """[pairs, 2]"""
-    found = [
-        (_hash(f"{s}\t{t}"), _hash(f"{_letters(s)}\t{_letters(t)}")) for s, t in zip(sources, targets, strict=True)
-    ]
+    found = [(_pair_hash(s, t), _pair_hash(_letters(s), _letters(t))) for s, t in zip(sources, targets, strict=True)]
     return np.array(found, dtype="<u8").reshape(-1, 2)
 
 
@@ -61,5 +59,7 @@ def _letters(text: str) -> str:
     return kept or text
 
 
-def _hash(text: str) -> int:
+def _pair_hash(src: str, tgt: str) -> int:
+    """The source's length says where the target begins, whatever characters they have."""
+    text = f"{len(src)}\t{src}{tgt}"
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

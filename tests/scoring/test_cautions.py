@@ -5,6 +5,7 @@ import random
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers.small_corpora import make_pairs
 from helpers.small_runs import CHINESE, GERMAN, make_run, sentences, small_tokenizer
@@ -106,6 +107,10 @@ def test_test_pairs_of_the_training_data_are_counted(tmp_path: Path, capsys: pyt
     )
     (run / train_hashes.HASHES_FILE).unlink()
     assert f"{run / train_hashes.HASHES_FILE} is missing" in refused(capsys, run, sources, references)
+
+
+def test_a_tab_on_either_side_makes_another_pair() -> None:
+    assert len(np.unique(train_hashes.hashes(["", "\t", "\t\t"], ["\t\t", "\t", ""])[:, 0])) == 3
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=20), st.data())
