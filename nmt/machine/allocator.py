@@ -8,10 +8,9 @@ from contextlib import contextmanager
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # mallopt(3)
 STEP = 256 * 1024 * 1024  # bytes by which the heap grows
 LACK = ("DefaultCPUAllocator", "_STATUS_ALLOC_FAILED", "CUDA error: out of memory")
-# How many prepared kernels are kept, by oneDNN and by torch's layer above it (by default it keeps 1,024 in every
-# thread, with memory for their batches): each batch shape needs its own, and shapes seldom return.
-PRIMITIVES = "8"
-CAPACITIES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+# How many prepared kernels are kept, by oneDNN and by torch's layer above it (by default 1,024 each, in every thread,
+# with memory for their batches). oneDNN needs those of products, which have few sizes (nmt/model/linear.py).
+CAPACITIES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "8"}
 
 
 def keep_freed_memory() -> None:
@@ -43,8 +42,8 @@ def keep_few_kernels() -> None:
 
     One that the user has set stays.
     """
-    for capacity in CAPACITIES:
-        os.environ.setdefault(capacity, PRIMITIVES)
+    for capacity, kernels in CAPACITIES.items():
+        os.environ.setdefault(capacity, kernels)
 
 
 M_ARENA_MAX = -8  # mallopt(3)

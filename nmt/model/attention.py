@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from nmt.config.keys import Share, Size
 from nmt.config.parts import LAYERS, SCORES
 from nmt.model.interfaces import Source
+from nmt.model.linear import Linear
 from nmt.model.scores import AttentionScore, Normaliser
 from nmt.model.sizes import check_heads
 
@@ -81,10 +82,10 @@ class MultiHead(AttentionLayer):
         self.d_context = d_query
         alike = not list(first.parameters())  # one score without parameters serves all heads at once
         self.others = nn.ModuleList() if alike else nn.ModuleList(score(d_head, d_head) for _ in range(1, heads))
-        self.query_projection = nn.Linear(d_query, d_attention)
-        self.key_projection = nn.Linear(d_memory, d_attention)
-        self.value_projection = nn.Linear(d_memory, d_attention)
-        self.output_projection = nn.Linear(heads * first.d_value, d_query)
+        self.query_projection = Linear(d_query, d_attention)
+        self.key_projection = Linear(d_memory, d_attention)
+        self.value_projection = Linear(d_memory, d_attention)
+        self.output_projection = Linear(heads * first.d_value, d_query)
         for projection in (self.query_projection, self.key_projection, self.value_projection):
             nn.init.xavier_uniform_(projection.weight)
             nn.init.zeros_(projection.bias)

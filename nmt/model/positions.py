@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from nmt.errors import DataError
 from nmt.model.dropout import Dropout
+from nmt.model.linear import Linear
 
 Positions = Literal["sinusoidal", "learned"]
 
@@ -88,7 +89,7 @@ class PositionedTokens(nn.Module):
 
 def linear(d_input: int, d_output: int) -> nn.Linear:
     """A projection that keeps the size of its inputs at the start (Glorot & Bengio 2010), biases 0."""
-    layer = nn.Linear(d_input, d_output)
+    layer = Linear(d_input, d_output)
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer

@@ -16,6 +16,7 @@ from nmt.config.parts import DECODERS, ENCODERS
 from nmt.model.attention import AttentionFactory, cross_attend
 from nmt.model.dropout import drop, sequence_mask
 from nmt.model.interfaces import Memory, Source, State
+from nmt.model.linear import Linear
 
 Cell = Literal["lstm", "gru", "tanh"]
 CELLS: dict[Cell, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
@@ -158,8 +159,8 @@ class RnnDecoder(nn.Module):
         first = RnnLayer(cell, d_embed + self.d_feed, d_hidden)
         upper = [RnnLayer(cell, d_hidden + d_context, d_hidden) for _ in range(layers - 1)]
         self.layers = nn.ModuleList([first, *upper])
-        self.bridge = nn.Linear(d_memory, layers * self.vectors * d_hidden)
-        self.combine = nn.Linear(d_context + d_hidden, self.d_output, bias=False)
+        self.bridge = Linear(d_memory, layers * self.vectors * d_hidden)
+        self.combine = Linear(d_context + d_hidden, self.d_output, bias=False)
         self.tanh = nn.Tanh()
 
     def start(self, memory: Memory, wants_weights: bool) -> tuple[Source, RnnState]:

@@ -19,6 +19,7 @@ from nmt.config.parts import SCORES
 from nmt.errors import ConfigError
 from nmt.model.additive import additive_scores
 from nmt.model.dropout import drop_each
+from nmt.model.linear import Linear
 from nmt.model.sizes import require_equal_sizes
 
 Normaliser = Literal["softmax", "sparsemax", "entmax15"]
@@ -137,7 +138,7 @@ class General(InnerProduct):
 
     def __init__(self, d_query: int, d_memory: int) -> None:
         super().__init__(d_query, d_memory)
-        self.key_projection = nn.Linear(d_memory, d_query, bias=False)
+        self.key_projection = Linear(d_memory, d_query, bias=False)
 
     def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
         projected: Tensor = self.key_projection(states)
@@ -158,8 +159,8 @@ class ReducedRank(General):
                 f"attention.rank is {rank}; it must be at most {min(d_query, d_memory)}, the smaller of "
                 "decoder state and encoder state"
             )
-        self.key_projection = nn.Linear(d_memory, rank, bias=False)
-        self.query_projection = nn.Linear(d_query, rank, bias=False)
+        self.key_projection = Linear(d_memory, rank, bias=False)
+        self.query_projection = Linear(d_query, rank, bias=False)
 
     def queries(self, query: Float[Tensor, "*B T Dq"]) -> Float[Tensor, "*B T Dk"]:
         projected: Tensor = self.query_projection(query)
@@ -172,9 +173,9 @@ class Additive(AttentionScore):
 
     def __init__(self, d_query: int, d_memory: int, d_attention: Size) -> None:
         super().__init__(d_query, d_memory)
-        self.key_projection = nn.Linear(d_memory, d_attention, bias=True)
-        self.query_projection = nn.Linear(d_query, d_attention, bias=False)
-        self.v = nn.Linear(d_attention, 1, bias=False)
+        self.key_projection = Linear(d_memory, d_attention, bias=True)
+        self.query_projection = Linear(d_query, d_attention, bias=False)
+        self.v = Linear(d_attention, 1, bias=False)
 
     def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
         projected: Tensor = self.key_projection(states)
@@ -190,9 +191,9 @@ class KeyValue(ScaledDot):
 
     def __init__(self, d_query: int, d_memory: int, d_attention: Size) -> None:
         super().__init__(d_attention, d_attention)
-        self.query_projection = nn.Linear(d_query, d_attention, bias=False)
-        self.key_projection = nn.Linear(d_memory, d_attention, bias=False)
-        self.value_projection = nn.Linear(d_memory, d_attention, bias=False)
+        self.query_projection = Linear(d_query, d_attention, bias=False)
+        self.key_projection = Linear(d_memory, d_attention, bias=False)
+        self.value_projection = Linear(d_memory, d_attention, bias=False)
 
     def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
         projected: Tensor = self.key_projection(states)

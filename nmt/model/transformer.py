@@ -15,6 +15,7 @@ from nmt.config.parts import DECODERS, ENCODERS
 from nmt.errors import ConfigError
 from nmt.model.attention import AttentionFactory
 from nmt.model.interfaces import Memory, Source, State
+from nmt.model.linear import Linear
 from nmt.model.positions import PositionedTokens, Positions
 from nmt.model.rnn import Cell, RnnEncoder
 from nmt.model.transformer_layers import Activation, DecoderLayer, EncoderLayer, KeysValues, LayerBuilder, Norm
@@ -152,7 +153,7 @@ class TransformerDecoder(nn.Module):
         self.d_output = d_model if d_output is None else d_output
         longest = self.tokens.positions.longest
         self.max_length = None if longest is None else longest - 1  # bos has a position, too
-        self.output = nn.Identity() if self.d_output == d_model else nn.Linear(d_model, self.d_output, bias=False)
+        self.output = nn.Identity() if self.d_output == d_model else Linear(d_model, self.d_output, bias=False)
 
     def start(self, memory: Memory, wants_weights: bool) -> tuple[Source, TransformerState]:
         """Every layer's keys and values of the sentences, and a state of no tokens."""

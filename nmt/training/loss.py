@@ -1,13 +1,16 @@
 """Label-smoothed cross-entropy of the output layer, summed over real tokens; consistency of two passes (R-Drop)."""
 
+from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn import functional
 
 from nmt.data.batch import Batch
+from nmt.model.linear import padded_size
 from nmt.model.seq2seq import Seq2Seq
 
 CHUNK_ROWS = 2048  # whose logits are alive at a time: products of so many are quick
@@ -51,7 +54,8 @@ class _OutputLoss(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         wanted = any(ctx.needs_input_grad[:3])
         passes, count, _ = features.shape
-        low, size = weight.to(features.dtype), len(weight)
+        size, padded = len(weight), partial(padded_size, dtype=features.dtype, device=features.device)
+        low = functional.pad(weight.to(features.dtype), (0, 0, 0, padded(size) - size))
         mean_weight = weight.mean(0)
         mean_logits = (features * mean_weight).sum(-1) + bias.mean()
         d_features = torch.empty_like(features) if wanted else features
@@ -61,27 +65,30 @@ class _OutputLoss(torch.autograd.Function):
         step = CHUNK_ROWS // passes
         several = (BLOCK_ROWS if features.device.type == "cpu" else CHUNK_ROWS) // passes
         # Buffers for every chunk: fresh memory for each would cost more than what is computed in it.
-        logits = features.new_empty(passes * min(step, count), size)
+        rows = padded(passes * min(step, count))
+        inputs, logits = features.new_empty(rows, features.shape[2]), features.new_empty(rows, len(low))
         block = torch.empty(passes, min(several, count), size, dtype=torch.float32, device=features.device)
         d_weight_part = torch.empty_like(low)
         for start in range(0, count, step):
             chunk = features[:, start : start + step].flatten(0, 1)
+            real = len(chunk)
+            chunk = torch.cat((chunk, chunk.new_zeros(padded(real) - real, chunk.shape[1])), out=inputs[: padded(real)])
             product = torch.mm(chunk, low.t(), out=logits[: len(chunk)])
-            each = product.view(passes, -1, size)
+            each = product[:real].view(passes, -1, len(low))[..., :size]
             for first in range(0, each.shape[1], several):
                 here = each[:, first : first + several]
-                rows = slice(start + first, start + first + here.shape[1])
+                tokens = slice(start + first, start + first + here.shape[1])
                 exact = block[:, : here.shape[1]].copy_(here).add_(bias)
-                plain, log_total, divergence = _become_errors(exact, targets[rows], smoothing, consistency)
-                smooth = (log_total - mean_logits[:, rows]).sum()
+                plain, log_total, divergence = _become_errors(exact, targets[tokens], smoothing, consistency)
+                smooth = (log_total - mean_logits[:, tokens]).sum()
                 sums[0] += (1 - smoothing) * plain + smoothing * smooth + divergence
                 sums[1] += plain
                 if wanted:
                     d_bias += exact.sum((0, 1))
                     here.copy_(exact)
             if wanted:
-                d_features[:, start : start + step] = torch.mm(product, low).view(passes, -1, chunk.shape[1])
-                d_weight += torch.mm(product.t(), chunk, out=d_weight_part)
+                d_features[:, start : start + step] = torch.mm(product, low)[:real].view(passes, -1, chunk.shape[1])
+                d_weight += torch.mm(product.t(), chunk, out=d_weight_part)[:size]
         if wanted and smoothing:  # the share ε/V of every token in q, which needs no pass over the logits
             d_features -= (smoothing * mean_weight).to(features.dtype)
             d_weight -= smoothing / size * features.float().sum((0, 1))

@@ -16,6 +16,7 @@ PARTS = {
     "precision": "bench.precision",
     "recipes": "bench.recipes",
     "noise": "bench.noise",
+    "replay": "bench.replay",
     "peers": "bench.peers.compare",
 }
 

@@ -1,0 +1,58 @@
+"""`bench replay`: three models, two test sets, two figures."""
+
+from pathlib import Path
+
+import pytest
+from helpers.small_corpora import make_pairs
+
+from bench.replay import Scores, judged, main
+from nmt.cli.main import main as nmt
+
+FEW = ["train.max_updates=3", "train.validate_every=3", "train.bleu_sentences=5", "train.workers=1"]
+
+
+def write(folder: Path, splits: dict[str, int]) -> Path:
+    folder.mkdir()
+    for name, count in splits.items():
+        for side, language in enumerate(("en", "de")):
+            lines = (f"{pair[side]}\n" for pair in make_pairs(count, count))
+            (folder / f"{name}.{language}").write_text("".join(lines))
+    return folder
+
+
+@pytest.mark.slow
+def test_models_are_trained_once_and_evaluated_on_both(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    general = write(tmp_path / "general", {"train": 1200, "dev": 20, "test": 21})
+    domain = write(tmp_path / "domain", {"train": 600, "val": 22, "test_2016_flickr": 23})
+    own = [f"cache_dir={tmp_path}/cache", *FEW]
+    files = [f"data.train.src={general}/train.en", f"data.train.tgt={general}/train.de"]
+    assert (
+        nmt(["train", *files, f"runs_dir={tmp_path}", "name=first", "data.src_lang=en", "data.tgt_lang=de", *own]) == 0
+    )
+    words = ["--general", f"{tmp_path}/first", "--tatoeba", f"{general}", "--multi30k", f"{domain}"]
+    words += ["--runs", f"{tmp_path}/runs", *own]
+    capfd.readouterr()
+    assert main(words) == 0
+    first = capfd.readouterr()
+    rows = [line for line in first.out.splitlines() if line.startswith("| ")][1:]
+    assert [row.split("|")[1].strip() for row in rows] == ["general", "domain alone", "replay"]
+    assert "general text loses" in first.out
+    assert "tok:13a" in first.out
+    assert main(words) == 0
+    second = capfd.readouterr()
+    assert second.out == first.out
+    assert "update 3/3" not in second.err
+
+
+def test_figures_are_shares_of_the_gain_and_points() -> None:
+    found = judged(Scores(20.0, 40.0), Scores(30.0, 33.0), Scores(29.1, 39.8))
+    assert found == "91% of the gain stays (bar 90%); general text loses 0.2 BLEU (bar 0.5), without replay 7.0"
+    assert judged(Scores(20.0, 40.0), Scores(19.0, 33.0), Scores(29.1, 39.8)).startswith("no gain to keep")
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--general", f"{tmp_path}", "--tatoeba", ".", "--multi30k", ".", "--runs", f"{tmp_path}"]
+    with pytest.raises(SystemExit) as stopped:
+        main(words)
+    assert stopped.value.code == 2
+    assert f"--general {tmp_path} is no run; name a folder that nmt train has made" in capsys.readouterr().err
