@@ -1,4 +1,4 @@
-"""Every test runs on one thread, with the axis annotations and types of nmt checked where `is_checked` says so."""
+"""Every test runs on one thread; with --shapes, axis annotations and types of nmt are checked in every call."""
 
 import os
 from pathlib import Path
@@ -7,24 +7,20 @@ import jaxtyping
 import pytest
 import torch
 
-jaxtyping.install_import_hook("nmt", "beartype.beartype")
 torch.set_num_threads(1)
 
 TESTS = Path(__file__).parent
-# Folders of whole commands, whose time the checks would double. tests/test_shape_checks.py runs each verb with them.
-UNCHECKED = ("commands", "compare", "end_to_end", "robustness", "scripts", "tune")
 
 
-def is_checked(item: pytest.Item) -> bool:
-    """Are shapes and types checked in this test? Not in UNCHECKED folders, nor where it is marked `whole_training`."""
-    in_folder = item.path.relative_to(TESTS).parts[0] in UNCHECKED
-    return not in_folder and item.get_closest_marker("whole_training") is None
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An option of its own, because checked calls take up to three times as long."""
+    parser.addoption("--shapes", action="store_true", help="check axis annotations and types in every call of nmt")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Before the fixtures of the test, of its file and of the session."""
-    jaxtyping.config.update("jaxtyping_disable", not is_checked(item))
+def pytest_configure(config: pytest.Config) -> None:
+    """Before any test imports nmt."""
+    if config.getoption("shapes"):
+        jaxtyping.install_import_hook("nmt", "beartype.beartype")
 
 
 @pytest.fixture(scope="session")

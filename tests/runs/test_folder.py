@@ -36,7 +36,6 @@ from nmt.runs.tensors import packed, parameters_of, read_signed, read_tensors, s
 from nmt.training.report import Reporter
 from nmt.training.trainer import Trainer
 
-pytestmark = pytest.mark.whole_training
 MODEL_FILES = ["manifest.json", "config.json", "src.spm", "tgt.spm", "model.safetensors"]
 STATE_FILES = ["weights.safetensors", "training.safetensors", "training.json"]
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,6 @@ from nmt.errors import ConfigError
 from nmt.machine.signals import SAVED
 from nmt.model import seq2seq
 
-pytestmark = pytest.mark.whole_training
 DRAWING = {"encoder__dropout": 0.3, "decoder__dropout": 0.2, "model__word_dropout": 0.1}
 
 

@@ -24,7 +24,6 @@ from nmt.training.failures import HOPELESS_UPDATES, diverged
 from nmt.training.loss import batch_loss
 from nmt.training.trainer import Trainer
 
-pytestmark = pytest.mark.whole_training
 Loss = Callable[..., tuple[torch.Tensor, torch.Tensor]]
 
 

@@ -39,8 +39,6 @@ from nmt.training.run import new_model, read_data
 from nmt.training.trainer import Trainer
 from nmt.training.validation import DevScores, Validator
 
-pytestmark = pytest.mark.whole_training
-
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
