@@ -57,6 +57,7 @@ def test_a_self_test_that_fails_is_said(capsys: pytest.CaptureFixture[str], monk
     assert "ended with code 2: error: train.batch_tokens is 0" in err
 
 
+@pytest.mark.slow
 def test_wrong_translations_are_noticed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     translate = Translator.translate
 

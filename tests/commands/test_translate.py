@@ -202,6 +202,7 @@ def test_a_damaged_model_is_named(run: Path, terminal: Terminal, tmp_path: Path)
         assert f"{name} is damaged" in terminal.fails("translate", f"model={copy}")
 
 
+@pytest.mark.slow
 def test_whoever_stops_reading_is_served_in_constant_memory(run: Path) -> None:
     """Input without end; the reader leaves after two lines."""
     nmt = f"{sys.executable} -m nmt.cli.main translate model={run} {' '.join(FAST)} buffer=8"

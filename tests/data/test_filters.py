@@ -189,6 +189,7 @@ def test_a_pair_counts_for_the_first_filter_that_drops_it(pairs: list[tuple[str,
     assert result.dropped_by.dtype == np.uint8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["a" * 10**6, "<a " * 10**5, "a@" * 10**5, "http://" * 10**5, "&a" * 10**5, "狗" * 10**6, ".a" * 10**6]
 )

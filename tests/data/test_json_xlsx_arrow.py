@@ -51,6 +51,7 @@ def test_an_array_gives_the_pairs_of_its_objects(tmp_path, monkeypatch, layout, 
     assert read(tmp_path, "jsonl")[0] == []
 
 
+@pytest.mark.slow
 def test_an_array_on_one_line_is_read_in_bounded_memory(tmp_path):
     item = json.dumps({"src": "x" * 1000, "tgt": "y" * 1000})
     with gzip.open(tmp_path / "f", "wt", compresslevel=1) as file:

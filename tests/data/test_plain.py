@@ -84,6 +84,7 @@ def test_letters_are_never_lost(text: str) -> None:
             assert unicodedata.normalize("NFKC", char) in kept or unicodedata.combining(char)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["a", "ab ", "а", "aа", "\u200b", "\u200da", "“", "\u0e01\u200b"])
 def test_the_time_grows_with_the_text_alone(text: str) -> None:
     def seconds(count: int) -> float:

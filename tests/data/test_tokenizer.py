@@ -151,6 +151,7 @@ def test_the_choice_of_sentences_is_bounded_and_skips_long_ones():
     assert "1 longer than" in report[0]
 
 
+@pytest.mark.slow
 def test_two_megabytes_in_a_line_are_encoded(tokenizer):
     line = "abcdefgh ij " * 180_000
     ids = tokenizer.encode(line)

@@ -69,12 +69,14 @@ def test_a_share_of_the_lexicon_is_drawn_from() -> None:
     assert len(used[0]) < 0.2 * len(used[1])
 
 
+@pytest.mark.slow
 def test_files_are_what_the_seed_gives(splits: dict[str, list[corpus.Pair]]) -> None:
     for name, content in corpus.files(splits).items():
         assert (ROOT / "data" / name).read_bytes() == content, name
         assert b"\r" not in content
 
 
+@pytest.mark.slow
 def test_check_names_the_files_that_differ(
     splits: dict[str, list[corpus.Pair]],
     tmp_path: Path,
@@ -105,11 +107,13 @@ def test_sizes(target: str) -> None:
     assert sum(path.stat().st_size for path in (ROOT / "data" / folder).iterdir()) < 3_000_000
 
 
+@pytest.mark.slow
 def test_no_source_sentence_twice(everything: list[corpus.Pair]) -> None:
     sources = [pair.en.lower() for pair in everything]
     assert len(set(sources)) == len(sources)
 
 
+@pytest.mark.slow
 def test_lexemes_and_clause_types(splits: dict[str, list[corpus.Pair]], everything: list[corpus.Pair]) -> None:
     for language in ("en", "de", "zh"):
         assert len(report.lexeme_counts(everything, language)) >= 1500
@@ -123,6 +127,7 @@ def test_english_words_have_one_reading() -> None:
     assert lexicon.homographs() == []
 
 
+@pytest.mark.slow
 def test_lengths(everything: list[corpus.Pair]) -> None:
     lengths = sorted(corpus.words(pair.en) for pair in everything)
     assert lengths[0] >= 3
@@ -132,11 +137,13 @@ def test_lengths(everything: list[corpus.Pair]) -> None:
     assert all(lengths.count(length) >= 50 for length in range(3, 34))
 
 
+@pytest.mark.slow
 def test_large_numbers_are_few(everything: list[corpus.Pair]) -> None:
     thousands = sum("thousand" in pair.en for pair in everything)
     assert 0 < thousands < 0.05 * len(everything)
 
 
+@pytest.mark.slow
 def test_test_set_is_far_from_the_training_set(splits: dict[str, list[corpus.Pair]]) -> None:
     train = [pair.en for pair in splits["train"]]
     assert report.far_share(train, [pair.en for pair in splits["test"]]) >= 0.9
@@ -189,6 +196,7 @@ def test_copying_the_nearest_sentence_scores_low(target: str, tokenizer: str) ->
     assert bleu.score <= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["de", "zh"])
 def test_alignments(target: str, splits: dict[str, list[corpus.Pair]]) -> None:
     """In range, and nearly every sentence has a link at every content word."""
@@ -218,6 +226,7 @@ def content_words(language: str) -> set[str]:
     return nouns | {verb.participle_de for verb in lexicon.VERBS} | {phrase.de for phrase in lexicon.PHRASES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "de", "zh"])
 def test_text_is_clean(language: str, everything: list[corpus.Pair]) -> None:
     for pair in everything:

@@ -143,7 +143,8 @@ def typed(data: Path, runs: Path, **changes: Any) -> list[str]:
     return ["data=text", "schedule=constant", *words_of(rest), *words_of(own)]
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2, 3])
 def test_processes_end_with_the_bits_of_one(data: Path, tmp_path: Path, count: int) -> None:
     words = {"train__accumulate": 2, **DRAWING}
     assert start(data, tmp_path / "alone", train__parts=4, **words) == 0
