@@ -13,7 +13,6 @@ from jaxtyping import Float, Int, Int8
 from torch import Tensor, nn
 
 from nmt.model.interfaces import Decoder, Memory, Source, State
-from nmt.model.linear import Linear
 from nmt.model.output_layer import Logits
 from nmt.model.seq2seq import Seq2Seq
 
@@ -45,7 +44,7 @@ class Int8Decoder(nn.Module):
                     setattr(module, name, Int8Lstm(child))
                 elif type(child) is nn.Tanh:
                     setattr(module, name, QuickTanh())
-                elif type(child) is Linear and module is self.decoder:
+                elif isinstance(child, nn.Linear) and module is self.decoder:
                     setattr(module, name, Int8Linear(child.weight, child.bias))
 
     def start(self, memory: Memory, wants_weights: bool) -> tuple[Source, State]:
