@@ -26,7 +26,7 @@ class Linear(nn.Linear):
     def forward(self, inputs: Float[Tensor, "... D"]) -> Float[Tensor, "... E"]:
         if not inputs.is_cpu or not torch.is_autocast_enabled("cpu"):
             return super().forward(inputs)
-        rows = inputs.flatten(0, -2)
+        rows = inputs.reshape(-1, inputs.shape[-1])
         padding = padded_size(len(rows), torch.get_autocast_dtype("cpu"), inputs.device) - len(rows)
         if not padding:
             return super().forward(inputs)

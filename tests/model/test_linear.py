@@ -26,7 +26,7 @@ def test_only_bf16_on_a_processor_is_padded(dtype: torch.dtype, device: str) -> 
 
 
 @NEEDS_BF16
-@pytest.mark.parametrize("shape", [(1, 1), (7, 9), (3, 4, 11), (STEP, 1), (1, STEP + 1), (40, 60), (0, 5)])
+@pytest.mark.parametrize("shape", [(), (1, 1), (7, 9), (3, 4, 11), (STEP, 1), (1, STEP + 1), (40, 60), (0, 5)])
 @pytest.mark.parametrize("bias", [True, False])
 def test_values_and_gradients_are_those_of_a_product(
     shape: tuple[int, ...], bias: bool, monkeypatch: pytest.MonkeyPatch
