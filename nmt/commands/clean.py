@@ -4,7 +4,6 @@ import json
 import sys
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from nmt.config.keys import hints_of, meaning
@@ -15,17 +14,18 @@ from nmt.data.corpus import training_split
 from nmt.errors import CheckpointError, counted
 from nmt.figures.page import page
 from nmt.figures.table import TableRows, text_table
+from nmt.machine.home import expanded
 from nmt.machine.safe_files import folder_beside, put_in_place, refuse_unwritable
 
 
 def main(command: CleanCommand) -> int:
     """Writes both sides and the report, and prints what each filter has dropped."""
-    output = Path(command.output).expanduser()
+    output = expanded(command.output)
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise CheckpointError(f"output={command.output} is there already; name a new or empty folder, or delete it")
     refuse_unwritable(output, "output")
     data = command.data
-    split = training_split(data, Path(command.cache_dir).expanduser())
+    split = training_split(data, expanded(command.cache_dir))
     for note in split.notes:
         print(note, file=sys.stderr)
     scoring = open_scoring(command)

@@ -17,6 +17,7 @@ import torch
 from nmt.config.verbs import DoctorCommand
 from nmt.errors import CheckpointError, counted
 from nmt.machine.device import choose_device, choose_dtype, choose_int8
+from nmt.machine.home import expanded
 from nmt.machine.launch import cores
 from nmt.machine.safe_files import refuse_unwritable
 from nmt.machine.threads import workers_on
@@ -76,7 +77,7 @@ def machine_rows(device: torch.device, workers: int | None) -> Iterator[tuple[st
 def places(command: DoctorCommand, problems: list[str]) -> Iterator[tuple[str, str]]:
     """The folders that training writes, with the room there."""
     for key, named in (("runs_dir", command.runs_dir), ("cache_dir", command.cache_dir)):
-        folder = Path(named).expanduser().absolute()
+        folder = expanded(named).absolute()
         there = next(path for path in (folder, *folder.parents) if path.exists())
         free = shutil.disk_usage(there).free
         if free < FREE_BYTES:

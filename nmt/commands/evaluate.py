@@ -11,6 +11,7 @@ from typing import Any
 from nmt.config.verbs import EvaluateCommand
 from nmt.errors import counted
 from nmt.figures.table import grid, text_table
+from nmt.machine.home import expanded
 from nmt.machine.safe_files import make_folder, refuse_unwritable, write_atomically
 from nmt.runs.folder import seen_file
 from nmt.scoring.aer import diagonal_scores
@@ -134,7 +135,7 @@ def both_ways(translator: Translator, benchmark: Benchmark) -> tuple[float, floa
 def results_folder(command: EvaluateCommand, name: str) -> Path:
     """Where everything is written: evaluations/ in the run, the first of several, whose names then stand there too."""
     if command.output is not None:
-        return Path(command.output).expanduser()
+        return expanded(command.output)
     first, *others = model_folders(command.model, "model")
     return first / "evaluations" / "+".join([name, *(other.name for other in others)])
 

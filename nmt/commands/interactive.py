@@ -14,6 +14,7 @@ from typing import Any
 from nmt.config.sections import SearchConfig
 from nmt.config.verbs import InteractiveCommand
 from nmt.errors import ConfigError, DataError, NmtError, counted, nearest, printable
+from nmt.machine.home import expanded
 from nmt.translation.notes import Notes, caution
 from nmt.translation.open import as_typed, note_seed, open_model
 from nmt.translation.translations import Translation
@@ -122,7 +123,7 @@ class Session:
         if not name:
             raise ConfigError(f"no file is named; type, for example, :{kind} attention.png")
         draw = {"save": attention_figure, "bipartite": bipartite_figure}[kind]
-        save_figure(draw(*self.weights()), Path(name).expanduser())
+        save_figure(draw(*self.weights()), expanded(name))
         return f"saved {name}"
 
 
@@ -150,7 +151,7 @@ def main(command: InteractiveCommand) -> int:
     if not sys.stdin.isatty():
         converse(session, prompt="")
         return 0
-    history = None if command.history is None else Path(command.history).expanduser()
+    history = None if command.history is None else expanded(command.history)
     edit_lines(history)
     print(f"{as_typed(command.model)}: type a sentence, :help for more, :quit to leave")
     try:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from nmt.config.verbs import TrainCommand
 from nmt.data.prepare import prepare
+from nmt.machine.home import expanded
 from nmt.training.recipe import filled
 
 
@@ -12,5 +13,5 @@ def main(command: TrainCommand) -> int:
     command = filled(command)
     cache_dir = Path(command.run.cache_dir)
     report = prepare(command.run.data, command.run.tokenizer, cache_dir).report
-    print(*report, f"cached in {cache_dir.expanduser()}", sep="\n")
+    print(*report, f"cached in {expanded(cache_dir)}", sep="\n")
     return 0

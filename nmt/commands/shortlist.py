@@ -8,6 +8,7 @@ from time import perf_counter
 from nmt.config.verbs import ShortlistCommand
 from nmt.data.prepare import prepare
 from nmt.errors import ConfigError, counted
+from nmt.machine.home import expanded
 from nmt.machine.safe_files import refuse_unwritable
 from nmt.runs.shortlist_file import write_shortlist
 from nmt.translation.learn_shortlist import (
@@ -26,7 +27,7 @@ def main(command: ShortlistCommand) -> int:
         raise ConfigError(
             f"the model has no attention to learn a shortlist from, model={command.model}; name one with attention"
         )
-    run = Path(command.model).expanduser()
+    run = expanded(command.model)
     refuse_unwritable(run, "model")
     data = command.changes.of(translator.config.data)
     prepared = prepare(data, translator.config.tokenizer, Path(command.cache_dir), translator.tokenizers)

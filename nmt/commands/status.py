@@ -14,6 +14,7 @@ from nmt.config.sections import TrainConfig
 from nmt.config.verbs import StatusCommand
 from nmt.data.train_hashes import HASHES_FILE
 from nmt.errors import NmtError, counted, printable
+from nmt.machine.home import expanded
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record, saved_updates
 from nmt.runs.folder import read_run, seen_file
 from nmt.runs.learned import caution_of
@@ -30,7 +31,7 @@ UPDATES_SHOWN = 5  # updates named in a list of faults, the latest
 
 def main(command: StatusCommand) -> int:
     """Prints the page; exit code 2 where a file of the run is damaged."""
-    run = Path(command.model).expanduser()
+    run = expanded(command.model)
     stored, _ = read_run(run)
     settings = stored.train
     recorded = read_points(run / METRICS_FILE)

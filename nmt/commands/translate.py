@@ -14,6 +14,7 @@ from nmt.data.paths import read_lines
 from nmt.data.streams import LINE_ENDS, input_files, input_lines, output_file
 from nmt.errors import ConfigError
 from nmt.machine.digests import file_digest
+from nmt.machine.home import expanded
 from nmt.machine.seeds import derived_seed
 from nmt.runs.shortlist_file import SHORTLIST_FILE
 from nmt.scoring.alignment import pharaoh
@@ -72,7 +73,7 @@ def plan_of(command: TranslateCommand) -> bulk.Plan | None:
     """Which file of a folder holds the translation of which; None where `output` is a file, or standard output."""
     if not command.output:
         return None
-    path = Path(command.output).expanduser()
+    path = expanded(command.output)
     if command.shard is None and not command.output.endswith("/") and not path.is_dir():
         return None
     if command.input is None:

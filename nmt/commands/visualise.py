@@ -5,6 +5,7 @@ from pathlib import Path
 from nmt.config.verbs import VisualiseCommand
 from nmt.data.streams import file_lines, input_lines
 from nmt.errors import ConfigError, DataError
+from nmt.machine.home import expanded
 from nmt.translation.notes import Notes, caution
 from nmt.translation.open import note_seed, open_model
 from nmt.translation.pictures import Choice, whole_folder, write_files, write_page
@@ -17,7 +18,7 @@ def main(command: VisualiseCommand) -> int:
     """Draws every line and prints the names of the files."""
     translator = open_model(command)
     choice = checked_choice(command, translator)
-    output = Path(command.output or Path(command.model) / FOLDER).expanduser()
+    output = expanded(command.output or Path(command.model) / FOLDER)
     if output.exists() and not output.is_dir():
         raise DataError(f"output={output} is not a folder; choose another output=")
     given = given_translations(command)
@@ -45,7 +46,7 @@ def given_translations(command: VisualiseCommand) -> list[str] | None:
     """The translations to draw in place of the model's own."""
     file, text = command.tgt, command.tgt_text
     if file is not None:
-        path = Path(file).expanduser()
+        path = expanded(file)
         if not path.exists():
             raise DataError(f"no file {file}, tgt={file}; check the path, or type the translation itself, tgt_text=…")
         return list(file_lines(path))

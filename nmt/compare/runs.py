@@ -18,6 +18,7 @@ from nmt.config.verbs import CompareCommand
 from nmt.data.prepare import Prepared, prepare
 from nmt.errors import ConfigError, NmtError
 from nmt.machine.digests import digest, file_digest
+from nmt.machine.home import expanded
 from nmt.machine.safe_files import write_atomically
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record
 from nmt.runs.folder import read_run
@@ -43,7 +44,7 @@ class Job:
     @property
     def run(self) -> Path:
         """Its folder."""
-        return Path(self.config.runs_dir) / self.config.name
+        return expanded(self.config.runs_dir) / self.config.name
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def check(sweep: Sweep) -> Prepared:
         key = digest([asdict(data), asdict(tokenizer)])
         if key not in corpora:
             with named(job):
-                corpora[key] = prepare(data, tokenizer, Path(job.config.cache_dir).expanduser())
+                corpora[key] = prepare(data, tokenizer, expanded(job.config.cache_dir))
     prepared = next(iter(corpora.values()))
     if not len(getattr(prepared, sweep.split)):
         given = f"data.{sweep.split}.src and data.{sweep.split}.tgt"
@@ -172,7 +173,7 @@ def mark(run: Path) -> dict[str, Any]:
 def train_job(command: CompareCommand) -> int:
     """Trains one run, from its beginning or from where it was interrupted, unless it is finished."""
     config = filled(command, say=False).run
-    run = Path(config.runs_dir) / config.name
+    run = expanded(config.runs_dir) / config.name
     where = run_state(run, config)
     if where == "finished":
         print(f"{run}: finished, not trained again", file=sys.stderr)

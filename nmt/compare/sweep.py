@@ -23,6 +23,7 @@ from nmt.config.hydra_private import jobs_of
 from nmt.config.overrides import NOT_IN_NAME, folder_name, parse, text_of
 from nmt.config.verbs import CompareCommand
 from nmt.errors import ConfigError, NmtError
+from nmt.machine.home import expanded
 from nmt.training.recipe import filled
 
 NOT_HERE = ("name", "budget", "resume", "resume_with", "init_from")  # of nmt train: for one run
@@ -50,7 +51,7 @@ def composed_sweep(verb: str, words: list[str], typed: list[str], config_dir: st
             raise type(error)(f"{variant(job, axes)} seed={config.seed}: {error}") from error
         found.append(Job(variant(job, axes), command.run.seed, command.run))
     name = sweep_name(base_name(composed_jobs[0].hydra.runtime.choices), own, axes, found)
-    output = Path(command.output or Path(command.run.runs_dir) / "comparisons" / name).expanduser()
+    output = expanded(command.output or Path(command.run.runs_dir) / "comparisons" / name)
     return Sweep(shlex.join(["nmt", verb, *words]), name, axes, found, command.split, output, command.trust)
 
 

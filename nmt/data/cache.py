@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nmt.machine.allocator import memory_given_back
+from nmt.machine.home import expanded
 from nmt.machine.safe_files import folder_beside, put_in_place, refuse_unwritable
 
 
@@ -12,7 +13,7 @@ def cached(cache_dir: Path, kind: str, key: str, build: Callable[[Path], None]) 
 
     Of several runs that build the same folder at once, the first to finish wins; the others use its result.
     """
-    cache_dir = cache_dir.expanduser()
+    cache_dir = expanded(cache_dir)
     folder = cache_dir / f"{kind}-{key[:32]}"
     if folder.is_dir():
         return folder

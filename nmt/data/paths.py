@@ -13,6 +13,7 @@ from nmt.data.kinds import refuse_other_kinds, refuse_tables
 from nmt.data.packed import unpacked
 from nmt.data.pairing import natural_order
 from nmt.errors import ConfigError, DataError, nearest, printable
+from nmt.machine.home import expanded
 
 BUNDLED = "bundled:"
 BOM = b"\xef\xbb\xbf"
@@ -29,14 +30,14 @@ class ByteLines(Protocol):
 
 def resolve(path: str, root: str | None) -> Path:
     """Where a path of the configuration lies: under `root` unless absolute; 'bundled:NAME' is nmt's data."""
-    return _folder(root) / Path(path).expanduser()
+    return _folder(root) / expanded(path)
 
 
 def _folder(root: str | None) -> Path:
     if root is None:
         return Path()
     if not root.startswith(BUNDLED):
-        return Path(root).expanduser()
+        return expanded(root)
     name = root.removeprefix(BUNDLED)
     package = Path(__file__).parents[1]
     places = [package / "corpora", package.parent / "data"]  # of a wheel, of a checkout
@@ -64,7 +65,7 @@ def _expand(name: str, root: str | None, key: str) -> list[Path]:
         raise DataError(f"{path} is not a regular file, {key}; name a file or a glob such as FOLDER/*.txt")
     if not glob.has_magic(name):
         raise DataError(f"file {path} does not exist, {key}; check the path{_and_root(name, root)}")
-    pattern = str(Path(name).expanduser())
+    pattern = str(expanded(name))
     found = sorted(glob.glob(pattern, root_dir=_folder(root), recursive=True), key=natural_order)
     files = [file for file in (_folder(root) / entry for entry in found) if file.is_file()]
     if not files:
@@ -76,7 +77,7 @@ def _and_root(name: str, root: str | None) -> str:
     """What else the remedy names: the folder that the path was looked for in, or that none was given."""
     if root:
         return f" and data.root={root}"
-    return "" if Path(name).expanduser().is_absolute() else ", or give the folder that it is in: data.root=FOLDER"
+    return "" if expanded(name).is_absolute() else ", or give the folder that it is in: data.root=FOLDER"
 
 
 def read_lines(path: Path) -> Iterator[str]:

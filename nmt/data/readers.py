@@ -25,6 +25,7 @@ from nmt.data.xlsx_files import find_sheet, read_sheet
 from nmt.data.zip_files import described, find_entries
 from nmt.errors import ConfigError, DataError, counted, nearest, printable
 from nmt.machine.digests import digest, file_digest
+from nmt.machine.home import expanded
 
 ColumnKey = str | int
 TextFile = tuple[Path, str | None]  # and, of a zip, the name in it
@@ -370,7 +371,7 @@ def _find_hub(data: DataConfig, files: Paths, src: ColumnKey, tgt: ColumnKey, ca
             data.hub_config,
             split=split,
             revision=data.hub_revision,
-            cache_dir=str(cache_dir.expanduser() / "hub"),
+            cache_dir=str(expanded(cache_dir) / "hub"),
         )
     except Exception as error:  # whatever the network, the hub or its libraries raise
         raise DataError(

@@ -12,6 +12,7 @@ from typing import IO
 from nmt.data.kinds import refuse_other_kinds
 from nmt.data.paths import decode_lines, read_lines
 from nmt.errors import ConfigError, DataError
+from nmt.machine.home import expanded
 from nmt.machine.safe_files import whole_file
 
 LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # JSON may hold them as they are
@@ -33,7 +34,7 @@ def input_files(given: str | list[str]) -> list[Path]:
 
 
 def _named(name: str) -> list[Path]:
-    path = Path(name).expanduser()
+    path = expanded(name)
     if path.exists():
         return [path]
     if not glob.has_magic(name):
@@ -73,7 +74,7 @@ def file_lines(path: Path) -> Iterator[str]:
 def output_file(name: str | None) -> Iterator[IO[str]]:
     """The file of that name, written whole or not at all; None is standard output."""
     try:
-        with standard_output() if name is None else _named_file(Path(name).expanduser().resolve()) as file:
+        with standard_output() if name is None else _named_file(expanded(name).resolve()) as file:
             yield file
     except BrokenPipeError:
         raise

@@ -17,6 +17,7 @@ from nmt.data.readers import FILE_PER_LANGUAGE, find_split
 from nmt.data.split import Split
 from nmt.data.text import Cleaning, clean
 from nmt.errors import ConfigError, DataError, counted
+from nmt.machine.home import expanded
 from nmt.scoring.aer import Gold, load_gold
 from nmt.scoring.test_sets import named_test_set
 from nmt.scoring.word_rules import WordRule, word_rule_of
@@ -57,14 +58,14 @@ def read_benchmark(config: EvaluateCommand, data: DataConfig) -> Benchmark:
             )
         sources, references = named_test_set(config.test_set, data.src_lang, data.tgt_lang)
         return Benchmark(config.test_set, sources, references, rule_of(data, references))
-    return from_corpus(config.split, data, Path(config.cache_dir).expanduser())
+    return from_corpus(config.split, data, expanded(config.cache_dir))
 
 
 def read_alignments(config: EvaluateCommand, data: DataConfig, benchmark: Benchmark) -> GoldAlignments | None:
     """Gold alignments of the file named, else those of the corpus for its test split; None where there are none."""
     own = config.src is None and config.test_set is None and config.split == "test"
     if config.gold is not None:
-        path = Path(config.gold).expanduser()
+        path = expanded(config.gold)
         unit: Unit = config.gold_units or (data.gold_units if own else "words")
     elif own and data.gold is not None:
         path, unit = resolve(data.gold, data.root), data.gold_units
@@ -175,7 +176,7 @@ def text_lines(name: str, key: str) -> list[str]:
 
 def existing(name: str, key: str) -> Path:
     """The path of a file, or pipe, that is there."""
-    path = Path(name).expanduser()
+    path = expanded(name)
     if not path.exists():
         raise DataError(f"no file {name}, {key}={name}; check the path")
     return path

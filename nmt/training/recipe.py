@@ -27,6 +27,7 @@ from nmt.data.prepare import fitting, trained_tokenizers
 from nmt.data.tables import read_batches
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import counted
+from nmt.machine.home import expanded
 from nmt.scoring.cautions import scripts_of
 
 C = TypeVar("C", bound=TrainCommand)
@@ -132,7 +133,7 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
     fixed = command.resume is not None or run.init_from is not None or "experiment" in typed.values
     if command.recipe is None or fixed:
         return None
-    cache_dir = Path(run.cache_dir).expanduser()
+    cache_dir = expanded(run.cache_dir)
     corpus = read_corpus(run.data, cache_dir)
     facts = facts_of(corpus.path("train"))
     pieces = [each for each in tokenizer_choices(facts, run) if each.key not in typed.values]

@@ -24,6 +24,7 @@ from nmt.data.prepare import Prepared, prepare
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import CheckpointError, ConfigError, DataError, printable
 from nmt.machine.device import environment
+from nmt.machine.home import expanded
 from nmt.machine.peers import ALONE, Peers, begun_before, joined, note_begun
 from nmt.machine.safe_files import refuse_unwritable
 from nmt.machine.signals import SAVED, Interrupted
@@ -51,7 +52,7 @@ def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
     with joined(command.run.train.peer_timeout_s) as peers:
         if command.resume is not None:
             allowed = [command.resume_with] if isinstance(command.resume_with, str) else command.resume_with
-            return resume(Path(command.resume), command.changes, command.trust, allowed, watch, peers)
+            return resume(expanded(command.resume), command.changes, command.trust, allowed, watch, peers)
         folder = folder_of(command.run)
         if begun_before(folder):
             return resume(folder, NO_CHANGES, command.trust, (), watch, peers)
@@ -66,7 +67,7 @@ def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
 
 def folder_of(config: RunConfig) -> Path:
     """Where the run lies."""
-    return Path(config.runs_dir) / config.name
+    return expanded(config.runs_dir) / config.name
 
 
 def start(
@@ -90,7 +91,7 @@ def start(
     given = model = None
     known: list[Path] = []
     if config.init_from is not None:
-        before = Path(config.init_from)
+        before = expanded(config.init_from)
         config, given, model = start_from(before, config, changes, trust)
         known.append(seen_file(before))
     refuse_untrainable(config)
@@ -215,7 +216,7 @@ def agreed(config: RunConfig, trust: Sequence[str], peers: Peers) -> RunConfig:
 def read_data(config: RunConfig, given: TokenizerPair | None, peers: Peers = ALONE) -> Prepared:
     """The prepared corpus, with what was dropped said."""
     with peers.first_of_machine_before_others():
-        prepared = prepare(config.data, config.tokenizer, Path(config.cache_dir).expanduser(), given)
+        prepared = prepare(config.data, config.tokenizer, expanded(config.cache_dir), given)
     if len(set(peers.gathered(prepared.fingerprint))) > 1:
         raise DataError(
             f"the corpus is not the same on all machines, data.root={config.data.root}; copy it from one to the others"

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice, zip_longest
-from pathlib import Path
 
 from nmt.config.sections import Unit
 from nmt.data.streams import file_lines
 from nmt.errors import ConfigError, DataError, counted
+from nmt.machine.home import expanded
 from nmt.scoring.aer import (
     SYMMETRISE,
     AlignmentScores,
@@ -62,16 +62,16 @@ def check_model(translator: Translator, how: Extraction, shown: str) -> None:
 def count_pairs(src: str, tgt: str) -> int | None:
     """The number of sentence pairs, where it can be known before they are read (pipes)."""
     for key, name in (("src", src), ("tgt", tgt)):
-        if not Path(name).expanduser().exists():
+        if not expanded(name).exists():
             raise DataError(f"no file {name}, {key}={name}; check the path")
-    if not all(Path(name).expanduser().is_file() for name in (src, tgt)):
+    if not all(expanded(name).is_file() for name in (src, tgt)):
         return None
     return sum(1 for _ in read_pairs(src, tgt))
 
 
 def read_pairs(src: str, tgt: str) -> Iterator[LinePair]:
     """Lines that belong together; files of different length are refused where the shorter one ends."""
-    sides = (file_lines(Path(name).expanduser()) for name in (src, tgt))
+    sides = (file_lines(expanded(name)) for name in (src, tgt))
     for number, (source, target) in enumerate(zip_longest(*sides), 1):
         if source is None or target is None:
             shorter, longer = (src, tgt) if source is None else (tgt, src)

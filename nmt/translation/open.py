@@ -9,6 +9,7 @@ from nmt.config.sections import SearchConfig
 from nmt.config.verbs import ModelCommand, TranslationCommand
 from nmt.errors import ConfigError, counted
 from nmt.machine.allocator import keep_freed_memory
+from nmt.machine.home import expanded
 from nmt.runs.folder import read_run
 from nmt.runs.learned import caution_of
 from nmt.translation.translator import Translator
@@ -61,7 +62,7 @@ def model_folders(given: str | list[str], key: str) -> list[Path]:
     names = [given] if isinstance(given, str) else given
     if not names:
         raise ConfigError(f"{key} is an empty list; name one or more run folders, {key}=[runs/a,runs/b]")
-    return [Path(name).expanduser() for name in names]
+    return [expanded(name) for name in names]
 
 
 def as_typed(given: str | list[str]) -> str:

@@ -9,6 +9,7 @@ from nmt.config.overrides import parse, readable
 from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand, TuneCommand
 from nmt.errors import ConfigError
+from nmt.machine.home import expanded
 from nmt.training.recipe import filled
 from nmt.tune.search_space import Choices, Range, Value, read_space, word
 
@@ -47,7 +48,7 @@ def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
             raise ConfigError(f"{own[each.key]} is typed, but the space varies {each.key}; leave one of them out")
     words = [each for key, each in own.items() if key.split(".")[0] not in OWN]
     run = command.run
-    folder = Path(run.runs_dir).expanduser() / "studies" / run.name
+    folder = expanded(run.runs_dir) / "studies" / run.name
     return Plan(
         folder, space, words, config_dir, command.trials, command.startup, run.seed, run.train.metric, command.trust
     )
