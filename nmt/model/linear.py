@@ -20,15 +20,18 @@ def padded_size(count: int, dtype: torch.dtype, device: torch.device) -> int:
     return -(-count // step) * step
 
 
+def padded(rows: Float[Tensor, "N D"], dtype: torch.dtype) -> Float[Tensor, "M D"]:
+    """The rows, and zeros up to `padded_size`, for a product in this dtype. They add nothing to a gradient."""
+    lacking = padded_size(len(rows), dtype, rows.device) - len(rows)
+    return functional.pad(rows, (0, 0, 0, lacking)) if lacking else rows
+
+
 class Linear(nn.Linear):
-    """nn.Linear, whose rows are padded to `padded_size` under autocast. Rows of zeros add nothing to a gradient."""
+    """nn.Linear, whose rows are `padded` under autocast."""
 
     def forward(self, inputs: Float[Tensor, "... D"]) -> Float[Tensor, "... E"]:
         if not inputs.is_cpu or not torch.is_autocast_enabled("cpu"):
             return super().forward(inputs)
         rows = inputs.reshape(-1, inputs.shape[-1])
-        padding = padded_size(len(rows), torch.get_autocast_dtype("cpu"), inputs.device) - len(rows)
-        if not padding:
-            return super().forward(inputs)
-        outputs = super().forward(functional.pad(rows, (0, 0, 0, padding)))
-        return outputs[:-padding].view(*inputs.shape[:-1], self.out_features)
+        outputs = super().forward(padded(rows, torch.get_autocast_dtype("cpu")))
+        return outputs[: len(rows)].view(*inputs.shape[:-1], self.out_features)

@@ -1,16 +1,14 @@
 """Label-smoothed cross-entropy of the output layer, summed over real tokens; consistency of two passes (R-Drop)."""
 
-from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn import functional
 
 from nmt.data.batch import Batch
-from nmt.model.linear import padded_size
+from nmt.model.linear import padded, padded_size
 from nmt.model.seq2seq import Seq2Seq
 
 CHUNK_ROWS = 2048  # whose logits are alive at a time: products of so many are quick
@@ -54,8 +52,8 @@ class _OutputLoss(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         wanted = any(ctx.needs_input_grad[:3])
         passes, count, _ = features.shape
-        size, padded = len(weight), partial(padded_size, dtype=features.dtype, device=features.device)
-        low = functional.pad(weight.to(features.dtype), (0, 0, 0, padded(size) - size))
+        dtype, size = features.dtype, len(weight)
+        low = padded(weight.to(dtype), dtype)
         mean_weight = weight.mean(0)
         mean_logits = (features * mean_weight).sum(-1) + bias.mean()
         d_features = torch.empty_like(features) if wanted else features
@@ -65,14 +63,12 @@ class _OutputLoss(torch.autograd.Function):
         step = CHUNK_ROWS // passes
         several = (BLOCK_ROWS if features.device.type == "cpu" else CHUNK_ROWS) // passes
         # Buffers for every chunk: fresh memory for each would cost more than what is computed in it.
-        rows = padded(passes * min(step, count))
-        inputs, logits = features.new_empty(rows, features.shape[2]), features.new_empty(rows, len(low))
+        logits = features.new_empty(padded_size(passes * min(step, count), dtype, features.device), len(low))
         block = torch.empty(passes, min(several, count), size, dtype=torch.float32, device=features.device)
         d_weight_part = torch.empty_like(low)
         for start in range(0, count, step):
-            chunk = features[:, start : start + step].flatten(0, 1)
-            real = len(chunk)
-            chunk = torch.cat((chunk, chunk.new_zeros(padded(real) - real, chunk.shape[1])), out=inputs[: padded(real)])
+            chunk = padded(features[:, start : start + step].flatten(0, 1), dtype)
+            real = passes * min(step, count - start)
             product = torch.mm(chunk, low.t(), out=logits[: len(chunk)])
             each = product[:real].view(passes, -1, len(low))[..., :size]
             for first in range(0, each.shape[1], several):

@@ -46,10 +46,10 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, required=True, help="run folder")
 
 
-def check_model(parser: argparse.ArgumentParser, folder: Path) -> None:
+def check_model(parser: argparse.ArgumentParser, folder: Path, option: str = "--model") -> None:
     """Refuses a folder that is no run."""
     if not (folder / "manifest.json").is_file():
-        parser.error(f"--model {folder} is no run; name a folder that nmt train has made")
+        parser.error(f"{option} {folder} is no run; name a folder that nmt train has made")
 
 
 def add_neighbours(parser: argparse.ArgumentParser) -> None:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from bench.evaluation import evaluated
 from bench.processes import train_command
 from command_line import new_parser
 from nmt.config.compose import CONFIGS
@@ -88,9 +89,9 @@ def main(given: Sequence[str]) -> int:
             if not train(run, [*own, *data, *words]):
                 print(f"| {name} | {recipe} | refused | | | |", flush=True)
                 continue
-            outcome = Outcome(*evaluated(run), json.loads((run / MINUTES_FILE).read_text())["minutes"], signature(run))
-            signatures[outcome.signature] = None
-            print(f"| {name} | {recipe} | {outcome} |", flush=True)
+            found = outcome(run)
+            signatures[found.signature] = None
+            print(f"| {name} | {recipe} | {found} |", flush=True)
     print("\n" + "\n".join(f"`{each}`" for each in signatures))
     return 0
 
@@ -170,20 +171,8 @@ def train(run: Path, words: Sequence[str]) -> bool:
     return True
 
 
-def evaluated(run: Path) -> tuple[float, float, float]:
-    """BLEU on dev, BLEU and chrF on the test split, by `nmt evaluate`."""
-    found = {}
-    for split in ("dev", "test"):
-        file = run / "evaluations" / split / "scores.json"
-        if not file.exists():
-            words = ["evaluate", f"model={run}", f"split={split}", "precision=float"]
-            if code := subprocess.run([sys.executable, "-m", "nmt.cli.main", *words], stdout=sys.stderr).returncode:
-                sys.exit(code)
-        found[split] = {each["name"]: each["score"] for each in json.loads(file.read_text("utf-8"))["scores"]}
-    return found["dev"]["BLEU"], found["test"]["BLEU"], found["test"]["chrF2"]
-
-
-def signature(run: Path) -> str:
-    """Of the BLEU on the test split."""
-    scores = json.loads((run / "evaluations" / "test" / "scores.json").read_text("utf-8"))["scores"]
-    return str(next(each["signature"] for each in scores if each["name"] == "BLEU"))
+def outcome(run: Path) -> Outcome:
+    """BLEU on dev, BLEU and chrF on the test split, and how long it was trained."""
+    dev, test = (evaluated(run, [f"split={split}"], run / "evaluations" / split) for split in ("dev", "test"))
+    minutes = json.loads((run / MINUTES_FILE).read_text())["minutes"]
+    return Outcome(dev["BLEU"].score, test["BLEU"].score, test["chrF2"].score, minutes, test["BLEU"].signature)

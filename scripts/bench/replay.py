@@ -8,15 +8,13 @@ Bars: 90 % of the gain stays, general text loses 0.5 BLEU at most. What is finis
 """
 
 import argparse
-import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.arguments import add_multi30k, check_corpus, check_multi30k
-from bench.recipes import split_words, train
+from bench.arguments import add_multi30k, check_corpus, check_model, check_multi30k
+from bench.evaluation import Score, evaluated
+from bench.recipes import REFUSED, split_words, train
 from command_line import new_parser
 
 SIDES = {"src": "en", "tgt": "de"}
@@ -50,14 +48,14 @@ def main(given: Sequence[str]) -> int:
     for name in ("domain_alone", "replay"):
         own = training_words(folders, replay=name == "replay")
         if not train(models[name], [f"init_from={models['general']}", *own, *LENGTH, *words]):
-            return 2
+            return REFUSED
     print("| model | Multi30k BLEU | Tatoeba BLEU |\n|---|---:|---:|")
     scores = {}
     for name, model in models.items():
-        found = {kind: evaluated(model, folders[kind] / test, runs / name / kind) for kind, test in TEST_SETS.items()}
-        scores[name] = Scores(**{kind: score for kind, (score, _) in found.items()})
+        found = {kind: bleu(model, folders[kind] / test, runs / name / kind) for kind, test in TEST_SETS.items()}
+        scores[name] = Scores(**{kind: each.score for kind, each in found.items()})
         print(f"| {name.replace('_', ' ')} | {scores[name].domain:.1f} | {scores[name].general:.1f} |", flush=True)
-    print(f"\n{judged(scores['general'], scores['domain_alone'], scores['replay'])}\n`{found['general'][1]}`")
+    print(f"\n{judged(scores['general'], scores['domain_alone'], scores['replay'])}\n`{found['general'].signature}`")
     return 0
 
 
@@ -69,8 +67,7 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     add_multi30k(parser)
     parser.add_argument("--runs", type=Path, required=True, help="folder for the runs")
     arguments, words = parser.parse_known_args(given)
-    if not (arguments.general / "manifest.json").is_file():
-        parser.error(f"--general {arguments.general} is no run; name a folder that nmt train has made")
+    check_model(parser, arguments.general, "--general")
     check_corpus(parser, "--tatoeba", arguments.tatoeba, "train.de", "train, dev and test")
     check_multi30k(parser, arguments.multi30k, "train.de")
     return arguments, words
@@ -86,15 +83,10 @@ def training_words(folders: dict[str, Path], replay: bool) -> list[str]:
     return ["data=text", *words, *weights, *split_words("dev", folders["domain"], "val", SIDES)]
 
 
-def evaluated(model: Path, test_set: Path, output: Path) -> tuple[float, str]:
-    """BLEU by `nmt evaluate`, and its signature."""
+def bleu(model: Path, test_set: Path, output: Path) -> Score:
+    """Of the model on one test set."""
     files = [f"src={test_set}.{SIDES['src']}", f"ref={test_set}.{SIDES['tgt']}"]
-    words = ["evaluate", f"model={model}", *files, f"output={output}", "intervals=false"]
-    if code := subprocess.run([sys.executable, "-m", "nmt.cli.main", *words], stdout=sys.stderr).returncode:
-        sys.exit(code)
-    scores = json.loads((output / "scores.json").read_text("utf-8"))["scores"]
-    bleu = next(each for each in scores if each["name"] == "BLEU")
-    return bleu["score"], bleu["signature"]
+    return evaluated(model, [*files, f"output={output}", "intervals=false"], output)["BLEU"]
 
 
 def judged(general: Scores, alone: Scores, replay: Scores) -> str:
