@@ -12,11 +12,12 @@ from typing import Any
 
 from nmt.config.sections import TrainConfig
 from nmt.config.verbs import StatusCommand
+from nmt.data.letter_case import LETTER_CASE_FILE
 from nmt.data.train_hashes import HASHES_FILE
 from nmt.errors import NmtError, counted, printable
 from nmt.machine.home import expanded
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record, saved_updates
-from nmt.runs.folder import read_run, seen_file
+from nmt.runs.folder import read_letter_case, read_run, seen_file
 from nmt.runs.learned import caution_of
 from nmt.runs.lock import is_held
 from nmt.runs.tensors import check_tensors
@@ -154,6 +155,8 @@ def damage(run: Path) -> list[str]:
                 Progress.from_json(read_record(path.parent), path.parent)
             elif path.name == HASHES_FILE:
                 seen_file(run)
+            elif path.name == LETTER_CASE_FILE:
+                read_letter_case(run)
         except NmtError as error:
             if path.exists():
                 found.append(str(error))

@@ -285,7 +285,7 @@ class TrainConfig(Section):
     ]
     lowercase_share: Annotated[
         Share,
-        "of the sources, read in lower case; with any, text in capitals or title case is translated as lower case",
+        "of the sources, read in lower case, for models that will read text that nobody has put in its usual case",
     ]
     init_range: Annotated[
         Positive | None, "matrices start uniformly between ± this (Luong et al. 2015: 0.1); null = each layer's own way"

@@ -16,6 +16,8 @@ from nmt.config.sections import DataConfig, TokenizerConfig
 from nmt.data.batching import Mix
 from nmt.data.cache import cached
 from nmt.data.corpus import SPLITS, Corpus, read_corpus
+from nmt.data.letter_case import LETTER_CASE_FILE, LetterCase
+from nmt.data.letter_case import VERSION as LETTER_CASE_VERSION
 from nmt.data.tables import TableWriter, load_table, read_batches
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.data.train_hashes import HASHES_FILE, hashes
@@ -45,6 +47,7 @@ class Prepared:
     report: list[str]
     fingerprint: str  # of the content and of all settings that shaped the tables
     seen: Path  # hashes of the training pairs: see nmt.data.train_hashes
+    letter_case: LetterCase  # of the training sources
     mix: Mix | None = None  # of the training split, where its parts have weights
 
 
@@ -52,14 +55,18 @@ def prepare(
     data: DataConfig, tokenizer: TokenizerConfig, cache_dir: Path, given: TokenizerPair | None = None
 ) -> Prepared:
     """Corpus and tokenizers, ready to train on; `given`: those of a model that is trained further."""
-    tokenizers, folder, report, fingerprint = _fill(data, tokenizer, cache_dir, given)
+    corpus = read_corpus(data, cache_dir)
+    tokenizers, folder, report, fingerprint = _fill(corpus, data, tokenizer, cache_dir, given)
     tables = {name: load_table(folder / f"{name}.arrow") for name in SPLITS}
     mix = None
     if data.train.weights is not None:
         rows = json.loads((folder / MIX_FILE).read_text("utf-8"))
         mix = Mix(rows, data.train.weights)
         report = [*report, f"train: {mix}"]
-    return Prepared(tokenizers, **tables, report=report, fingerprint=fingerprint, seen=folder / HASHES_FILE, mix=mix)
+    seen, letter_case = folder / HASHES_FILE, _letter_case(corpus, data.src_lang, cache_dir)
+    return Prepared(
+        tokenizers, **tables, report=report, fingerprint=fingerprint, seen=seen, letter_case=letter_case, mix=mix
+    )
 
 
 def trained_tokenizers(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> TokenizerPair:
@@ -84,11 +91,23 @@ def fitting(corpus: Corpus, wanted: TokenizerConfig, cache_dir: Path) -> Tokeniz
     return wanted
 
 
+def _letter_case(corpus: Corpus, lang: str | None, cache_dir: Path) -> LetterCase:
+    """Of the training sources."""
+
+    def learn(draft: Path) -> None:
+        batches = read_batches(corpus.path("train"))
+        found = LetterCase.learned((text for batch in batches for text in batch["src"].to_pylist()), lang)
+        (draft / LETTER_CASE_FILE).write_bytes(found.bytes)
+
+    key = digest([LETTER_CASE_VERSION, corpus.fingerprint, lang])
+    path = cached(cache_dir, "letter_case", key, learn) / LETTER_CASE_FILE
+    return LetterCase.from_bytes(path.read_bytes(), str(path))
+
+
 def _fill(
-    data: DataConfig, tokenizer: TokenizerConfig, cache_dir: Path, given: TokenizerPair | None
+    corpus: Corpus, data: DataConfig, tokenizer: TokenizerConfig, cache_dir: Path, given: TokenizerPair | None
 ) -> tuple[TokenizerPair, Path, list[str], str]:
     """Makes what is not cached: tokenizers, the folder of the tables, report, fingerprint."""
-    corpus = read_corpus(data, cache_dir)
     if given is None:
         tokenizers, report = _trained_pair(corpus, tokenizer, cache_dir)
     else:

@@ -5,6 +5,7 @@ runs/NAME/  config.json  manifest.json  src.spm  tgt.spm        written once
             seen.bin                                            hashes of the training pairs: see seen.py
             shortlist.safetensors                               see shortlist.py
             learned.json                                        whether it translates: see learned.py
+            letter_case.json                                    usual forms of words: see nmt/data/letter_case.py
             checkpoints/                                        see training_state.py
             metrics.jsonl  tensorboard/
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config.run import RunConfig
+from nmt.data.letter_case import LETTER_CASE_FILE, LetterCase
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.data.train_hashes import HASHES_FILE
 from nmt.errors import CheckpointError
@@ -29,6 +31,7 @@ from nmt.runs.tensors import read_forms, read_signed, refuse_other_forms, set_pa
 
 FORMAT = 9  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
 TOKENIZER_BYTES = 2**28  # of a file, at most
+LETTER_CASE_BYTES = 2**25
 MOST_BYTES = {"config.json": CONFIG_BYTES, "src.spm": TOKENIZER_BYTES, "tgt.spm": TOKENIZER_BYTES}
 
 
@@ -40,15 +43,19 @@ class LoadedModel:
     model: Seq2Seq
     tokenizers: TokenizerPair
     checksum: str  # of the weights, hexadecimal
+    letter_case: LetterCase  # of the sources that it was trained on
 
 
-def create_run(folder: Path, config: RunConfig, tokenizers: TokenizerPair, known: Sequence[Path]) -> None:
+def create_run(
+    folder: Path, config: RunConfig, tokenizers: TokenizerPair, letter_case: LetterCase, known: Sequence[Path]
+) -> None:
     """Everything but weights into a folder that is there; refuses one that holds another run.
 
     `known`: files with hashes of what its model is trained on (see nmt.data.train_hashes).
     """
     refuse_used(folder)
     files = {"config.json": config_bytes(config), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
+    files[LETTER_CASE_FILE] = letter_case.bytes
     for name, content in files.items():
         write_atomically(folder / name, content)
     checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
@@ -65,6 +72,18 @@ def seen_file(folder: Path) -> Path:
     if file_digest(path) != _manifest(folder)["sha256"].get(HASHES_FILE):
         raise CheckpointError(f"{path} is damaged: its checksum differs; restore it from a copy")
     return path
+
+
+def read_letter_case(folder: Path) -> LetterCase:
+    """Of a run's training sources; a run of an earlier nmt knows none."""
+    known = _manifest(folder)["sha256"].get(LETTER_CASE_FILE)
+    if known is None:
+        return LetterCase()
+    path = folder / LETTER_CASE_FILE
+    content = read_file(path, LETTER_CASE_BYTES)
+    if hashlib.sha256(content).hexdigest() != known:
+        raise CheckpointError(f"{path} is damaged: its checksum differs; restore it from a copy")
+    return LetterCase.from_bytes(content, str(path))
 
 
 def change_config(folder: Path, config: RunConfig) -> None:
@@ -151,4 +170,4 @@ def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:
     parameters, signature = read_signed(path)
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
     set_parameters(model, parameters, path)
-    return LoadedModel(config, model.eval(), tokenizers, signature)
+    return LoadedModel(config, model.eval(), tokenizers, signature, read_letter_case(folder))

@@ -20,6 +20,7 @@ from nmt.config.identity import (
 )
 from nmt.config.run import MODEL_SECTIONS, RunConfig, read_run_config
 from nmt.config.verbs import TrainCommand
+from nmt.data.letter_case import LetterCase
 from nmt.data.prepare import Prepared, prepare
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import CheckpointError, ConfigError, DataError, printable
@@ -32,7 +33,15 @@ from nmt.model.build import build_model
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs import checkpoints
 from nmt.runs.checkpoints import checkpoint_folder, refuse_other_tensors, to_resume
-from nmt.runs.folder import change_config, create_run, read_run, refuse_unfitting, refuse_used, seen_file
+from nmt.runs.folder import (
+    change_config,
+    create_run,
+    read_letter_case,
+    read_run,
+    refuse_unfitting,
+    refuse_used,
+    seen_file,
+)
 from nmt.runs.learned import caution_of
 from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.tensors import read_tensors, set_parameters
@@ -90,10 +99,12 @@ def start(
         refuse_used(folder)
     given = model = None
     known: list[Path] = []
+    earlier = LetterCase()
     if config.init_from is not None:
         before = expanded(config.init_from)
         config, given, model = start_from(before, config, changes, trust)
         known.append(seen_file(before))
+        earlier = read_letter_case(before)
     refuse_untrainable(config)
     if peers.first:
         refuse_unwritable(folder, PLACE)
@@ -108,7 +119,8 @@ def start(
     with hold_run(folder) if peers.first else nullcontext():
         if peers.first:
             note_begun(folder)
-            create_run(folder, config, prepared.tokenizers, [*known, prepared.seen])
+            letter_case = prepared.letter_case.after(earlier)
+            create_run(folder, config, prepared.tokenizers, letter_case, [*known, prepared.seen])
         if given is not None:
             trainer.save()  # the weights to start from are part of the run
         return train(trainer, folder)

@@ -13,7 +13,6 @@ from tqdm import tqdm
 from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch, make_batch
 from nmt.data.batching import even_batches, forced_batches
-from nmt.data.letter_case import in_lower_case
 from nmt.data.text import Cleaning
 from nmt.errors import CheckpointError, ConfigError, DataError, counted
 from nmt.machine.device import Precision, TranslationPrecision, choose_device, choose_dtype, choose_int8
@@ -77,7 +76,7 @@ class Translator:
         self.shortlist = None if shortlist is None else shortlist.to(device)
         self.long_lines: LongLines = long_lines
         self.cleaning = Cleaning.of(first.config.data)
-        self.reads_lower_case = all(each.config.train.lowercase_share > 0 for each in loaded)
+        self.letter_case = first.letter_case
         self.seed = first.config.seed if seed is None else seed  # of what is drawn
         self.generator = torch.Generator(device).manual_seed(self.seed)
         self.workers = workers
@@ -242,17 +241,8 @@ class Translator:
         return zip(batches, self.workers.each(work, batches), strict=True)
 
     def as_read(self, text: str) -> str:
-        """A source as the model reads it.
-
-        Text in capitals or in title case is read in lower case by a model that has learned that, and by any other where
-        it then has fewer pieces: a model of headlines knows theirs.
-        """
-        cleaned = self.cleaning.source(text)
-        lowered = in_lower_case(cleaned)
-        if lowered == cleaned or self.reads_lower_case:
-            return lowered
-        as_typed, in_small = self.tokenizers.src.encode_batch([cleaned, lowered])
-        return lowered if len(in_small) < len(as_typed) else cleaned
+        """A source as the model reads it: cleaned, and in the case that its words have in the training sources."""
+        return self.letter_case.usual(self.cleaning.source(text))
 
     def encode_pairs(
         self, sources: Sequence[str], targets: Sequence[str], first: int

@@ -17,6 +17,7 @@ PARTS = {
     "recipes": "bench.recipes",
     "noise": "bench.noise",
     "replay": "bench.replay",
+    "typed": "bench.typed",
     "peers": "bench.peers.compare",
 }
 

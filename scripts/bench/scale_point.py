@@ -13,6 +13,7 @@ from bench import machine
 from bench.memory import anonymous_memory_mb, watched_memory
 from bench.operations import counted
 from bench.training_loop import configuration, new_trainer, trained_for
+from nmt.data.letter_case import LetterCase
 from nmt.data.prepare import IDS, TABLES_SCHEMA, Prepared
 from nmt.data.tables import TableWriter, load_table
 from nmt.data.tokenizer import TokenizerPair
@@ -108,7 +109,9 @@ def random_ids(folder: Path, length: int, vocabulary: int) -> Prepared:
     tokenizer = train_tokenizer(["a"], letters, 1, [])  # nothing is encoded with it
     train, dev = (load_table(folder / f"{name}.arrow") for name in ("train", "dev"))
     pair = TokenizerPair(tokenizer, tokenizer)
-    return Prepared(pair, train, dev, dev, report=[], fingerprint="", seen=folder / "seen.bin")
+    return Prepared(
+        pair, train, dev, dev, report=[], fingerprint="", seen=folder / "seen.bin", letter_case=LetterCase()
+    )
 
 
 def write_text(folder: Path, pairs: int) -> None:

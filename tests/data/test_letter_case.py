@@ -1,27 +1,82 @@
-"""Text in capitals or title case is brought to lower case, and nothing else is."""
+"""Text in capitals, title case or lower case gets the case of the training sources, and nothing else changes."""
+
+import random
+from collections.abc import Callable
+from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.data.letter_case import in_lower_case
+from nmt.data.letter_case import LetterCase
+from nmt.errors import CheckpointError
+
+ENGLISH = [
+    "I told Mary that the dog of the USA was old.",
+    "The old dog told me: Mary saw it on TV in Boston. Then it was gone.",
+    '"No," said the man with a red T-shirt, "I was told that Mary was old."',
+]
+
+
+@pytest.fixture(scope="module")
+def english() -> LetterCase:
+    return LetterCase.learned(ENGLISH, "en")
+
+
+@pytest.mark.parametrize("change", [str.upper, str.title, str.lower])
+def test_every_sentence_of_known_words_comes_back(english: LetterCase, change: Callable[[str], str]) -> None:
+    rng = random.Random(1)
+    names, small = ["Mary", "Boston", "USA", "TV"], ["dog", "old", "told", "was", "that", "saw", "gone", "the"]
+    for _ in range(300):
+        words = " ".join([*rng.choices(small, k=4), *rng.choices(names, k=2), *rng.choices(small, k=4)])
+        sentence = f"{words[0].upper()}{words[1:]}, it was. Mary told the man!"
+        assert english.usual(change(sentence)) == sentence
+
+
+def test_the_most_frequent_form_inside_sentences_is_the_usual_one() -> None:
+    texts = ["Turkey", "we saw turkey there", "we saw turkey here", "we like Turkey", *["Turkey is good"] * 9]
+    assert LetterCase.learned(texts, None).forms["turkey"] == "turkey"
+    assert LetterCase.learned([*texts, "in Turkey", "to Turkey"], None).forms["turkey"] == "Turkey"
+    assert LetterCase.learned([*texts, 'so: Turkey; "Turkey" (Turkey) Turkey'], None).forms["turkey"] == "turkey"
+
+
+def test_where_a_sentence_or_quotation_may_begin_nothing_is_learned() -> None:
+    known = LetterCase.learned(['Yes: Now. We "Can" (Go) so and ¿Stay there'], "en")
+    assert known.forms == {"and": "and", "there": "there"}
+
+
+def test_text_in_capitals_or_title_case_teaches_nothing() -> None:
+    assert LetterCase.learned(["THE DOG SEES A HOUSE", "The Dog Sees A House"], None) == LetterCase()
+
+
+def test_sentences_begin_as_most_of_the_training_sources_do(english: LetterCase) -> None:
+    small = LetterCase.learned([text.lower() for text in ENGLISH], "en")
+    assert english.usual("THE DOG WAS OLD. IT WAS GONE.") == "The dog was old. It was gone."
+    assert small.usual("THE DOG WAS OLD. IT WAS GONE.") == "the dog was old. it was gone."
+    assert english.usual("12 DOGS WERE OLD") == "12 dogs were old"
+    assert english.usual('"THE DOG" WAS OLD') == '"The dog" was old'
+
+
+@pytest.mark.parametrize("change", [str.upper, str.title, str.lower])
+def test_unknown_words_are_written_like_most_rare_ones(english: LetterCase, change: Callable[[str], str]) -> None:
+    german = LetterCase.learned([f"ja er sah das und die {noun}" for noun in ("Birke", "Eiche", "Buche")], "de")
+    assert english.usual(change("Mary told lobsters about the TV")) == "Mary told lobsters about the TV"
+    assert german.usual(change("Er sah das und die Rinde")) == "er sah das und die Rinde"
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("lang", "training", "typed", "usual"),
     [
-        "THE DOG SEES A HOUSE.",
-        "HELLO WORLD",
-        "DON'T STOP, NOW!",
-        "ЭТО БОЛЬШОЙ ДОМ",
-        "The Dog Sees A House.",
-        "Dog of the Year Sees Old House",
-        "Élan Vital Était Là",
-        "A Man In A T-shirt, NYPD Officers And McDonald's",
+        ("de", "Wir sind auf der Straße, die groß ist", "DIE GROSSE STRASSE IST GROSS", "Die grosse Straße ist groß"),
+        ("de", "Wir sind auf der Straße, die groß ist", "AUF DER STRAẞE SIND WIR", "Auf der Straße sind wir"),
+        ("el", "Ο άνθρωπος είναι ο λόγος", "Ο ΛΌΓΟΣ ΕΊΝΑΙ Ο ΆΝΘΡΩΠΟΣ", "Ο λόγος είναι ο άνθρωπος"),
+        ("tr", "Bu ışık ve İzmir için iyi", "İYİ IŞIK İZMİR İÇİN", "İyi ışık İzmir için"),
+        ("tr-TR", "Bu ışık ve İzmir için iyi", "izmir için iyi ışık", "İzmir için iyi ışık"),
+        ("ru", "Это дом в Москве", "В МОСКВЕ ДОМ", "В Москве дом"),
     ],
 )
-def test_capitals_and_titles_become_lower_case(text: str) -> None:
-    assert in_lower_case(text) == text.lower()
+def test_letters_that_are_more_than_a_pair(lang: str, training: str, typed: str, usual: str) -> None:
+    assert LetterCase.learned([training], lang).usual(typed) == usual
 
 
 @pytest.mark.parametrize(
@@ -31,8 +86,9 @@ def test_capitals_and_titles_become_lower_case(text: str) -> None:
         "NATO",
         "USA UK",  # abbreviations
         "I AM",
-        "Barack Obama",  # a name
+        "Mary Old",  # a name
         "New York City",
+        "the old dog",
         "The dog sees a House.",
         "Der Hund sieht das Haus",
         "Das Haus der Deutschen Bank steht dort.",
@@ -43,10 +99,58 @@ def test_capitals_and_titles_become_lower_case(text: str) -> None:
         "12 34 !!",
     ],
 )
-def test_anything_else_stays(text: str) -> None:
-    assert in_lower_case(text) == text
+def test_anything_else_stays(english: LetterCase, text: str) -> None:
+    assert english.usual(text) == text
 
 
 @given(st.text())
-def test_it_is_the_text_or_its_lower_case(text: str) -> None:
-    assert in_lower_case(text) in (text, text.lower())
+def test_only_case_changes(english: LetterCase, text: str) -> None:
+    def folded(text: str) -> str:
+        return text.lower().casefold()
+
+    assert folded(english.usual(text)) == folded(text)
+
+
+@given(st.text())
+def test_of_nothing_it_changes_nothing(text: str) -> None:
+    assert LetterCase.learned([], "en").usual(text) == text
+
+
+@given(st.lists(st.text()))
+def test_a_file_holds_all_of_it(texts: list[str]) -> None:
+    for lang in (None, "tr"):
+        known = LetterCase.learned(texts, lang)
+        assert LetterCase.from_bytes(known.bytes, "a file") == known
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b"{}",
+        b'{"language": 1, "sentences_begin_with_capital": true, "rare_words_begin_with_capital": true, "forms": []}',
+        b'{"language": null, "sentences_begin_with_capital": true, "rare_words_begin_with_capital": 1, "forms": [1]}',
+        b'{"language": null, "sentences_begin_with_capital": true, "rare_words_begin_with_capital": true, "forms": 5}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_damaged_file_is_refused(content: bytes) -> None:
+    with pytest.raises(CheckpointError, match=r"^runs/x/letter_case.json is damaged; restore it from a copy$"):
+        LetterCase.from_bytes(content, "runs/x/letter_case.json")
+
+
+def test_what_an_earlier_training_knew_stays_known() -> None:
+    earlier = LetterCase.learned(["Now Tom and Polish people", "Then a DVD"], "en")
+    later = LetterCase.learned(["we polish it", "we go"], "en").after(earlier)
+    assert later.usual("TOM AND WE POLISH A DVD") == "Tom and we polish a DVD"
+    assert later.forms["polish"] == "polish"
+    assert not later.capital
+
+
+@pytest.mark.parametrize("text", [". " * 100_000, "A. " * 50_000, "AB " * 50_000, "\"'" * 100_000, "HELLO" * 20_000])
+def test_long_texts_take_time_in_proportion(english: LetterCase, text: str) -> None:
+    start = process_time()
+    english.usual(f"AB CDEF {text}")
+    assert process_time() - start < 5

@@ -8,6 +8,7 @@ import torch
 
 from helpers.models import model_config, run_config_of
 from helpers.small_corpora import tokenizer_config
+from nmt.data.letter_case import LetterCase
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.data.train_tokenizers import train_tokenizer
 from nmt.model.build import build_model
@@ -32,7 +33,7 @@ def small_tokenizer() -> Tokenizer:
 
 def make_run(
     folder: Path, attention: str = "general", seed: int = 0, data: dict[str, Any] | None = None,
-    train: dict[str, Any] | None = None, **search: Any,
+    train: dict[str, Any] | None = None, letter_case: LetterCase | None = None, **search: Any,
 ) -> Path:  # fmt: skip
     """A run folder whose model is random; `data`, `train`, `search`: changes to these sections."""
     about = {"src_lang": "en", "tgt_lang": "de"} | (data or {})
@@ -47,6 +48,6 @@ def make_run(
         for parameter in model.parameters():  # far from the small initial values, so that errors show
             parameter.mul_(3.0)
     folder.mkdir(parents=True, exist_ok=True)
-    create_run(folder, stored, TokenizerPair(tokenizer, tokenizer), [])
+    create_run(folder, stored, TokenizerPair(tokenizer, tokenizer), letter_case or LetterCase(), [])
     write_tensors(folder / "model.safetensors", parameters_of(model))
     return folder

@@ -15,6 +15,7 @@ from helpers.small_runs import make_run, sentences
 
 import nmt
 from nmt.data.batch import make_batch
+from nmt.data.letter_case import LetterCase
 from nmt.errors import CheckpointError, DataError
 from nmt.search.beam import search
 from nmt.translation import long_lines
@@ -66,27 +67,14 @@ def test_how_a_source_was_typed_changes_nothing(general: Translator) -> None:
     assert general.encode_pairs(typed, typed, 1)[0] == general.encode_pairs(plain, plain, 1)[0]
 
 
-CAPITALS = ["DER HUND SIEHT DAS HAUS.", "Der Mann Sieht Das Haus Heute"]
-
-
-def test_capitals_are_read_as_lower_case_where_they_are_then_fewer_pieces(general: Translator) -> None:
-    encode = general.tokenizers.src.encode
-    for text in [*CAPITALS, "HUND HAUS MANN HEUTE", "Hund Haus Mann Heute"]:
-        fewer = len(encode(text.lower())) < len(encode(text))
-        assert (candidates(general, [text]) == candidates(general, [text.lower()])) == fewer
-        assert general.as_read(text) == (text.lower() if fewer else text)
-    assert len({general.as_read(text) == text for text in [*CAPITALS, "Hund Haus Mann Heute"]}) == 2
-    assert general.as_read("Der Hund sieht das Haus.") == "Der Hund sieht das Haus."
-
-
-def test_capitals_are_read_as_lower_case_by_a_model_that_has_learned_it(tmp_path: Path, general: Translator) -> None:
-    text = "Hund Haus Mann Heute"  # as the corpus writes them
-    run = make_run(tmp_path / "run", train={"lowercase_share": 0.1})
-    knows = Translator.load(run, device="cpu", precision="fp32")
-    assert (general.as_read(text), knows.as_read(text)) == (text, text.lower())
-    assert candidates(knows, [text]) == candidates(knows, [text.lower()])
-    both = Translator.load([general.name, knows.name], device="cpu", precision="fp32")
-    assert both.as_read(text) == text  # one of them has not
+def test_a_source_is_read_in_the_case_of_the_training_sources(tmp_path: Path, general: Translator) -> None:
+    usual = "Der Hund sieht heute ein grünes Haus."
+    case = LetterCase.learned([usual, "Heute sieht der Hund."], "de")
+    knows = Translator.load(make_run(tmp_path / "run", letter_case=case), device="cpu", precision="fp32")
+    for text in (usual, usual.upper(), usual.lower(), usual.title()):
+        assert knows.as_read(text) == usual
+        assert candidates(knows, [text]) == candidates(knows, [usual])
+        assert general.as_read(text) == text  # of an earlier nmt
 
 
 def test_a_text_is_in_an_n_best_list_once(general: Translator) -> None:
