@@ -52,11 +52,15 @@ def computes_bf16(device: torch.device) -> bool:
 
 def choose_int8(wanted: TranslationPrecision, device: torch.device) -> bool:
     """Is the decoder to multiply 8-bit integers in a search? `auto`: where the processor does so natively."""
-    capabilities = torch.cpu.get_capabilities()
-    native = device.type == "cpu" and bool(capabilities.get("avx512_vnni") or capabilities.get("amx_int8"))
     if wanted == "int8" and device.type != "cpu":
         raise ConfigError("precision is int8, which is for processors, but device is a GPU; set precision=bf16")
-    return wanted == "int8" or (wanted == "auto" and native)
+    return wanted == "int8" or (wanted == "auto" and device.type == "cpu" and multiplies_int8())
+
+
+def multiplies_int8() -> bool:
+    """Does the processor multiply 8-bit integers natively?"""
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_vnni") or capabilities.get("amx_int8"))
 
 
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[None]:

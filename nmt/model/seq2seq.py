@@ -67,7 +67,8 @@ class Seq2Seq(nn.Module):
     ) -> tuple[Float[Tensor, "R V"], Float[Tensor, "R L H T S"], State]:
         """Log-probabilities (nats, float32) of the token after the last one given."""
         features, weights, state = self.decoder(tokens, source, state)
-        return functional.log_softmax(self.output(features[:, -1]), -1, dtype=torch.float32), weights, state
+        logits = self.output(features[:, -1]).float()
+        return torch.log_softmax(logits, -1, out=logits), weights, state
 
     def forced(self, batch: Batch) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B L H T S"]]:
         """Log-probabilities of the given targets (nats, 0 on padding) and the attention that made them."""

@@ -34,7 +34,7 @@ from nmt.search.sampling import draw
 
 BEAM = 5  # the width that batch_sentences is meant for
 GROUPS = 512  # of vocabulary entries, so that most of them are only read to find the likeliest groups
-FEW_LOG_PROBS = 2**16  # log-probabilities of a step for which groups do not pay
+FEW_LOG_PROBS = 2**15  # log-probabilities of a step for which groups do not pay
 
 AnySource = TypeVar("AnySource", bound=Rows)
 AnyState = TypeVar("AnyState", bound=Rows)

@@ -86,7 +86,7 @@ class Shortlisted:
         features, weights, state = self.model.decoder(self.pieces[tokens], source, state)
         logits = self.output(features[:, -1]).float()
         logits.view(len(source.barrier), -1, logits.shape[1]).add_(source.barrier[:, None])
-        return logits.log_softmax(-1), weights, state
+        return torch.log_softmax(logits, -1, out=logits), weights, state
 
     def whole(self, tokens: Sequence[int]) -> list[int]:
         """Places in `pieces` as the tokens that they stand for."""
