@@ -16,6 +16,7 @@ PARTS = {
     "precision": "bench.precision",
     "recipes": "bench.recipes",
     "noise": "bench.noise",
+    "cleaned": "bench.cleaned",
     "replay": "bench.replay",
     "typed": "bench.typed",
     "peers": "bench.peers.compare",
