@@ -1,4 +1,4 @@
-"""What cleaning is worth: BLEU after training on a clean corpus, on the same with 30 % noise, and on what is cleaned of it.
+"""What cleaning is worth: BLEU after training on a clean corpus, on one with 30 % noise, and on what is cleaned of it.
 
     python scripts/bench cleaned --tatoeba FOLDER --runs RUNS train.max_updates=5000    (words for nmt train)
     python scripts/bench cleaned --tatoeba FOLDER --runs RUNS --only noisy              (one of the trainings)
