@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from nmt.config.unread import refuse_unread
 from nmt.config.verbs import EvaluateCommand
 from nmt.errors import counted
 from nmt.figures.table import grid, text_table
@@ -50,6 +51,7 @@ def main(command: EvaluateCommand) -> int:
     other = None if second is None else open_model(command, second, "compare_with")
     translators = [translator, *([] if other is None else [other])]
     data = command.changes.of(translator.config.data)
+    refuse_unread(data, command.changes)
     whole = read_benchmark(command, data)
     for note in whole.notes:
         print(note, file=sys.stderr)

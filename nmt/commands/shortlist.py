@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
+from nmt.config.unread import refuse_unread
 from nmt.config.verbs import ShortlistCommand
 from nmt.data.prepare import prepare
 from nmt.errors import ConfigError, counted
@@ -30,6 +31,7 @@ def main(command: ShortlistCommand) -> int:
     run = expanded(command.model)
     refuse_unwritable(run, "model")
     data = command.changes.of(translator.config.data)
+    refuse_unread(data, command.changes)
     prepared = prepare(data, translator.config.tokenizer, Path(command.cache_dir), translator.tokenizers)
     train, dev = (
         drawn_pairs(prepared.train, command.sentences, command.seed),

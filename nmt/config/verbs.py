@@ -11,6 +11,7 @@ from nmt.config.keys import Count, Folder, Mass, Positive, Section, Seed, Share,
 from nmt.config.run import CacheDir, RunConfig, read_run_config
 from nmt.config.sections import DataConfig, Device, Unit, WorkerCount
 from nmt.config.times import seconds_of
+from nmt.config.unread import refuse_unread
 from nmt.errors import ConfigError
 
 Trust = Annotated[list[str], "your own packages that parts may come from"]
@@ -424,4 +425,8 @@ def read_command(verb: str, settings: Mapping[str, Any], changes: Changes) -> An
             raise ConfigError(f"{name} has no value; type {name}=<value>")
         else:
             found[name] = convert(settings[name], hint, name)
+    if settings.get("resume") is None:  # else the corpus is the stored one
+        for value in found.values():
+            if isinstance(value, RunConfig | DataConfig):
+                refuse_unread(value if isinstance(value, DataConfig) else value.data, changes)
     return cls(**found)

@@ -1,0 +1,31 @@
+"""Keys of a corpus that its format does not read: typed, they would change nothing, and nobody would notice."""
+
+from nmt.config.changes import Changes
+from nmt.config.sections import DataConfig
+from nmt.errors import ConfigError
+
+TABLES = ("csv", "tsv", "xlsx", "jsonl", "parquet", "hub")
+CHARACTERS = ("csv", "tsv")
+READ_BY = {  # key of the section data -> the formats that read it
+    "src_column": TABLES,
+    "tgt_column": TABLES,
+    "inline": ("tmx", "xliff"),
+    "delimiter": CHARACTERS,
+    "quotes": CHARACTERS,
+    "encoding": CHARACTERS,
+    "header": (*CHARACTERS, "xlsx"),
+    "hub": ("hub",),
+    "hub_config": ("hub",),
+    "hub_revision": ("hub",),
+}
+
+
+def refuse_unread(data: DataConfig, typed: Changes) -> None:
+    """Refuses a typed key that files of this format have no use for; those of data=auto may be of any."""
+    for key, formats in READ_BY.items():
+        value = typed.values.get(f"data.{key}")
+        if value is not None and data.format not in (*formats, "auto"):
+            raise ConfigError(
+                f"data.{key}={value} is for {', '.join(formats)}, and data.format is {data.format}; leave it out, or "
+                "name another data="
+            )

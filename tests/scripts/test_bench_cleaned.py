@@ -1,0 +1,61 @@
+"""`bench cleaned`: the same training on a clean corpus, a noisy one and what is left of that."""
+
+from pathlib import Path
+
+import pytest
+from helpers.small_corpora import make_pairs
+
+from bench.cleaned import main, words_of_scorer, write_noisy
+
+FEW = ["train.max_updates=3", "train.validate_every=3", "train.bleu_sentences=5", "train.workers=1"]
+
+
+def write(folder: Path, splits: dict[str, int]) -> Path:
+    folder.mkdir()
+    for name, count in splits.items():
+        for side, language in enumerate(("en", "de")):
+            lines = (f"{pair[side]}\n" for pair in make_pairs(count, count))
+            (folder / f"{name}.{language}").write_text("".join(lines))
+    return folder
+
+
+def test_noise_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clean, noisy = write(tmp_path / "clean", {"train": 400}), tmp_path / "noisy"
+    write_noisy(clean, noisy)
+    assert "30% of 400 pairs are noise" in capsys.readouterr().err
+    before, after = ((folder / "train.de").read_text().splitlines() for folder in (clean, noisy))
+    assert len(after) == len(before)
+    assert 0.2 < sum(a != b for a, b in zip(before, after, strict=True)) / 400 <= 0.3
+    (noisy / "train.de").write_text("kept")
+    write_noisy(clean, noisy)
+    assert (noisy / "train.de").read_text() == "kept"
+
+
+def test_the_budget_decides_how_long_the_scorer_is_trained() -> None:
+    assert words_of_scorer(["train.max_updates=5", "seed=2", "train.max_epochs=1", "budget=1h"]) == ["seed=2"]
+
+
+@pytest.mark.slow
+def test_a_row_for_each_corpus_and_the_loss(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    corpus = write(tmp_path / "corpus", {"train": 1200, "dev": 20, "test": 21})
+    words = ["--tatoeba", f"{corpus}", "--runs", f"{tmp_path}/runs", "--budget", "30s"]
+    words += [f"cache_dir={tmp_path}/cache", *FEW]
+    assert main(words) == 0
+    out = capfd.readouterr().out
+    rows = [line.split("|") for line in out.splitlines() if line.startswith("| ")][1:]
+    assert [row[1].strip() for row in rows] == ["clean", "noisy", "cleaned"]
+    assert [row[2].strip() for row in rows][:2] == ["1,200", "1,200"]
+    assert int(rows[2][2].replace(",", "")) < 1200
+    assert "BLEU below clean (bar 0.5: " in out
+    assert "tok:13a" in out
+
+
+def test_what_is_no_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option, value, message in (
+        ("--tatoeba", f"{tmp_path}", "has no train.de"),
+        ("--only", "dirty", "dirty is none of clean, noisy, cleaned"),
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            main(["--tatoeba", ".", "--runs", f"{tmp_path}", option, value])
+        assert stopped.value.code == 2
+        assert message in capsys.readouterr().err
