@@ -45,6 +45,7 @@ from nmt.runs.folder import (
 from nmt.runs.learned import caution_of
 from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.tensors import read_tensors, set_parameters
+from nmt.scoring.cautions import LOOKED_AT, of_language
 from nmt.training.budget import within_budget
 from nmt.training.first_weights import random_model
 from nmt.training.parts import optimiser_forms, refuse_untrainable
@@ -109,6 +110,8 @@ def start(
     if peers.first:
         refuse_unwritable(folder, PLACE)
     prepared = read_data(config, given, peers)
+    if given is not None and peers.first:
+        say_unread(prepared)
     validation_s = 0.0
     if plan is not None:
         config, validation_s = plan(config, prepared, peers)
@@ -236,6 +239,15 @@ def read_data(config: RunConfig, given: TokenizerPair | None, peers: Peers = ALO
     for line in prepared.report:
         print(line, file=sys.stderr)
     return prepared
+
+
+def say_unread(prepared: Prepared) -> None:
+    """Cautions where a model that is trained further hardly knows the letters of its new corpus."""
+    first = prepared.train.select(range(min(LOOKED_AT, len(prepared.train))))
+    for side, tokenizer in (("src", prepared.tokenizers.src), ("tgt", prepared.tokenizers.tgt)):
+        what = "the training source" if side == "src" else "the training target"
+        for line in of_language(tokenizer, what, first[side]):
+            print(f"caution: {line}", file=sys.stderr)
 
 
 def new_model(config: RunConfig, tokenizers: TokenizerPair) -> Seq2Seq:

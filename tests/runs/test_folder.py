@@ -614,3 +614,5 @@ def test_a_folder_of_checkpoints_that_cannot_be_read_is_not_taken_for_an_empty_o
     said = capsys.readouterr().err.splitlines()[-1]
     assert said == f"error: cannot use {run}/checkpoints (Permission denied); make it writable, or go elsewhere"
     assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+
+

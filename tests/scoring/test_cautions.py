@@ -297,3 +297,23 @@ def test_damage_does_not_keep_a_run_from_translating(run: Path, tmp_path: Path) 
     (own / train_hashes.HASHES_FILE).write_bytes(b"123")
     Path("in").write_text("der Hund\n")
     assert main(["translate", f"model={own}", *FAST, "input=in", "output=out"]) == 0
+
+
+def test_a_model_that_is_trained_further_hardly_knows_other_letters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = corpus(tmp_path / "data")
+    words = {"train__max_updates": 1, "data__dev_size": 0}
+    assert start(data, tmp_path / "runs", **words) == 0
+    greek = str.maketrans("abcdefghijklmnoprstuvwxyzäöüß", "αβγδεζηθικλμνξοπρστυφχψωάέήίό")
+    sources = (data / "train.src").read_text().lower().splitlines()
+    write(str(data / "new.src"), [line.translate(greek) for line in sources])
+    for name, unread in (("train.src", False), ("new.src", True)):
+        capsys.readouterr()
+        files = {"data__train": {"src": name, "tgt": "train.tgt", "files": None, "weights": None}}
+        run = str(tmp_path / "runs" / "run")
+        assert start(data, tmp_path / "runs", name=f"tuned-{unread}", init_from=run, **words, **files) == 0
+        err = capsys.readouterr().err
+        line = "caution: the training source is in Greek letters, which the model's vocabulary hardly knows\n"
+        assert (line in err) == unread
+        assert "the training target" not in err
