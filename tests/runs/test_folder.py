@@ -24,19 +24,20 @@ from torch import Tensor
 
 from nmt.cli.main import main
 from nmt.config.run import RunConfig
+from nmt.data.letter_case import LETTER_CASE_FILE, LetterCase
 from nmt.errors import CheckpointError, ConfigError, NmtError
 from nmt.machine.safe_files import draft, join_files, read_file, refuse_unwritable, write_atomically
 from nmt.machine.signals import SAVED
 from nmt.runs import checkpoints as training_state
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, prune, read_record, save_checkpoint, saved_updates
-from nmt.runs.folder import FORMAT, load_model
+from nmt.runs.folder import FORMAT, load_model, read_letter_case
 from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.stored_config import config_bytes, read_config
 from nmt.runs.tensors import packed, parameters_of, read_signed, read_tensors, signed, write_tensors
 from nmt.training.report import Reporter
 from nmt.training.trainer import Trainer
 
-MODEL_FILES = ["manifest.json", "config.json", "src.spm", "tgt.spm", "model.safetensors"]
+MODEL_FILES = ["manifest.json", "config.json", "letter_case.json", "src.spm", "tgt.spm", "model.safetensors"]
 STATE_FILES = ["weights.safetensors", "training.safetensors", "training.json"]
 ROOT = Path(__file__).parents[2]
 T = TypeVar("T")
@@ -88,6 +89,25 @@ def refusal(act: Callable[[], Any]) -> str:
     message = str(raised.value)
     assert "\n" not in message
     return message
+
+
+def test_a_run_of_an_earlier_nmt_reads_text_as_it_is_typed(run: Path) -> None:
+    assert read_letter_case(run).forms
+    manifest = json.loads((run / "manifest.json").read_text())
+    del manifest["sha256"][LETTER_CASE_FILE]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    (run / LETTER_CASE_FILE).unlink()
+    assert load_model(run).letter_case == LetterCase()
+
+
+def test_a_model_that_is_trained_further_knows_the_words_of_both_corpora(run: Path, tmp_path: Path) -> None:
+    new = corpus(tmp_path / "new")
+    lines = [f"zz {line} Xerxes" for line in (new / "train.src").read_text().splitlines()]
+    (new / "train.src").write_text("".join(f"{line}\n" for line in lines))
+    assert start(new, tmp_path, name="tuned", init_from=str(run), train__max_updates=1, data__dev_size=0) == 0
+    before, after = read_letter_case(run).forms, read_letter_case(tmp_path / "tuned").forms
+    assert before.keys() < after.keys()
+    assert after["xerxes"] == "Xerxes"
 
 
 @pytest.mark.parametrize("name", MODEL_FILES)
@@ -614,5 +634,3 @@ def test_a_folder_of_checkpoints_that_cannot_be_read_is_not_taken_for_an_empty_o
     said = capsys.readouterr().err.splitlines()[-1]
     assert said == f"error: cannot use {run}/checkpoints (Permission denied); make it writable, or go elsewhere"
     assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-
-
