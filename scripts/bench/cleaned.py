@@ -4,8 +4,8 @@
     python scripts/bench cleaned --tatoeba FOLDER --runs RUNS --only noisy              (one of the trainings)
 
 Noise of six kinds, as in `bench noise`, takes the place of 5 % of the training pairs each. `nmt clean` removes what its
-filters find; a scorer is trained on the rest, within --budget, and `nmt clean` goes over the noisy corpus once more
-with it. All three models are trained with the same words and evaluated on the clean test split, beam 5. Bar: at most
+filters find ("filtered"); a scorer is trained on the rest, within --budget, and `nmt clean` goes over the noisy corpus
+once more with it ("cleaned"). All models are trained with the same words and evaluated on the clean test split, beam 5. Bar: at most
 0.5 BLEU below the clean corpus. What is finished in RUNS is not done again.
 """
 
@@ -24,7 +24,7 @@ from command_line import new_parser
 SIDES = {"src": "en", "tgt": "de"}
 LANGUAGES = tuple(f"data.{side}_lang={language}" for side, language in SIDES.items())
 LIMITS = ("max_contrast=0.9", "max_end_surprise=1")  # docs/cleaning.md
-CORPORA = ["clean", "noisy", "cleaned"]
+CORPORA = ["clean", "noisy", "filtered", "cleaned"]
 LOST = 0.5  # BLEU: bar
 
 
@@ -32,13 +32,17 @@ def main(given: Sequence[str]) -> int:
     """Makes what is missing, and prints a row for each corpus."""
     arguments, words = parse_arguments(given)
     runs, tatoeba = arguments.runs.resolve(), arguments.tatoeba.resolve()
-    folders = {"clean": tatoeba, "noisy": runs / "noisy_text", "cleaned": runs / "cleaned_text"}
+    folders = {"clean": tatoeba} | {name: runs / f"{name}_text" for name in CORPORA[1:]}
     if arguments.only != ["clean"]:
         write_noisy(tatoeba, folders["noisy"])
+    if {"filtered", "cleaned"} & set(arguments.only):
+        clean(folders["noisy"], folders["filtered"], [])
     if "cleaned" in arguments.only:
-        sifted, scorer = runs / "sifted_text", runs / "scorer"
-        clean(folders["noisy"], sifted, [])
-        if not train(scorer, [*training_words(sifted, tatoeba), f"budget={arguments.budget}", *words_of_scorer(words)]):
+        scorer = runs / "scorer"
+        if not train(
+            scorer,
+            [*training_words(folders["filtered"], tatoeba), f"budget={arguments.budget}", *words_of_scorer(words)],
+        ):
             return REFUSED
         clean(folders["noisy"], folders["cleaned"], [f"scorer={scorer}", *LIMITS])
     print("| trained on | pairs | BLEU |\n|---|---:|---:|")
@@ -51,9 +55,10 @@ def main(given: Sequence[str]) -> int:
         ]
         pairs = len(read(folders[name] / "train.en"))
         print(f"| {name} | {pairs:,} | {found[name].score:.2f} |", flush=True)
-    if {"clean", "cleaned"} <= found.keys():
-        lost = found["clean"].score - found["cleaned"].score
-        print(f"\ncleaned of noise: {lost:.2f} BLEU below clean (bar {LOST}: {'holds' if lost <= LOST else 'MISSED'})")
+    for name in CORPORA[1:] if "clean" in found else []:
+        if name in found:
+            lost = found["clean"].score - found[name].score
+            print(f"{name}: {lost:.2f} BLEU below clean (bar {LOST}: {'holds' if lost <= LOST else 'MISSED'})")
     print(f"`{next(iter(found.values())).signature}`")
     return 0
 
