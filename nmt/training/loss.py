@@ -57,7 +57,8 @@ class _OutputLoss(torch.autograd.Function):
         mean_weight = weight.mean(0)
         mean_logits = (features * mean_weight).sum(-1) + bias.mean()
         d_features = torch.empty_like(features) if wanted else features
-        d_weight = torch.zeros_like(weight, dtype=torch.float32) if wanted else weight
+        d_weight = weight
+        even = smoothing / size * features.float().sum((0, 1))  # of the share ε/V that every token has in q
         d_bias = torch.zeros_like(bias, dtype=torch.float32) if wanted else bias
         sums = torch.zeros(2, dtype=torch.float32, device=features.device)
         step = CHUNK_ROWS // passes
@@ -84,10 +85,10 @@ class _OutputLoss(torch.autograd.Function):
                     here.copy_(exact)
             if wanted:
                 d_features[:, start : start + step] = torch.mm(product, low)[:real].view(passes, -1, chunk.shape[1])
-                d_weight += torch.mm(product.t(), chunk, out=d_weight_part)[:size]
-        if wanted and smoothing:  # the share ε/V of every token in q, which needs no pass over the logits
+                part = torch.mm(product.t(), chunk, out=d_weight_part)[:size]
+                d_weight = d_weight.add_(part) if start else part - even  # in float32
+        if wanted and smoothing:  # that share needs no pass over the logits
             d_features -= (smoothing * mean_weight).to(features.dtype)
-            d_weight -= smoothing / size * features.float().sum((0, 1))
             d_bias -= smoothing / size * count * passes
         ctx.save_for_backward(d_features, d_weight, d_bias)
         loss, plain_sum = sums.unbind()

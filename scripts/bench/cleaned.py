@@ -5,8 +5,8 @@
 
 Noise of six kinds, as in `bench noise`, takes the place of 5 % of the training pairs each. `nmt clean` removes what its
 filters find ("filtered"); a scorer is trained on the rest, within --budget, and `nmt clean` goes over the noisy corpus
-once more with it ("cleaned"). All models are trained with the same words and evaluated on the clean test split, beam 5. Bar: at most
-0.5 BLEU below the clean corpus. What is finished in RUNS is not done again.
+once more with it ("cleaned"). All models are trained with the same words and evaluated on the clean test split, beam 5.
+Bar: at most 0.5 BLEU below the clean corpus. What is finished in RUNS is not done again.
 """
 
 import argparse
