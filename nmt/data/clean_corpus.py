@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from tqdm import tqdm
 
 from nmt.config.sections import DataConfig
 from nmt.data.corpus import batches
@@ -144,6 +145,7 @@ def _scored(sifted: Sifted, scoring: Scoring, table: Path) -> tuple[Sifted, dict
     """Drops more pairs, by their scores; returns what is decided now, and the scores."""
     entropies, ends, contrasts = (np.full(len(sifted.dropped_by), np.inf, np.float32) for _ in range(3))
     begin = 0
+    bar = tqdm(total=len(sifted.keep), unit=" pairs", desc="scoring", leave=False, disable=None, dynamic_ncols=True)
     for batch, keep in _with_rows(table, sifted.keep):
         left = batch.filter(pa.array(keep))
         rows = begin + np.flatnonzero(keep)
@@ -151,6 +153,8 @@ def _scored(sifted: Sifted, scoring: Scoring, table: Path) -> tuple[Sifted, dict
             found = scoring.score(left["src"].to_pylist(), left["tgt"].to_pylist())
             entropies[rows], ends[rows], contrasts[rows] = found.cross_entropy, found.end, found.contrast
         begin += len(keep)
+        bar.update(len(keep))
+    bar.close()
     names, dropped_by = list(sifted.names), sifted.dropped_by.copy()
     limits = {
         "max_end_surprise": ends,
