@@ -112,12 +112,12 @@ def before_translating(command: EvaluateCommand, translators: list[Translator], 
     given = {"model": command.model}
     if command.compare_with is not None:
         given["compare_with"] = command.compare_with
-    for translator, (key, model) in zip(translators, given.items(), strict=True):
-        sources = list(map(translator.cleaning.source, benchmark.sources))  # as they are in the training data
+    read = [list(map(each.cleaning.source, benchmark.sources)) for each in translators]  # as in the training data
+    for sources, (key, model) in zip(read, given.items(), strict=True):
         for run in model_folders(model, key):
             yield from of_training(seen_file(run), str(run), sources, benchmark.references)
-    for translator in translators:
-        yield from of_test_set(translator.tokenizers, benchmark.sources, benchmark.references)
+    for translator, sources in zip(translators, read, strict=True):
+        yield from of_test_set(translator.tokenizers, sources, benchmark.references)
         yield from of_direction(*both_ways(translator, benchmark))
 
 

@@ -37,7 +37,7 @@ class Session:
 
     def __init__(self, translator: Translator) -> None:
         self.translator = translator
-        self.notes = Notes(translator.tokenizers.src)
+        self.notes = Notes(translator.tokenizers.src, translator.cleaning)
         self.settings: SearchConfig = translator.settings
         self.last: Translation | None = None
 

@@ -62,7 +62,7 @@ def translated(
 ) -> Iterator[str]:
     """The line that is written for each line of input; `say` gets a note for every line that is too long."""
     stream = translator.stream(lines, command.buffer, "words" if command.alignments else False, settings)
-    for translation in Notes(translator.tokenizers.src).noted(stream, say):
+    for translation in Notes(translator.tokenizers.src, translator.cleaning).noted(stream, say):
         if command.format == "jsonl":
             yield translation_json(translation, settings.n_best > 1, command.alignments)
         else:

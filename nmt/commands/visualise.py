@@ -30,7 +30,7 @@ def main(command: VisualiseCommand) -> int:
         raise DataError(f"lines: {len(lines):,}, but translations: {len(given):,}, {key}; give one for every line")
     with whole_folder(output) as folder:
         done = translator.translate(lines, attention=True) if given is None else translator.force(lines, given)
-        done = list(Notes(translator.tokenizers.src).noted(done, caution))
+        done = list(Notes(translator.tokenizers.src, translator.cleaning).noted(done, caution))
         if command.format == "html":
             names = write_page(done, choice, folder, command.model, given is not None)
         else:

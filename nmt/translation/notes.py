@@ -4,6 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
+from nmt.data.text import Cleaning
 from nmt.data.tokenizer import Tokenizer
 from nmt.scoring.cautions import HARDLY, MOSTLY, letters_of_vocabulary, script_name, scripts_of
 from nmt.translation import long_lines
@@ -18,10 +19,11 @@ OTHERS = {
 
 
 class Notes:
-    """Of translations by a model with this source tokenizer."""
+    """Of translations by a model with this source tokenizer, which reads sources so cleaned."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, cleaning: Cleaning) -> None:
         self.tokenizer = tokenizer
+        self.cleaning = cleaning
         self.known = letters_of_vocabulary(tokenizer)
         self.looked_up: dict[str, bool] = {}  # letters
 
@@ -32,7 +34,7 @@ class Notes:
 
     def unread(self, text: str) -> str | None:
         """Why the model can hardly read the text; None: it can, or the text has too few letters to tell."""
-        letters = Counter(character for character in text if character.isalpha())
+        letters = Counter(character for character in self.cleaning.source(text) if character.isalpha())
         if letters.total() < FEWEST_LETTERS:
             return None
         [(script, count)] = scripts_of(letters).most_common(1)

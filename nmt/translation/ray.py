@@ -39,7 +39,7 @@ class TranslateBatch:
         """
         keep_freed_memory()
         self.translator = Translator.load(model, settings, precision=precision, workers=workers)
-        self.notes = Notes(self.translator.tokenizers.src)
+        self.notes = Notes(self.translator.tokenizers.src, self.translator.cleaning)
         self.text, self.translation = text, translation
 
     def __call__(self, batch: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -320,7 +320,9 @@ def translate_all(translator: Translator, sources: Sequence[str], say: Callable[
     bar = tqdm(total=len(sources), unit=" sentences", leave=False, disable=None, dynamic_ncols=True)
     texts = []
     with bar:
-        for translation in Notes(translator.tokenizers.src).noted(translator.stream(sources, CHUNK_SENTENCES), say):
+        for translation in Notes(translator.tokenizers.src, translator.cleaning).noted(
+            translator.stream(sources, CHUNK_SENTENCES), say
+        ):
             texts.append(translation.text)
             bar.update()
     return texts

@@ -317,3 +317,11 @@ def test_a_model_that_is_trained_further_hardly_knows_other_letters(
         line = "caution: the training source is in Greek letters, which the model's vocabulary hardly knows\n"
         assert (line in err) == unread
         assert "the training target" not in err
+
+
+def test_letters_that_the_model_reads_as_plain_ones_are_no_other_language(run: Path) -> None:
+    texts = sentences(20, seed=4)
+    wide = {ord(letter): ord(letter) + 0xFEE0 for letter in "abcdefghijklmnopqrstuvwxyzDHM"}
+    typed = [text.translate(wide) for text in texts]
+    assert typed != texts
+    assert not [line for line in evaluated(run, typed, texts) if "letters" in line or "unknown" in line]

@@ -6,16 +6,19 @@ import pytest
 from helpers.small_corpora import tokenizer_config
 from helpers.small_runs import GERMAN, small_tokenizer
 
+from nmt.data.text import Cleaning
 from nmt.data.train_tokenizers import train_tokenizer
 from nmt.translation.notes import SHOWN, Notes
 from nmt.translation.translations import Candidate, Translation
 
-NOTES = Notes(small_tokenizer())  # of German and Chinese text
+PLAIN = Cleaning(nfc=True, plain_source=True)
+NOTES = Notes(small_tokenizer(), PLAIN)  # of German and Chinese text
 CHANCE = random.Random(1)
 WORDS = ["".join(CHANCE.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(400)]
 GREEK = "Ένα μικρό σκυλί"
 WITH_GREEK = Notes(  # whose letters all have pieces
-    train_tokenizer([*WORDS * 3, GREEK], tokenizer_config("unigram", vocab_size=800), 1, [])
+    train_tokenizer([*WORDS * 3, GREEK], tokenizer_config("unigram", vocab_size=800), 1, []),
+    PLAIN,
 )
 UNKNOWN = "has mostly letters that the model does not know: its translation is a guess"
 
@@ -74,3 +77,9 @@ def test_the_first_unread_lines_are_named_and_the_others_counted() -> None:
     assert list(NOTES.noted(given, said.append)) == given
     assert [line.split(" is in ")[0] for line in said[:SHOWN]] == [f"line {number}" for number in range(2, SHOWN + 2)]
     assert said[SHOWN:] == ["lines that the model can hardly read besides these: 3"]
+
+
+def test_letters_that_are_read_as_plain_ones_are_known() -> None:
+    assert NOTES.unread("ｄｅｒ Ｈｕｎｄ ｓｉｅｈｔ") is None
+    as_typed = Notes(small_tokenizer(), Cleaning(nfc=True, plain_source=False))
+    assert as_typed.unread("ｄｅｒ Ｈｕｎｄ ｓｉｅｈｔ") is not None
