@@ -17,6 +17,7 @@ LETTER_CASE_FILE = "letter_case.json"
 VERSION = 1  # of what is learned; part of the cache's key
 LOOKED_AT = 500_000  # sentences
 MOST_FORMS = 100_000  # the most frequent are kept
+LONGEST_FORM = 50  # letters: what is longer is no word
 FEWEST_SHOUTED = 2  # words; one is as likely an abbreviation
 FEWEST_WORDS = 4  # in title case or lower case; fewer are as likely a name or a phrase, unless they end as a sentence
 SMALL = 3  # letters of a word that titles leave in lower case
@@ -54,7 +55,7 @@ class LetterCase:
         forms: dict[str, str] = {}
         empty = cls(lang=lang)
         for form, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-            if form.lower() != form.upper() and len(forms) < MOST_FORMS:
+            if form.lower() != form.upper() and len(form) <= LONGEST_FORM and len(forms) < MOST_FORMS:
                 forms.setdefault(empty._key(form), form)
         once = [form[0].isupper() for form in forms.values() if counts[form] == 1]
         return cls(forms, first[True] > first[False], 2 * sum(once) > len(once), lang)

@@ -45,6 +45,11 @@ def test_where_a_sentence_or_quotation_may_begin_nothing_is_learned() -> None:
     assert known.forms == {"and": "and", "there": "there"}
 
 
+def test_what_is_too_long_for_a_word_is_not_kept() -> None:
+    known = LetterCase.learned([f"we saw {'x' * 50} and {'y' * 51} there"], "en")
+    assert known.forms.keys() == {"saw", "x" * 50, "and", "there"}
+
+
 def test_text_in_capitals_or_title_case_teaches_nothing() -> None:
     assert LetterCase.learned(["THE DOG SEES A HOUSE", "The Dog Sees A House"], None) == LetterCase()
 
