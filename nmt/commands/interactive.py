@@ -15,7 +15,7 @@ from nmt.config.sections import SearchConfig
 from nmt.config.verbs import InteractiveCommand
 from nmt.errors import ConfigError, DataError, NmtError, counted, nearest, printable
 from nmt.machine.home import expanded
-from nmt.translation.notes import Notes, caution
+from nmt.translation.notes import caution
 from nmt.translation.open import as_typed, note_seed, open_model
 from nmt.translation.translations import Translation
 from nmt.translation.translator import Translator, with_n_best
@@ -37,7 +37,7 @@ class Session:
 
     def __init__(self, translator: Translator) -> None:
         self.translator = translator
-        self.notes = Notes(translator.tokenizers.src, translator.cleaning)
+        self.notes = translator.notes()
         self.settings: SearchConfig = translator.settings
         self.last: Translation | None = None
 

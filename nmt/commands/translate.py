@@ -19,7 +19,7 @@ from nmt.machine.seeds import derived_seed
 from nmt.runs.shortlist_file import SHORTLIST_FILE
 from nmt.scoring.alignment import pharaoh
 from nmt.translation import bulk
-from nmt.translation.notes import Notes, caution
+from nmt.translation.notes import caution
 from nmt.translation.open import as_typed, means, model_folders, open_model
 from nmt.translation.translations import Translation
 from nmt.translation.translator import Translator, with_n_best
@@ -62,7 +62,7 @@ def translated(
 ) -> Iterator[str]:
     """The line that is written for each line of input; `say` gets a note for every line that is too long."""
     stream = translator.stream(lines, command.buffer, "words" if command.alignments else False, settings)
-    for translation in Notes(translator.tokenizers.src, translator.cleaning).noted(stream, say):
+    for translation in translator.notes().noted(stream, say):
         if command.format == "jsonl":
             yield translation_json(translation, settings.n_best > 1, command.alignments)
         else:

@@ -6,7 +6,7 @@ from nmt.config.verbs import VisualiseCommand
 from nmt.data.streams import file_lines, input_lines
 from nmt.errors import ConfigError, DataError
 from nmt.machine.home import expanded
-from nmt.translation.notes import Notes, caution
+from nmt.translation.notes import caution
 from nmt.translation.open import note_seed, open_model
 from nmt.translation.pictures import Choice, whole_folder, write_files, write_page
 from nmt.translation.translator import Translator
@@ -30,7 +30,7 @@ def main(command: VisualiseCommand) -> int:
         raise DataError(f"lines: {len(lines):,}, but translations: {len(given):,}, {key}; give one for every line")
     with whole_folder(output) as folder:
         done = translator.translate(lines, attention=True) if given is None else translator.force(lines, given)
-        done = list(Notes(translator.tokenizers.src, translator.cleaning).noted(done, caution))
+        done = list(translator.notes().noted(done, caution))
         if command.format == "html":
             names = write_page(done, choice, folder, command.model, given is not None)
         else:

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from tqdm import tqdm
 
 from nmt.config.sections import DataConfig
 from nmt.data.corpus import batches
@@ -21,6 +20,7 @@ from nmt.data.split import Split
 from nmt.data.tables import TableWriter, read_batches
 from nmt.data.text import Cleaning
 from nmt.errors import DataError, counted
+from nmt.machine.progress_bar import progress_bar
 
 TABLE_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string())])
 SHOWN_CHARACTERS = 1000  # of a side of a sample
@@ -145,16 +145,15 @@ def _scored(sifted: Sifted, scoring: Scoring, table: Path) -> tuple[Sifted, dict
     """Drops more pairs, by their scores; returns what is decided now, and the scores."""
     entropies, ends, contrasts = (np.full(len(sifted.dropped_by), np.inf, np.float32) for _ in range(3))
     begin = 0
-    bar = tqdm(total=len(sifted.keep), unit=" pairs", desc="scoring", leave=False, disable=None, dynamic_ncols=True)
-    for batch, keep in _with_rows(table, sifted.keep):
-        left = batch.filter(pa.array(keep))
-        rows = begin + np.flatnonzero(keep)
-        if len(rows):
-            found = scoring.score(left["src"].to_pylist(), left["tgt"].to_pylist())
-            entropies[rows], ends[rows], contrasts[rows] = found.cross_entropy, found.end, found.contrast
-        begin += len(keep)
-        bar.update(len(keep))
-    bar.close()
+    with progress_bar(len(sifted.keep), "pairs") as bar:
+        for batch, keep in _with_rows(table, sifted.keep):
+            left = batch.filter(pa.array(keep))
+            rows = begin + np.flatnonzero(keep)
+            if len(rows):
+                found = scoring.score(left["src"].to_pylist(), left["tgt"].to_pylist())
+                entropies[rows], ends[rows], contrasts[rows] = found.cross_entropy, found.end, found.contrast
+            begin += len(keep)
+            bar.update(len(keep))
     names, dropped_by = list(sifted.names), sifted.dropped_by.copy()
     limits = {
         "max_end_surprise": ends,

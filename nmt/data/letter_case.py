@@ -32,7 +32,7 @@ _BEGIN = re.compile(r"(?:^|[.!?…][\"'”’)\]]{0,3}\s)\W{0,10}[^\W\d_]")  # u
 
 @dataclass(frozen=True)
 class LetterCase:
-    """The usual forms of words, by the word in lower case; of nothing, it leaves every text as it is."""
+    """The usual forms of words, by the word in lower case; without any, capitals and title case become lower case."""
 
     forms: Mapping[str, str] = field(default_factory=dict)
     capital: bool = False  # do most sentences begin with one?
@@ -42,16 +42,19 @@ class LetterCase:
     @classmethod
     def learned(cls, sentences: Iterable[str], lang: str | None) -> "LetterCase":
         """From the sources of a training split in the language of this code."""
-        counts: Counter[str] = Counter()
+        counts, others = Counter[str](), Counter[str]()  # others: in sentences that capitals or title case spoil
         first: Counter[bool] = Counter()  # does it begin with a capital?
+        spoilt = 0
         for sentence in islice(sentences, LOOKED_AT):
             words = cased_words(sentence)
-            if is_shouted(words) or is_titled(words):
-                continue
+            is_spoilt = is_shouted(words) or is_titled(words)
+            spoilt += is_spoilt
             if words:
                 first[words[0][0].isupper()] += 1
             for part in _BREAK.split(sentence):
-                counts.update(_WORD.findall(part)[1:])
+                (others if is_spoilt else counts).update(_WORD.findall(part)[1:])
+        if 2 * spoilt > first.total():  # it is how this text is written
+            counts.update(others)
         forms: dict[str, str] = {}
         empty = cls(lang=lang)
         for form, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
@@ -96,8 +99,6 @@ class LetterCase:
 
     def usual(self, text: str) -> str:
         """The text in its usual case if it is in capitals, in title case or in lower case throughout; else as it is."""
-        if not self.forms:
-            return text
         words = cased_words(text)
         fewest = 2 if _END.search(text) else FEWEST_WORDS
         if not (is_shouted(words) or is_titled(words, fewest) or is_small(words, fewest)):

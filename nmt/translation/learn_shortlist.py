@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
-from tqdm import tqdm
 
 from nmt.data.batch import Batch, pad_batch
 from nmt.data.batching import BatchOrder
 from nmt.data.encoded import EncodedSide, Numbers, open_sides
 from nmt.data.tokenizer import EOS, PAD
+from nmt.machine.progress_bar import progress_bar
 from nmt.model.seq2seq import Seq2Seq
 from nmt.search.shortlist import SPECIAL, Shortlist
 from nmt.translation.translator import Translator
@@ -81,8 +81,7 @@ def count(translator: Translator, pairs: Pairs) -> LinkCounts:
     assert isinstance(translator.model, Seq2Seq)
     counts = LinkCounts(*(np.zeros(size, np.int64) for size in (0, 0, vocab)))
     pending: list[Numbers] = []
-    bar = tqdm(total=len(pairs.rows), unit=" pairs", leave=False, disable=None, dynamic_ncols=True)
-    with bar:
+    with progress_bar(len(pairs.rows), "pairs") as bar:
         for batch in pairs.batches(translator.device):
             src, tgt = links(translator.model, batch)
             pending.append((src * vocab + tgt).cpu().numpy())

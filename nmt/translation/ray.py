@@ -16,7 +16,7 @@ from nmt.config.sections import SearchConfig
 from nmt.errors import DataError
 from nmt.machine.allocator import keep_freed_memory
 from nmt.machine.device import TranslationPrecision
-from nmt.translation.notes import Notes, caution
+from nmt.translation.notes import caution
 from nmt.translation.translator import Translator
 
 
@@ -39,7 +39,7 @@ class TranslateBatch:
         """
         keep_freed_memory()
         self.translator = Translator.load(model, settings, precision=precision, workers=workers)
-        self.notes = Notes(self.translator.tokenizers.src, self.translator.cleaning)
+        self.notes = self.translator.notes()
         self.text, self.translation = text, translation
 
     def __call__(self, batch: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch, make_batch
@@ -16,6 +15,7 @@ from nmt.data.batching import even_batches, forced_batches
 from nmt.data.text import Cleaning
 from nmt.errors import CheckpointError, ConfigError, DataError, counted
 from nmt.machine.device import Precision, TranslationPrecision, choose_device, choose_dtype, choose_int8
+from nmt.machine.progress_bar import progress_bar
 from nmt.machine.threads import Workers, workers_on
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.folder import LoadedModel, load_model
@@ -240,9 +240,22 @@ class Translator:
         batches = forced_batches(src, tgt)
         return zip(batches, self.workers.each(work, batches), strict=True)
 
+    def notes(self) -> Notes:
+        """What there is to say of single lines."""
+        return Notes(self.tokenizers.src, self.cleaning)
+
     def as_read(self, text: str) -> str:
-        """A source as the model reads it: cleaned, and in the case that its words have in the training sources."""
-        return self.letter_case.usual(self.cleaning.source(text))
+        """A source as the model reads it: cleaned, and in the case that its words have in the training sources.
+
+        Where these are not known, as of a run of an earlier nmt, capitals are read in lower case if that has fewer
+        pieces: a model of headlines knows theirs.
+        """
+        cleaned = self.cleaning.source(text)
+        usual = self.letter_case.usual(cleaned)
+        if self.letter_case.forms or usual == cleaned:
+            return usual
+        as_typed, lowered = self.tokenizers.src.encode_batch([cleaned, usual])
+        return usual if len(lowered) < len(as_typed) else cleaned
 
     def encode_pairs(
         self, sources: Sequence[str], targets: Sequence[str], first: int
@@ -317,12 +330,9 @@ def with_n_best(settings: SearchConfig, n_best: int | None) -> SearchConfig:
 
 def translate_all(translator: Translator, sources: Sequence[str], say: Callable[[str], None]) -> list[str]:
     """Best translations; a terminal shows the progress, and `say` gets a note for every line that is too long."""
-    bar = tqdm(total=len(sources), unit=" sentences", leave=False, disable=None, dynamic_ncols=True)
     texts = []
-    with bar:
-        for translation in Notes(translator.tokenizers.src, translator.cleaning).noted(
-            translator.stream(sources, CHUNK_SENTENCES), say
-        ):
+    with progress_bar(len(sources), "sentences") as bar:
+        for translation in translator.notes().noted(translator.stream(sources, CHUNK_SENTENCES), say):
             texts.append(translation.text)
             bar.update()
     return texts

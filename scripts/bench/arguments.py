@@ -13,6 +13,11 @@ def add_multi30k(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--multi30k", type=Path, required=True, help="folder of Multi30k")
 
 
+def add_tatoeba(parser: argparse.ArgumentParser) -> None:
+    """The corpus of some."""
+    parser.add_argument("--tatoeba", type=Path, required=True, help="folder of Tatoeba English–German")
+
+
 def words_of(recipe: str, multi30k: Path) -> list[str]:
     """For `nmt train`."""
     place = [] if recipe == "demo" else [f"data.root={multi30k.resolve()}"]
@@ -66,6 +71,11 @@ def check_neighbours(parser: argparse.ArgumentParser, neighbours: list[int]) -> 
 def check_multi30k(parser: argparse.ArgumentParser, folder: Path, file: str = "train.en") -> None:
     """Refuses a folder without this file of the corpus."""
     check_corpus(parser, "--multi30k", folder, file, "train, val and test_2016_flickr")
+
+
+def check_tatoeba(parser: argparse.ArgumentParser, folder: Path) -> None:
+    """Refuses a folder without the corpus."""
+    check_corpus(parser, "--tatoeba", folder, "train.de", "train, dev and test")
 
 
 def check_corpus(parser: argparse.ArgumentParser, option: str, folder: Path, file: str, splits: str) -> None:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.arguments import check_corpus, chosen
+from bench.arguments import add_tatoeba, check_tatoeba, chosen
 from bench.evaluation import Score, evaluated
 from bench.noise import SHARE, noisy, read
 from bench.recipes import REFUSED, split_words, train
@@ -66,13 +66,13 @@ def main(given: Sequence[str]) -> int:
 def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     """Own options, and words for `nmt train`."""
     parser = new_parser("bench cleaned", __doc__)
-    parser.add_argument("--tatoeba", type=Path, required=True, help="folder of Tatoeba English–German")
+    add_tatoeba(parser)
     parser.add_argument("--runs", type=Path, required=True, help="folder for runs and corpora")
     parser.add_argument("--budget", default="10m", help="of the scorer's training (%(default)s)")
     parser.add_argument("--only", default=",".join(CORPORA), help=f"some of {', '.join(CORPORA)}, with commas (all)")
     arguments, words = parser.parse_known_args(given)
     arguments.only = chosen(parser, "--only", arguments.only, CORPORA)
-    check_corpus(parser, "--tatoeba", arguments.tatoeba, "train.de", "train, dev and test")
+    check_tatoeba(parser, arguments.tatoeba)
     return arguments, words
 
 

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench import machine
-from bench.arguments import check_corpus, check_rounds, chosen
+from bench.arguments import add_tatoeba, check_corpus, check_rounds, chosen
 from bench.processes import measured_apart
 from bench.training_loop import ready_to_train, trained_for
 from bench.usage import Usage
@@ -84,7 +84,7 @@ def main(given: Sequence[str]) -> int:
 def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     """Own options, and words for `nmt train`."""
     parser = new_parser("bench data", __doc__)
-    parser.add_argument("--tatoeba", type=Path, required=True, help="folder of the corpus")
+    add_tatoeba(parser)
     parser.add_argument("--only", default=",".join(KINDS), help=f"some of {', '.join(KINDS)}, with commas (all)")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each command (5)")
     parser.add_argument("--seconds", type=float, default=30.0, help="of the training loop (30)")

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench import machine
-from bench.arguments import WORK, add_multi30k, check_corpus, check_multi30k, chosen
+from bench.arguments import WORK, add_multi30k, add_tatoeba, check_multi30k, check_tatoeba, chosen
 from command_line import ROOT, new_parser
 
 BEGIN, END = "<!-- written by make bench -->\n", "<!-- end of what make bench writes -->\n"
@@ -70,14 +70,14 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     """What was typed."""
     parser = new_parser("bench", __doc__)
     add_multi30k(parser)
-    parser.add_argument("--tatoeba", type=Path, required=True, help="folder of Tatoeba, English and German")
+    add_tatoeba(parser)
     parser.add_argument("--work", type=Path, default=WORK, help="folder of the other toolkits (%(default)s)")
     parser.add_argument("--only", default=",".join(NAMES), help=f"some of {', '.join(NAMES)}, with commas (all)")
     parser.add_argument("--quick", action="store_true", help="short forms, nothing is written")
     arguments = parser.parse_args(words)
     arguments.only = chosen(parser, "--only", arguments.only, NAMES)
     check_multi30k(parser, arguments.multi30k, "train.de")
-    check_corpus(parser, "--tatoeba", arguments.tatoeba, "train.de", "train, dev and test")
+    check_tatoeba(parser, arguments.tatoeba)
     return arguments
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.arguments import check_corpus
+from bench.arguments import add_tatoeba, check_corpus
 from command_line import new_parser
 from nmt.commands.clean import open_scoring
 from nmt.config.compose import command_of
@@ -103,7 +103,7 @@ def main(given: Sequence[str]) -> int:
 def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     """Own options, and words for `nmt clean`."""
     parser = new_parser("bench noise", __doc__)
-    parser.add_argument("--tatoeba", type=Path, required=True, help="folder of the corpus")
+    add_tatoeba(parser)
     parser.add_argument("--splits", default="dev,test", help="names of files, with commas (dev,test)")
     parser.add_argument("--seed", type=int, default=1, help="decides which pairs become which noise (1)")
     arguments, rest = parser.parse_known_args(words)

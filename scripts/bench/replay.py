@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.arguments import add_multi30k, check_corpus, check_model, check_multi30k
+from bench.arguments import add_multi30k, add_tatoeba, check_model, check_multi30k, check_tatoeba
 from bench.evaluation import Score, evaluated
 from bench.recipes import REFUSED, split_words, train
 from command_line import new_parser
@@ -63,12 +63,12 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     """Own options, and words for `nmt train`."""
     parser = new_parser("bench replay", __doc__)
     parser.add_argument("--general", type=Path, required=True, help="run folder of the general model")
-    parser.add_argument("--tatoeba", type=Path, required=True, help="folder of Tatoeba English–German")
+    add_tatoeba(parser)
     add_multi30k(parser)
     parser.add_argument("--runs", type=Path, required=True, help="folder for the runs")
     arguments, words = parser.parse_known_args(given)
     check_model(parser, arguments.general, "--general")
-    check_corpus(parser, "--tatoeba", arguments.tatoeba, "train.de", "train, dev and test")
+    check_tatoeba(parser, arguments.tatoeba)
     check_multi30k(parser, arguments.multi30k, "train.de")
     return arguments, words
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench.arguments import add_model, check_model
 from bench.evaluation import Score, evaluated
+from bench.noise import read
 from command_line import new_parser
 
 LOST = 2.0  # BLEU: bar
@@ -51,7 +52,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
 def main(given: Sequence[str]) -> int:
     """Prints a row for each way of typing."""
     arguments, words = parse_arguments(given)
-    sentences = arguments.src.read_text("utf-8").removesuffix("\n").split("\n")
+    sentences = read(arguments.src)
     print("| typed | BLEU | loss |\n|---|---:|---:|")
     found: dict[str, Score] = {}
     lost: dict[str, float] = {}

@@ -50,8 +50,15 @@ def test_what_is_too_long_for_a_word_is_not_kept() -> None:
     assert known.forms.keys() == {"saw", "x" * 50, "and", "there"}
 
 
-def test_text_in_capitals_or_title_case_teaches_nothing() -> None:
-    assert LetterCase.learned(["THE DOG SEES A HOUSE", "The Dog Sees A House"], None) == LetterCase()
+def test_some_text_in_capitals_or_title_case_teaches_nothing() -> None:
+    usual = ["the dog sees a house", "we see a house", "a dog sees us"]
+    spoilt = ["THE DOG SEES A HOUSE", "The Dog Sees A House"]
+    assert LetterCase.learned([*usual, *spoilt], None).forms == LetterCase.learned(usual, None).forms
+
+
+def test_where_most_text_is_in_capitals_it_stays_so() -> None:
+    headlines = LetterCase.learned(["NOW THE DOG SEES A HOUSE", "NOW A HOUSE SEES THE DOG", "the dog sees it"], "en")
+    assert headlines.usual("THE DOG SEES A HOUSE") == "THE DOG SEES A HOUSE"
 
 
 def test_sentences_begin_as_most_of_the_training_sources_do(english: LetterCase) -> None:
@@ -116,9 +123,11 @@ def test_only_case_changes(english: LetterCase, text: str) -> None:
     assert folded(english.usual(text)) == folded(text)
 
 
-@given(st.text())
-def test_of_nothing_it_changes_nothing(text: str) -> None:
-    assert LetterCase.learned([], "en").usual(text) == text
+@pytest.mark.parametrize("text", ["THE DOG SEES A HOUSE.", "Dog of the Year Sees Old House", "ЭТО БОЛЬШОЙ ДОМ"])
+def test_where_no_words_are_known_capitals_become_lower_case(text: str) -> None:
+    assert LetterCase().usual(text) == text.lower()
+    for usual in ("The dog sees a House.", "the dog sees a house.", "NATO", "狗看见房子"):
+        assert LetterCase().usual(usual) == usual
 
 
 @given(st.lists(st.text()))

@@ -53,3 +53,13 @@ def make_pairs(count: int, seed: int = 1) -> list[tuple[str, str]]:
     words = ["".join(rng.choices("abcdefghij", k=rng.randint(2, 6))) for _ in range(200)]
     sources = dict.fromkeys(" ".join(rng.choices(words, k=rng.randint(3, 9))) for _ in range(2 * count))
     return [(source, source[::-1]) for source in list(sources)[:count]]
+
+
+def write_splits(folder: Path, splits: dict[str, int]) -> Path:
+    """A new folder with NAME.en and NAME.de, so many pairs each."""
+    folder.mkdir()
+    for name, count in splits.items():
+        for side, language in enumerate(("en", "de")):
+            lines = (f"{pair[side]}\n" for pair in make_pairs(count, count))
+            (folder / f"{name}.{language}").write_text("".join(lines))
+    return folder

@@ -91,7 +91,7 @@ def refusal(act: Callable[[], Any]) -> str:
     return message
 
 
-def test_a_run_of_an_earlier_nmt_reads_text_as_it_is_typed(run: Path) -> None:
+def test_a_run_of_an_earlier_nmt_knows_no_forms_of_words(run: Path) -> None:
     assert read_letter_case(run).forms
     manifest = json.loads((run / "manifest.json").read_text())
     del manifest["sha256"][LETTER_CASE_FILE]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from helpers.small_corpora import make_pairs
+from helpers.small_corpora import write_splits
 
 from bench import cleaned
 from bench.cleaned import main, words_of_scorer, write_noisy
@@ -12,17 +12,8 @@ DEMO = Path(__file__).parents[2] / "data" / "demo_en_de"
 FEW = ["train.max_updates=3", "train.validate_every=3", "train.bleu_sentences=5", "train.workers=1"]
 
 
-def write(folder: Path, splits: dict[str, int]) -> Path:
-    folder.mkdir()
-    for name, count in splits.items():
-        for side, language in enumerate(("en", "de")):
-            lines = (f"{pair[side]}\n" for pair in make_pairs(count, count))
-            (folder / f"{name}.{language}").write_text("".join(lines))
-    return folder
-
-
 def test_noise_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    clean, noisy = write(tmp_path / "clean", {"train": 400}), tmp_path / "noisy"
+    clean, noisy = write_splits(tmp_path / "clean", {"train": 400}), tmp_path / "noisy"
     write_noisy(clean, noisy)
     assert "30% of 400 pairs are noise" in capsys.readouterr().err
     before, after = ((folder / "train.de").read_text().splitlines() for folder in (clean, noisy))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from helpers.small_corpora import make_pairs
+from helpers.small_corpora import write_splits
 
 from bench.replay import Scores, judged, main
 from nmt.cli.main import main as nmt
@@ -11,19 +11,10 @@ from nmt.cli.main import main as nmt
 FEW = ["train.max_updates=3", "train.validate_every=3", "train.bleu_sentences=5", "train.workers=1"]
 
 
-def write(folder: Path, splits: dict[str, int]) -> Path:
-    folder.mkdir()
-    for name, count in splits.items():
-        for side, language in enumerate(("en", "de")):
-            lines = (f"{pair[side]}\n" for pair in make_pairs(count, count))
-            (folder / f"{name}.{language}").write_text("".join(lines))
-    return folder
-
-
 @pytest.mark.slow
 def test_models_are_trained_once_and_evaluated_on_both(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    general = write(tmp_path / "general", {"train": 1200, "dev": 20, "test": 21})
-    domain = write(tmp_path / "domain", {"train": 600, "val": 22, "test_2016_flickr": 23})
+    general = write_splits(tmp_path / "general", {"train": 1200, "dev": 20, "test": 21})
+    domain = write_splits(tmp_path / "domain", {"train": 600, "val": 22, "test_2016_flickr": 23})
     own = [f"cache_dir={tmp_path}/cache", *FEW]
     files = [f"data.train.src={general}/train.en", f"data.train.tgt={general}/train.de"]
     assert (
