@@ -6,6 +6,7 @@ from nmt.errors import ConfigError
 
 TABLES = ("csv", "tsv", "xlsx", "jsonl", "parquet", "hub")
 CHARACTERS = ("csv", "tsv")
+DEFAULTS = (None, "strip")  # typed or not, they change nothing: files without inline codes have none to take out
 READ_BY = {  # key of the section data -> the formats that read it
     "src_column": TABLES,
     "tgt_column": TABLES,
@@ -21,10 +22,10 @@ READ_BY = {  # key of the section data -> the formats that read it
 
 
 def refuse_unread(data: DataConfig, typed: Changes) -> None:
-    """Refuses a typed key that files of this format have no use for; those of data=auto may be of any."""
+    """Refuses a typed value that files of this format have no use for; those of data=auto may be of any."""
     for key, formats in READ_BY.items():
         value = typed.values.get(f"data.{key}")
-        if value is not None and data.format not in (*formats, "auto"):
+        if value not in DEFAULTS and data.format not in (*formats, "auto"):
             raise ConfigError(
                 f"data.{key}={value} is for {', '.join(formats)}, and data.format is {data.format}; leave it out, or "
                 "name another data="

@@ -41,7 +41,7 @@ def main(given: Sequence[str]) -> int:
         scorer = runs / "scorer"
         if not train(
             scorer,
-            [*training_words(folders["filtered"], tatoeba), f"budget={arguments.budget}", *words_of_scorer(words)],
+            [*training_words(folders["filtered"], tatoeba), *words_of_scorer(words, arguments.budget)],
         ):
             return REFUSED
         clean(folders["noisy"], folders["cleaned"], [f"scorer={scorer}", *LIMITS])
@@ -68,7 +68,7 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser = new_parser("bench cleaned", __doc__)
     add_tatoeba(parser)
     parser.add_argument("--runs", type=Path, required=True, help="folder for runs and corpora")
-    parser.add_argument("--budget", default="10m", help="of the scorer's training (%(default)s)")
+    parser.add_argument("--budget", default="10m", help="of the scorer's training; null = as the others' (%(default)s)")
     parser.add_argument("--only", default=",".join(CORPORA), help=f"some of {', '.join(CORPORA)}, with commas (all)")
     arguments, words = parser.parse_known_args(given)
     arguments.only = chosen(parser, "--only", arguments.only, CORPORA)
@@ -76,9 +76,11 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     return arguments, words
 
 
-def words_of_scorer(words: Sequence[str]) -> list[str]:
-    """Those for the trainings, but for their length, which the budget decides."""
-    return [word for word in words if not word.startswith(("train.max_", "budget="))]
+def words_of_scorer(words: Sequence[str], budget: str) -> list[str]:
+    """Those for the trainings, but for their length where a budget decides it."""
+    if budget == "null":
+        return list(words)
+    return [f"budget={budget}", *(word for word in words if not word.startswith(("train.max_", "budget=")))]
 
 
 def training_words(folder: Path, clean: Path) -> list[str]:

@@ -43,6 +43,7 @@ def test_what_a_format_does_not_read_is_refused(verb: str, format_: str, word: s
         ("csv", ["data.src_column=0", "data.tgt_column=1", "data.delimiter=tab", "data.header=false"]),
         ("tmx", ["data.inline=keep"]),
         ("text", ["data.src_column=null"]),
+        ("text", ["data.inline=strip"]),
     ],
 )
 def test_what_it_reads_is_taken(format_: str, words: list[str]) -> None:
