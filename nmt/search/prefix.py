@@ -28,6 +28,7 @@ class Spelling:
         self.ordered = sorted((surface, piece) for piece, surface in enumerate(surfaces) if surface)
         self.keys = [surface for surface, _ in self.ordered]
         self.longest = max(map(len, self.keys), default=0)
+        self.all = [EOS, *(piece for _, piece in self.ordered)]  # that may come at all
         self.apart = [  # pieces that may follow a whole word: the end, a new word, punctuation
             EOS,
             *(piece for surface, piece in self.ordered if not _joins(surface)),

@@ -14,7 +14,7 @@ from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch, make_batch
 from nmt.data.batching import even_batches, forced_batches
 from nmt.data.text import Cleaning
-from nmt.data.tokenizer import UNK
+from nmt.data.tokenizer import MARK, UNK
 from nmt.errors import CheckpointError, ConfigError, DataError, counted
 from nmt.machine.device import Precision, TranslationPrecision, choose_device, choose_dtype, choose_int8
 from nmt.machine.progress_bar import progress_bar
@@ -119,6 +119,11 @@ class Translator:
         return cls(name, loaded, own, chosen, dtype, int8, listed, long_lines, seed, workers_on(chosen, workers))
 
     @property
+    def parameters(self) -> int:
+        """How many numbers the model has learned."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    @property
     def precision(self) -> str:
         """In which numbers it computes, for people."""
         return ("bf16" if self.dtype == torch.bfloat16 else "fp32") + (", int8 decoder" if self.int8 else "")
@@ -180,21 +185,34 @@ class Translator:
         self, ids: list[list[int]], attention: bool, settings: SearchConfig, steering: Steering = UNSTEERED
     ) -> list[Translation]:
         """Translations of these pieces, searched together; each has its source pieces for its source."""
+        found = self.batch_or_none(ids, attention, settings, steering)
+        done = [translation for translation in found if translation is not None]
+        if len(done) < len(ids):  # there is always one, unless its probability is no number
+            raise self.no_numbers()
+        return done
+
+    def batch_or_none(
+        self, ids: list[list[int]], attention: bool, settings: SearchConfig, steering: Steering
+    ) -> list[Translation | None]:
+        """The same; None where a sentence was gone before a translation was found."""
         batch = make_batch(ids, [[] for _ in ids]).to(self.device)
         found = self.search(batch, settings, steering)
-        if not all(found):  # there is always one, unless its probability is no number
-            raise self.no_numbers()
-        best = [hypotheses[0].tokens for hypotheses in found]
-        weights = self.attention(ids, best) if attention else [None] * len(ids)
+        there = [row for row, hypotheses in enumerate(found) if hypotheses]
+        best = {row: found[row][0].tokens for row in there}
+        weights: dict[int, NDArray[np.float32] | None] = dict.fromkeys(there)
+        if attention and there:
+            weights = dict(zip(there, self.attention([ids[row] for row in there], list(best.values())), strict=True))
         return [
             Translation(
                 "",
                 self.candidates(hypotheses, settings),
                 self.tokenizers.src.pieces(pieces),
-                self.tokenizers.tgt.pieces(tokens),
-                matrix,
+                self.tokenizers.tgt.pieces(best[row]),
+                weights[row],
             )
-            for pieces, hypotheses, tokens, matrix in zip(ids, found, best, weights, strict=True)
+            if hypotheses
+            else None
+            for row, (pieces, hypotheses) in enumerate(zip(ids, found, strict=True))
         ]
 
     @cached_property
@@ -202,23 +220,32 @@ class Translator:
         """What the target's pieces spell."""
         return Spelling(self.tokenizers.tgt.surfaces())
 
+    def pieces_of_target(self, text: str) -> list[int]:
+        """The pieces of a (part of a) translation."""
+        return self.tokenizers.tgt.encode(self.cleaning.target(text))
+
+    def written(self, text: str) -> str:
+        """A (part of a) translation as the model would write it."""
+        return self.tokenizers.tgt.decode(self.pieces_of_target(text))
+
+    def spelled(self, text: str) -> bytes:
+        """What the pieces of a (part of a) translation spell."""
+        pieces = self.pieces_of_target(text)
+        if UNK in pieces:
+            raise ConfigError(f"the model has no pieces to write '{text.strip()}'; begin the translation in other words")
+        return b"".join(self.spelling.surfaces[piece] for piece in pieces)
+
     def prefix(self, text: str) -> Prefix | None:
         """What a translation begins with, for the search; None of a text without visible characters."""
-        pieces = self.tokenizers.tgt.encode(self.cleaning.target(text))
-        if not pieces:
-            return None
-        surfaces = self.tokenizers.tgt.surfaces()
-        whole = text[-1].isspace()
-        prefix = Prefix.of(self.spelling, b"".join(surfaces[piece] for piece in pieces), whole)
-        if UNK in pieces or prefix is None:
-            raise ConfigError(
-                f"the model has no pieces to write '{text.strip()}'; begin the translation in other words"
-            )
-        if self.model.max_length is not None and len(pieces) >= self.model.max_length:
-            raise ConfigError(
-                f"the prefix has {counted(len(pieces), 'piece')}, and this model writes at most "
-                f"{self.model.max_length:,}; shorten it"
-            )
+        spelled = self.spelled(text)
+        return self.prefix_of_bytes(spelled, text[-1].isspace()) if spelled else None
+
+    def prefix_of_bytes(self, spelled: bytes, whole: bool) -> Prefix:
+        """The same for what pieces spell; may the last word go on, or is it `whole`?"""
+        prefix = Prefix.of(self.spelling, spelled, whole)
+        if prefix is None:
+            text = spelled.decode(errors="replace").replace(MARK, " ").strip()
+            raise ConfigError(f"the model has no pieces to write '{text}'; begin the translation in other words")
         return prefix
 
     def prefixes_of_parts(self, prefixes: Sequence[str | None] | None, lines: Sequence[Line]) -> list[Prefix | None]:
@@ -243,9 +270,10 @@ class Translator:
     def search(self, batch: Batch, settings: SearchConfig, steering: Steering) -> list[list[Hypothesis]]:
         """Hypotheses of each source, over the shortlist where there is one.
 
-        Samples, and translations that begin with a given text, are of the whole vocabulary.
+        Samples, translations that begin with a given text, and searches that are watched are of the whole vocabulary.
         """
-        if self.shortlist is None or settings.sample or steering.prefixes is not None:
+        whole = settings.sample or steering.prefixes is not None or steering.watch is not None
+        if self.shortlist is None or whole:
             return search(self.step_model, batch.src, batch.src_mask, settings, self.generator, steering)
         assert isinstance(self.step_model, Seq2Seq)  # an ensemble has no shortlist
         listed = Shortlisted(self.step_model, self.shortlist, batch.src, batch.src_mask)
