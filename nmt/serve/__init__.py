@@ -1,0 +1,1 @@
+"""Requests of people and programs → translations by the models that are served."""
