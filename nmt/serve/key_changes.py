@@ -59,13 +59,12 @@ def _alone_at(path: Path) -> Iterator[Path]:
 
     The lock is on the folder, because the file is replaced by every change.
     """
+    file = Path(os.path.realpath(path))
     try:
-        file = path.resolve()
         make_folder(file.parent)
         handle = os.open(file.parent, os.O_RDONLY)
-    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before Python 3.13
-        system = error if isinstance(error, OSError) else OSError(0, "links in a circle")
-        raise unwritable(path.parent, system, "file") from None
+    except OSError as error:
+        raise unwritable(file.parent, error, "file") from None
     try:
         deadline = time.monotonic() + WAIT_S
         while (locked := take_lock(handle)) is False:
