@@ -12,7 +12,8 @@ from nmt.search.prefix import Prefix
 from nmt.serve.ticket import Ticket
 from nmt.translation.translator import Translator
 
-ALIKE, ROOM = 1.5, 8  # sentences of one batch have at most so many times the pieces of the most urgent, and so many more
+ALIKE = 1.5  # sentences of one batch have at most so many times the pieces of the most urgent one,
+ROOM = 8  # and so many more
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Job:
     due: float = 0.0  # set when it is queued
 
 
-class Full(Exception):
+class Full(Exception):  # noqa: N818 (what happened, and no fault)
     """The queue has no room; `pieces` wait in it."""
 
     def __init__(self, pieces: int) -> None:
