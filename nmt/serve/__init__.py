@@ -1,0 +1,1 @@
+"""A trained run and requests → translations in the browser and for programs."""
