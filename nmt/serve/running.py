@@ -6,6 +6,7 @@ import resource
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -67,15 +68,15 @@ class Life(uvicorn.Server):
         if self.served.stopping and sig == signal.SIGINT:
             self.should_exit = self.force_exit = True
             return
+        self.announce_end()
+
+    def announce_end(self) -> None:
+        """Accepts no more connections from soon on; uvicorn then waits for the requests under way."""
         self.served.stopping = True
-        asyncio.get_running_loop().call_later(DRAIN_S, self.end)
-
-    def end(self) -> None:
-        """Accepts no more connections; uvicorn waits for the requests under way."""
-        self.should_exit = True
+        asyncio.get_running_loop().call_later(DRAIN_S, setattr, self, "should_exit", True)
 
 
-async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Callable[[], None]) -> None:
+async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Callable[["Life"], None]) -> None:
     """Until a signal ends it; `ready` is called when requests are accepted."""
     config = uvicorn.Config(
         app,
@@ -92,7 +93,8 @@ async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Cal
     )
     life = Life(config, server)
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGHUP, lambda: loop.create_task(reload(server, changed_only=False)))
+    if threading.current_thread() is threading.main_thread():
+        loop.add_signal_handler(signal.SIGHUP, lambda: loop.create_task(reload(server, changed_only=False)))
     watching = loop.create_task(watch(server))
     starting = loop.create_task(_tell(life, ready))
     try:
@@ -103,10 +105,10 @@ async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Cal
         await asyncio.to_thread(server.engine.stop)
 
 
-async def _tell(life: uvicorn.Server, ready: Callable[[], None]) -> None:
+async def _tell(life: Life, ready: Callable[[Life], None]) -> None:
     while not life.started:
         await asyncio.sleep(0.01)
-    ready()
+    ready(life)
 
 
 async def watch(server: Server) -> None:

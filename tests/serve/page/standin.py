@@ -29,7 +29,15 @@ LEXICON = {
         "with=mit red=roten ball=Ball under=unter trees=Bäumen teacher=Lehrerin shows=zeigt how=wie it=es works=funktioniert "
         "first=erste second=zweite third=dritte sentence=Satz and=und we=wir see=sehen cat=Katze sleeps=schläft".split()
     ),
-    ("de", "en"): {"ein": "a", "hund": "dog", "rennt": "runs", "der": "the", "kleiner": "small", "mann": "man", "katze": "cat"},
+    ("de", "en"): {
+        "ein": "a",
+        "hund": "dog",
+        "rennt": "runs",
+        "der": "the",
+        "kleiner": "small",
+        "mann": "man",
+        "katze": "cat",
+    },
 }
 WHOLE = {
     ("en", "zh", "A small dog is running across the wet grass."): [
@@ -176,9 +184,16 @@ def tree(tokens: list[str]) -> list[dict[str, Any]]:
         parents = [best, best, *rivals][:4]
         following = []
         for rank, parent in enumerate(parents):
-            bad = 0.25 + 0.9 * rank - (0.5 if step % 4 == 0 and rank else 0.0) + (0.4 if rank == 0 and step % 4 == 0 else 0)
+            bad = (
+                0.25
+                + 0.9 * rank
+                - (0.5 if step % 4 == 0 and rank else 0.0)
+                + (0.4 if rank == 0 and step % 4 == 0 else 0)
+            )
             end = token == "</s>" and rank < 3
-            word = token if rank == 0 else ("</s>" if end else f"▁{'abcdefgh'[(step + rank) % 8]}{token.strip('▁')[:4]}")
+            word = (
+                token if rank == 0 else ("</s>" if end else f"▁{'abcdefgh'[(step + rank) % 8]}{token.strip('▁')[:4]}")
+            )
             following.append(
                 dict(id=len(nodes), parent=parent["id"], token=word, log_prob=parent["log_prob"] - bad, step=step, end=end,
                      best=rank == 0)
@@ -215,7 +230,11 @@ def answer_text(body: dict[str, Any], text: str, source: str, model: tuple[str, 
             "score": -0.31,
             "log_prob": -0.31 * len(words),
             "n_best": [
-                {"text": glued(one, target)[0], "score": -0.31 - 0.12 * rank, "log_prob": -(0.31 + 0.12 * rank) * len(words)}
+                {
+                    "text": glued(one, target)[0],
+                    "score": -0.31 - 0.12 * rank,
+                    "log_prob": -(0.31 + 0.12 * rank) * len(words),
+                }
                 for rank, one in enumerate(variants(words, body.get("n_best", 1)))
             ],
             "caution": "has mostly letters that the model does not know: ЖЩ" if "Ж" in text[start:end] else None,
