@@ -19,6 +19,7 @@ PARTS = {
     "cleaned": "bench.cleaned",
     "replay": "bench.replay",
     "typed": "bench.typed",
+    "serve": "bench.serve",
     "peers": "bench.peers.compare",
 }
 
