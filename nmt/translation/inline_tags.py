@@ -4,6 +4,7 @@ A tag moves with its words: what <b> and </b> enclose is the run of translated w
 to the enclosed ones and fewest others. The result has every tag exactly once, and is as well-nested as the source.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,7 +12,7 @@ from typing import Literal
 from nmt.translation.tag_words import LinkedText, Range, divided, is_punctuation
 
 DEEPEST = 50  # elements in one another; deeper ones keep their order, as elements that overlap
-MOST_WORK = 1 << 20  # tags times words; beyond it, too, tags keep their order
+MOST_WORK = 1 << 17  # tags times words; beyond it, too, tags keep their order
 OUTSIDE = -1.0  # a translated word that is linked to others, in the run of words that an element encloses
 UNLINKED = -0.5  # one that is linked to none, or punctuation; one that is linked to an enclosed word is worth 1
 
@@ -40,7 +41,7 @@ class TaggedText:
     tags: list[Tag]
 
 
-@dataclass
+@dataclass(eq=False)
 class Node:
     """An element, a point or a kept thing, and where it comes to lie in the translation."""
 
@@ -60,11 +61,11 @@ class KeptIsLostError(Exception):
 
 def with_tags(source: TaggedText, translation: LinkedText, escape: Callable[[str], str]) -> str:
     """The translation, escaped, with the source's tags in their places. Raises KeptIsLostError."""
-    nodes = tree(source) if len(source.tags) * len(translation.tgt) <= MOST_WORK else None
-    if nodes is None:
-        return _in_order(source, translation, escape)
     edges = {edge for tag in source.tags for edge in (tag.at, tag.at + tag.length)}
     placing = Placing(source.text, divided(source.text, translation, edges))
+    nodes = tree(source) if len(source.tags) * len(translation.tgt) <= MOST_WORK else None
+    if nodes is None:
+        return _in_order(source, placing, escape)
     placing.place(nodes, (0, len(source.text)), (0, len(translation.text)))
     return _written(nodes, (0, len(translation.text)), translation.text, escape)
 
@@ -103,8 +104,12 @@ class Placing:
         self.text = text
         self.translation = translation
         self.sources: list[set[int]] = [set() for _ in translation.tgt]  # of each translated word
-        for i, j in translation.links:
+        self.targets: list[list[int]] = [[] for _ in translation.src]  # of each source word
+        for i, j in sorted(translation.links):
             self.sources[j].add(i)
+            self.targets[i].append(j)
+        self.src_starts = [start for start, _ in translation.src]
+        self.tgt_starts = [start for start, _ in translation.tgt]
 
     def place(self, nodes: Sequence[Node], src: Range, tgt: Range) -> None:
         """Sets where these siblings, and what is in them, come to lie within the range of the translation."""
@@ -134,20 +139,19 @@ class Placing:
         """Where something that encloses nothing comes to lie: beside the word that it touches, or before the next."""
         if at <= src[0] or at >= src[1]:
             return tgt[0] if at <= src[0] else tgt[1]
-        words = self.translation.src
-        touching = next((i for i, (start, end) in enumerate(words) if start < at <= end), None)
-        following = next((i for i, (start, _) in enumerate(words) if start >= at), None)
-        if touching is not None and (linked := self._linked({touching})):
-            place = self.translation.tgt[linked[-1]][1]
-        elif touching is None and following is not None and (linked := self._linked({following})):
-            place = self.translation.tgt[linked[0]][0]
+        following = bisect_left(self.src_starts, at)
+        touches = following > 0 and self.translation.src[following - 1][1] >= at
+        word = following - 1 if touches else following
+        linked = self.targets[word] if word < len(self.targets) else []
+        if linked:
+            place = self.translation.tgt[linked[-1]][1] if touches else self.tgt_starts[linked[0]]
         else:
             place = self._proportional(at)
         return min(max(place, tgt[0]), tgt[1])
 
     def _run(self, node: Node, words: Sequence[int], free: set[int]) -> list[int]:
         """The run of translated words for what the node encloses; none where others have them all."""
-        own = {i for i, (start, end) in enumerate(self.translation.src) if start < node.src[1] and end > node.src[0]}
+        own = self._own(node)
         linked = {j for j in words if self.sources[j] & own} or self._at_like_place(node, free)
         worth = {j: 1.0 if j in linked else OUTSIDE if self._is_linked_word(j) else UNLINKED for j in words}
         best, best_worth = range(0), 0.0  # places in `words`
@@ -187,15 +191,16 @@ class Placing:
 
     def _beside(self, node: Node) -> int:
         """Behind the words of what is enclosed, which another element has."""
-        own = {i for i, (start, end) in enumerate(self.translation.src) if start < node.src[1] and end > node.src[0]}
-        linked = self._linked(own)
+        linked = sorted(j for i in self._own(node) for j in self.targets[i])
         return self.translation.tgt[linked[-1]][1] if linked else self._proportional(node.src[0])
+
+    def _own(self, node: Node) -> set[int]:
+        """The source words that it encloses, wholly or in part."""
+        first = bisect_left([end for _, end in self.translation.src], node.src[0] + 1)
+        return set(range(first, bisect_left(self.src_starts, node.src[1])))
 
     def _is_linked_word(self, j: int) -> bool:
         return bool(self.sources[j]) and not is_punctuation(self.translation.text[slice(*self.translation.tgt[j])])
-
-    def _linked(self, own: set[int]) -> list[int]:
-        return [j for j, sources in enumerate(self.sources) if sources & own]
 
     def _at_like_place(self, node: Node, free: set[int]) -> set[int]:
         """The free words that lie as far into the translation as the element lies in the text: at least one."""
@@ -208,8 +213,9 @@ class Placing:
     def _proportional(self, at: int) -> int:
         """The start of the word that lies as far into the translation as the offset lies in the text."""
         expected = at * len(self.translation.text) / max(1, len(self.text))
-        starts = [start for start, _ in self.translation.tgt] + [len(self.translation.text)]
-        return min(starts, key=lambda start: abs(start - expected))
+        after = bisect_left(self.tgt_starts, expected)
+        near = [*self.tgt_starts[max(0, after - 1) : after + 1], len(self.translation.text)]
+        return min(near, key=lambda start: abs(start - expected))
 
     def _found_again(self, node: Node, tgt: Range, taken: Sequence[Range]) -> Range:
         """Where the kept text is in the translation: of several places the nearest to the one expected."""
@@ -233,10 +239,10 @@ class Placing:
         return one[0] < other[1] and other[0] < one[1]
 
 
-def _in_order(source: TaggedText, translation: LinkedText, escape: Callable[[str], str]) -> str:
+def _in_order(source: TaggedText, placing: Placing, escape: Callable[[str], str]) -> str:
     """All tags in the order of the source: elements overlap there, and another order would make that worse."""
-    placing = Placing(source.text, translation)
-    whole = (0, len(source.text)), (0, len(translation.text))
+    text = placing.translation.text
+    whole = (0, len(source.text)), (0, len(text))
     nodes: list[Node] = []
     reached = 0
     for tag in source.tags:
@@ -244,7 +250,7 @@ def _in_order(source: TaggedText, translation: LinkedText, escape: Callable[[str
             raise KeptIsLostError(source.text[tag.at : tag.at + tag.length])
         reached = max(reached, placing.point(tag.at, *whole))
         nodes.append(Node(tag.raw, "", (tag.at, tag.at), tgt=(reached, reached)))
-    return _written(nodes, whole[1], translation.text, escape)
+    return _written(nodes, whole[1], text, escape)
 
 
 def _written(nodes: Sequence[Node], tgt: Range, text: str, escape: Callable[[str], str]) -> str:

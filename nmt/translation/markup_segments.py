@@ -35,7 +35,7 @@ class Rules:
     """How the document is cut."""
 
     xml: bool = False
-    blocks: frozenset[str] = BLOCKS  # elements of XML, beside those that the outline shows
+    blocks: frozenset[str] = frozenset()  # elements where a passage ends, beside HTML's own and those of the outline
     inline: frozenset[str] = frozenset()  # elements that are none
     kept: frozenset[str] = frozenset()  # elements whose content stays as it is, beside HTML's own
     outline: bool = True  # of XML: elements are blocks unless they lie in a text
@@ -59,25 +59,27 @@ class Passage:
 
     def without_kept(self) -> "Passage":
         """The same with what is kept taken out of the text: only its places are known."""
-        text, tags, shift = "", [], 0
-        reached = 0
+        source = self.source.text
+        text, tags, reached = "", [], 0
         for tag in self.source.tags:
-            if tag.kind == "kept":
-                end = tag.at + tag.length
-                text += self.source.text[reached : tag.at]
-                at = len(text)
-                space = text[-1:] in ("", " ") and self.source.text[end : end + 1] == " "
-                tags.append(replace(tag, kind="point", raw=tag.raw + (" " if space else ""), at=at, length=0))
-                reached = end + space
-                shift = reached - at
-            else:
-                tags.append(replace(tag, at=max(tag.at - shift, 0)))
-        text += self.source.text[reached:]
-        tail = self.tail
-        if text.endswith(" "):
-            text, tail = text[:-1], " " + tail
-        cut = [replace(tag, at=min(tag.at, len(text))) for tag in tags]
-        return Passage(TaggedText(text, cut), self.lead, tail, {}, self.raw)
+            if tag.at > reached:
+                text, reached = text + source[reached : tag.at], tag.at
+            if tag.kind != "kept":
+                tags.append(replace(tag, at=len(text)))
+                continue
+            reached = tag.at + tag.length
+            following, raw = source[reached : reached + 1], tag.raw
+            if text[-1:] in ("", " ") and following == " ":
+                reached, raw = reached + 1, raw + " "
+            elif text.endswith(" ") and not following.isalnum():
+                text, raw = text[:-1], " " + raw
+            tags.append(replace(tag, kind="point", raw=raw, at=len(text), length=0))
+        text += source[reached:]
+        least = len(text)
+        for number in reversed(range(len(tags))):  # a space was taken away behind some
+            least = min(least, tags[number].at)
+            tags[number] = replace(tags[number], at=least)
+        return Passage(TaggedText(text, tags), self.lead, self.tail, {}, self.raw)
 
     @property
     def is_language(self) -> bool:
@@ -132,7 +134,7 @@ def _is_block(token: Token, place: int, blocks: set[int], rules: Rules) -> bool:
     if rules.xml:
         return place in blocks
     declaration = token.raw.startswith(("<!", "<?")) and not token.raw.startswith("<!--")
-    return declaration or (token.name in rules.blocks and token.name not in rules.inline)
+    return declaration or (token.name in BLOCKS | rules.blocks and token.name not in rules.inline)
 
 
 def _is_kept(token: Token, rules: Rules) -> bool:
@@ -149,16 +151,19 @@ def _is_kept(token: Token, rules: Rules) -> bool:
 def _kept_end(found: Sequence[Token], place: int, around: Counter[str]) -> int:
     """Behind the last token of the element that begins here."""
     name = found[place].name
-    inside = [name]
+    inside, counts = [name], Counter([name])
     for number in range(place + 1, len(found)):
         token = found[number]
         if token.kind == "start":
             if token.name == name and inside == [name] and name in NO_END_TAG:
                 return number
             inside.append(token.name)
-        elif token.kind == "end" and token.name in inside:
-            while inside.pop() != token.name:
-                pass
+            counts[token.name] += 1
+        elif token.kind == "end" and counts[token.name]:
+            closed = ""
+            while closed != token.name:
+                closed = inside.pop()
+                counts[closed] -= 1
             if not inside:
                 return number + 1
         elif token.kind == "end" and around[token.name] > 0:
@@ -251,6 +256,10 @@ def _passage(group: Sequence[Sequence[Token]], rules: Rules) -> Passage:
     lead = builder.lead + rules.escape(builder.text[:first])
     tail = builder.text[first + len(stripped) :]
     tail = builder.gaps.get(first + len(stripped), tail) if tail == " " else rules.escape(tail)
+    behind = next((number for number, tag in enumerate(builder.tags) if tag.at > first + len(stripped)), None)
+    if behind is not None:
+        builder.tags[behind] = replace(builder.tags[behind], raw=tail + builder.tags[behind].raw)
+        tail = ""
     gaps = {at - first: space for at, space in builder.gaps.items() if first <= at < first + len(stripped)}
     tags = [_moved(tag, first, len(stripped)) for tag in builder.tags]
     return Passage(TaggedText(stripped, tags), lead, tail, gaps, raw)
