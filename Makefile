@@ -13,7 +13,7 @@ TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
 
-.PHONY: help setup demo test check clean prepare train compare tune evaluate translate interactive shortlist align visualise attentions status doctor tensorboard bench torture fuzz mutation distclean
+.PHONY: help setup demo test check clean prepare train compare tune evaluate translate interactive keys shortlist align visualise attentions status doctor tensorboard bench torture fuzz mutation distclean
 
 help: ## this list
 	@echo 'make <target> [ARGS="words for the program"]'
@@ -60,7 +60,7 @@ check: $(STAMP) ## format, lint and types, without changing anything
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-clean prepare train compare tune evaluate translate interactive shortlist align visualise attentions status doctor: $(STAMP)
+clean prepare train compare tune evaluate translate interactive keys shortlist align visualise attentions status doctor: $(STAMP)
 	@$(BIN)/nmt $@ $(ARGS)
 
 clean: ## drop bad pairs:         ARGS="data=text data.train.src=… output=clean"
@@ -71,6 +71,7 @@ tune: ## search for settings:   ARGS="experiment=demo_en_de space=rnn_small tria
 evaluate: ## score a model:          ARGS="model=runs/first"
 translate: ## translate lines:        ARGS="model=runs/first" < in.en > out.de
 interactive: ## a prompt to type at:    ARGS="model=runs/first"
+keys: ## who may use a server:  ARGS="add=weblate"
 shortlist: ## faster translation:    ARGS="model=runs/first"
 align: ## word alignments:        ARGS="model=runs/first src=FILE tgt=FILE"
 visualise: ## pictures of attention:  ARGS="model=runs/first" < in.en

@@ -9,7 +9,7 @@ import pytest
 NMT = Path(__file__).parents[1] / "nmt"
 # The way of the data; a package imports only from itself and from what is above it.
 ORDER = (
-    "errors machine config data model scoring search figures runs training translation compare tune commands cli"
+    "errors machine config data model scoring search figures runs training translation compare tune serve commands cli"
 ).split()
 MODULES = {".".join(path.relative_to(NMT).with_suffix("").parts): path for path in NMT.rglob("*.py")}
 

@@ -33,6 +33,7 @@ VERBS = {
     "evaluate": Verb("BLEU, chrF and TER of a model", "nmt.commands.evaluate:main"),
     "translate": Verb("translate lines of text", "nmt.commands.translate:main"),
     "interactive": Verb("a prompt to type sentences at", "nmt.commands.interactive:main"),
+    "keys": Verb("who may use a server: add, list and revoke keys", "nmt.commands.keys:main"),
     "shortlist": Verb("learn which pieces a model may write: faster translation", "nmt.commands.shortlist:main"),
     "align": Verb("word alignments of given sentence pairs", "nmt.commands.align:main"),
     "visualise": Verb("pictures of where the model looks", "nmt.commands.visualise:main"),
@@ -51,7 +52,6 @@ nmt <verb> --cfg job      the configuration as it would be used, without running
 nmt train -m seed=1,2     one run for each value
 nmt --version
 eval "$(nmt -sc install=bash)"    completion of verbs, keys and values by the tab key
-
 Start with:  nmt train data=demo_en_de name=first
 """
 

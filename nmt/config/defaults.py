@@ -16,6 +16,8 @@ def with_chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
         chosen["cache_dir"] = cache_folder()
     if chosen.get("history") == "auto":
         chosen["history"] = f"{cache_folder()}/history"
+    if chosen.get("file") == "auto":
+        chosen["file"] = f"{settings_folder()}/keys.json"
     train = chosen.get("train")
     if not isinstance(train, Mapping) or train.get("parts") is not None or not isinstance(train["batch_tokens"], int):
         return chosen
@@ -24,8 +26,17 @@ def with_chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def cache_folder() -> str:
     """Where this user keeps caches: by the XDG Base Directory Specification, which ignores relative paths."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    return f"{given if os.path.isabs(given) else '~/.cache'}/nmt"
+    return _own_folder("XDG_CACHE_HOME", "~/.cache")
+
+
+def settings_folder() -> str:
+    """Where this user keeps settings, likewise."""
+    return _own_folder("XDG_CONFIG_HOME", "~/.config")
+
+
+def _own_folder(variable: str, otherwise: str) -> str:
+    given = os.environ.get(variable, "")
+    return f"{given if os.path.isabs(given) else otherwise}/nmt"
 
 
 def default_parts(batch_tokens: int, device: str) -> int:

@@ -275,6 +275,31 @@ class InteractiveCommand(TranslationCommand):
 
 
 @dataclass(frozen=True)
+class KeysCommand(Section):
+    """nmt keys."""
+
+    file: Annotated[
+        str,
+        "file of the keys; auto = keys.json in nmt in $XDG_CONFIG_HOME, or in ~/.config where that is not set",
+    ]
+    add: Annotated[
+        str | None,
+        "name of a new key: up to 64 letters a-z and A-Z, digits, dots, dashes and underscores; its secret is printed "
+        "once, and kept nowhere",
+    ]
+    revoke: Annotated[str | None, "name of a key that is to open nothing any more"]
+    characters_per_minute: Annotated[Count | None, "add: how much the key may translate; null = no limit"]
+    requests_per_minute: Annotated[Count | None, "add: how often it may ask; null = no limit"]
+
+    def refuse(self) -> None:
+        if self.add is not None and self.revoke is not None:
+            raise ConfigError("add and revoke are both given; type one after the other")
+        for key in ("characters_per_minute", "requests_per_minute"):
+            if self.add is None and (value := getattr(self, key)) is not None:
+                raise ConfigError(f"{key}={value} is for a new key; name it, add=NAME, or leave {key} out")
+
+
+@dataclass(frozen=True)
 class ShortlistCommand(ModelCommand):
     """nmt shortlist."""
 
@@ -391,6 +416,7 @@ COMMANDS: dict[str, type[Section]] = {
     "evaluate": EvaluateCommand,
     "translate": TranslateCommand,
     "interactive": InteractiveCommand,
+    "keys": KeysCommand,
     "shortlist": ShortlistCommand,
     "align": AlignCommand,
     "clean": CleanCommand,

@@ -114,6 +114,16 @@ class Tokenizer:
         """How many of these pieces are unknown, or one byte of a character that has no piece."""
         return sum(self._model.is_unknown(int(i)) or self._model.is_byte(int(i)) for i in ids)
 
+    def surfaces(self) -> list[bytes]:
+        """What each piece spells, as UTF-8 with ▁ for a space; nothing for unk and control pieces."""
+        model, spelled = self._model, []
+        for piece in range(self.vocab_size):
+            text = str(model.id_to_piece(piece))
+            silent = model.is_unknown(piece) or model.is_control(piece) or model.is_unused(piece)
+            byte = bytes([int(text[1:-1], 16)]) if model.is_byte(piece) else text.encode()
+            spelled.append(b"" if silent else byte)
+        return spelled
+
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The pieces as SentencePiece spells them: `▁` begins a word, `<0x41>` is a byte."""
         return [str(self._model.id_to_piece(int(i))) for i in ids]

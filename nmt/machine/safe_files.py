@@ -33,6 +33,20 @@ def join_files(path: Path, parts: Sequence[Path]) -> None:
         raise CheckpointError(f"cannot write {path} ({error.strerror}); {remedy(error)}, or write elsewhere") from None
 
 
+def write_privately(path: Path, content: bytes) -> None:
+    """The same as `write_atomically` for a file that its owner alone may read.
+
+    Where root replaces somebody's file, it stays theirs.
+    """
+    try:
+        with whole_file(path, 0o600) as file:
+            if os.geteuid() == 0 and path.exists():
+                os.fchown(file.fileno(), path.stat().st_uid, path.stat().st_gid)
+            file.write(content)
+    except OSError as error:
+        raise CheckpointError(f"cannot write {path} ({error.strerror}); {remedy(error)}, or write elsewhere") from None
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """The same as `write_atomically` with the system's own error."""
     with whole_file(path) as file:
@@ -40,11 +54,14 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A new file to write, so that no link is followed; it takes the path's place at the end, unless that fails."""
+def whole_file(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """A new file to write, so that no link is followed; it takes the path's place at the end, unless that fails.
+
+    `mode`: its permissions, less those that the umask takes away.
+    """
     beside = draft(path)
     try:
-        with open(beside, "xb") as file:
+        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file
         put_in_place(beside, path)
     finally:

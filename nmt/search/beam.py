@@ -30,7 +30,9 @@ from nmt.search.hypotheses import (
     read_hypotheses,
     unsettled,
 )
+from nmt.search.prefix import Prefixes
 from nmt.search.sampling import draw
+from nmt.search.steering import UNSTEERED, Steering
 
 BEAM = 5  # the width that batch_sentences is meant for
 GROUPS = 512  # of vocabulary entries, so that most of them are only read to find the likeliest groups
@@ -70,17 +72,22 @@ def search(
     src_mask: Bool[Tensor, "B S"],
     cfg: SearchConfig,
     generator: torch.Generator | None,
+    steering: Steering = UNSTEERED,
 ) -> list[list[Hypothesis]]:
     """The n_best hypotheses of each sentence, best first: found by beam search, or drawn if `cfg.sample`.
 
     Fewer where there are fewer translations. A sentence leaves the batch when as many hypotheses have
     finished as the beam is wide, or when n_best have and no open one can still score higher. None has more tokens than
-    `cfg` allows for its source, or than the model can read.
+    `cfg` allows for its source (but for a prefix that is longer), or than the model can read. A sentence that is gone
+    has whatever was finished by then.
     """
     if len(src) == 0:
         return []
     width = width_of(cfg)
     beam, finished = begin(src, src_mask, cfg, model.max_length)
+    prefixes = steering.prefixes
+    if prefixes is not None:
+        beam = replace(beam, limit=prefixes.shortest(beam.limit), place=beam.log_prob.long())
     shortest, longest = (int(limit) for limit in beam.limit.aminmax())
     divisors = length_divisors(longest + 1, cfg, src.device)
     source, state = model.start(src, src_mask, cfg.coverage_penalty > 0)
@@ -90,14 +97,21 @@ def search(
     for length, divisor in enumerate(divisors):
         log_probs, attention, state = model.step(tokens, source, state)
         beam = _cover(beam, attention, cfg.coverage_penalty)
-        candidates = _continue(log_probs, beam, cfg, generator)
+        candidates = _continue(log_probs, beam, cfg, generator, prefixes)
         if length >= shortest:
             candidates = _force_eos(candidates, log_probs.view(*beam.log_prob.shape, -1), beam, length)
         finished = finish(finished, candidates, beam, length, width, divisor, cfg.coverage_penalty)
         open_before = beam.log_prob.shape[1]
+        before = beam.place
         beam, step = extend(beam, candidates, width)
+        if prefixes is not None and before is not None:
+            beam = replace(beam, place=prefixes.after(beam.sentence, before, step.parent, step.token))
         steps.append(step)
+        if steering.watch is not None:
+            steering.watch(beam, candidates, step)
         going = unsettled(beam, finished, width, divisors)
+        if steering.gone is not None and (gone := steering.gone()):
+            going &= ~torch.isin(beam.sentence, beam.sentence.new_tensor(list(gone)))
         kept = going.nonzero()[:, 0]  # the one wait for the device in a step
         parent, token = step.parent, step.token
         if len(kept) < len(going):
@@ -126,9 +140,14 @@ def _continue(
     beam: Beam,
     cfg: SearchConfig,
     generator: torch.Generator | None,
+    prefixes: Prefixes | None,
 ) -> Candidates:
     """What the open hypotheses may be continued with, were there no limit to their length."""
-    _forbid(log_probs, beam.prefix, cfg.no_repeat_ngram)
+    inside = [] if prefixes is None or beam.place is None else prefixes.held(log_probs, beam.sentence, beam.place)
+    _forbid(log_probs, beam.history, cfg.no_repeat_ngram)
+    for row, pieces, values in inside:  # a prefix may repeat what the settings forbid
+        log_probs[row] = -inf
+        log_probs[row, pieces] = values
     log_probs = log_probs.view(*beam.log_prob.shape, -1)
     if cfg.sample:
         return draw(log_probs, beam.log_prob, cfg, generator)
@@ -145,14 +164,14 @@ def _cover(beam: Beam, attention: Float[Tensor, "R L H 1 S"], penalty: float) ->
     return replace(beam, coverage=beam.coverage + received)
 
 
-def _forbid(log_probs: Float[Tensor, "R V"], prefix: Int[Tensor, "N K T"] | None, ngram: int | None) -> None:
+def _forbid(log_probs: Float[Tensor, "R V"], history: Int[Tensor, "N K T"] | None, ngram: int | None) -> None:
     """Set to -inf what must not come next: pad, bos, the last token of an n-gram that has occurred."""
     log_probs[:, PAD] = -inf
     log_probs[:, BOS] = -inf
-    if prefix is None or ngram is None or prefix.shape[-1] < ngram:
+    if history is None or ngram is None or history.shape[-1] < ngram:
         return
-    seen = prefix.flatten(0, 1).unfold(1, ngram, 1)  # [R, T - ngram + 1, ngram]
-    last = prefix.flatten(0, 1)[:, prefix.shape[-1] - ngram + 1 :]
+    seen = history.flatten(0, 1).unfold(1, ngram, 1)  # [R, T - ngram + 1, ngram]
+    last = history.flatten(0, 1)[:, history.shape[-1] - ngram + 1 :]
     repeated = (seen[..., :-1] == last[:, None]).all(-1)
     log_probs.scatter_(1, seen[..., -1].masked_fill(~repeated, PAD), -inf)
 

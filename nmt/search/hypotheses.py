@@ -34,8 +34,9 @@ class Beam(Rows):
     limit: Int[Tensor, " N"]  # most tokens, eos not counted
     mask: Bool[Tensor, "N S"]
     log_prob: Float[Tensor, "N K"]
-    prefix: Int[Tensor, "N K T"] | None  # kept only to block n-grams
+    history: Int[Tensor, "N K T"] | None  # tokens so far, kept only to block n-grams
     coverage: Float[Tensor, "N K S"] | None  # attention that each source position has received
+    place: Int[Tensor, "N K"] | None = None  # bytes of the given prefix that are spelled; None: there is none
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def begin(
         limit,
         mask,
         log_prob=torch.zeros(len(src), 1, device=src.device),
-        prefix=src.new_empty(len(src), 1, 0) if blocking else None,
+        history=src.new_empty(len(src), 1, 0) if blocking else None,
         coverage=torch.zeros(mask.shape, device=src.device)[:, None] if covering else None,
     )
     none = torch.full((len(src), cfg.n_best), -inf, device=src.device)
@@ -140,12 +141,12 @@ def extend(beam: Beam, candidates: Candidates, width: int) -> tuple[Beam, Search
     log_prob, chosen = candidates.log_prob.masked_fill(candidates.token == EOS, -inf).topk(width)
     parent = candidates.parent.gather(1, chosen)
     token = candidates.token.gather(1, chosen).masked_fill(log_prob == -inf, PAD)
-    prefix, coverage = beam.prefix, beam.coverage
-    if prefix is not None:
-        prefix = torch.cat([_pick(prefix, parent), token[..., None]], -1)
+    history, coverage = beam.history, beam.coverage
+    if history is not None:
+        history = torch.cat([_pick(history, parent), token[..., None]], -1)
     if coverage is not None:
         coverage = _pick(coverage, parent)
-    extended = replace(beam, log_prob=log_prob, prefix=prefix, coverage=coverage)
+    extended = replace(beam, log_prob=log_prob, history=history, coverage=coverage)
     return extended, SearchStep(beam.sentence, parent, token)
 
 

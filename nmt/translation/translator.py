@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch, make_batch
 from nmt.data.batching import even_batches, forced_batches
 from nmt.data.text import Cleaning
+from nmt.data.tokenizer import MARK, UNK
 from nmt.errors import CheckpointError, ConfigError, DataError, counted
 from nmt.machine.device import Precision, TranslationPrecision, choose_device, choose_dtype, choose_int8
 from nmt.machine.progress_bar import progress_bar
@@ -24,8 +26,10 @@ from nmt.search.beam import StepModel, batch_size, search
 from nmt.search.ensemble import Ensemble
 from nmt.search.hypotheses import Hypothesis
 from nmt.search.int8 import with_int8_decoder
+from nmt.search.prefix import Prefix, Prefixes, Spelling
 from nmt.search.shortlist import Shortlist, Shortlisted
-from nmt.translation.long_lines import LongLines, read_lines_in_parts
+from nmt.search.steering import UNSTEERED, Steering
+from nmt.translation.long_lines import Line, LongLines, read_lines_in_parts
 from nmt.translation.notes import Notes
 from nmt.translation.translations import Candidate, Translation, distinct, joined
 
@@ -115,14 +119,27 @@ class Translator:
         return cls(name, loaded, own, chosen, dtype, int8, listed, long_lines, seed, workers_on(chosen, workers))
 
     @property
+    def parameters(self) -> int:
+        """How many numbers the model has learned."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    @property
     def precision(self) -> str:
         """In which numbers it computes, for people."""
         return ("bf16" if self.dtype == torch.bfloat16 else "fp32") + (", int8 decoder" if self.int8 else "")
 
     def translate(
-        self, sentences: Sequence[str], attention: Attention = False, settings: SearchConfig | None = None
+        self,
+        sentences: Sequence[str],
+        attention: Attention = False,
+        settings: SearchConfig | None = None,
+        prefixes: Sequence[str | None] | None = None,
     ) -> list[Translation]:
-        """A translation of every sentence, in order; an empty sentence has an empty one."""
+        """A translation of every sentence, in order; an empty sentence has an empty one.
+
+        `prefixes`: what each translation begins with (None: anything). Where one ends in a space, its last word is
+        whole; else that word may go on.
+        """
         if isinstance(sentences, str):
             raise TypeError('translate takes a list of sentences: translate(["A sentence."])')
         texts = [self.as_read(sentence) for sentence in sentences]
@@ -130,9 +147,12 @@ class Translator:
         parts = [part for line in lines for part in line.parts]
         kept = [attention is True and len(line.parts) == 1 for line in lines for _ in line.parts]
         chosen = settings or self.settings
+        begun = self.prefixes_of_parts(prefixes, lines)
 
         def work(batch: list[int]) -> list[Translation]:
-            found = self.batch([parts[part] for part in batch], attention is not False, chosen)
+            given = [begun[part] for part in batch]
+            steering = Steering(Prefixes(given)) if any(given) else UNSTEERED
+            found = self.batch([parts[part] for part in batch], attention is not False, chosen, steering)
             return [each if kept[part] else each.without_attention() for part, each in zip(batch, found, strict=True)]
 
         batches = even_batches([len(part) for part in parts], batch_size(chosen))
@@ -161,32 +181,103 @@ class Translator:
         if chunk:
             yield from self.translate(chunk, attention, settings)
 
-    def batch(self, ids: list[list[int]], attention: bool, settings: SearchConfig) -> list[Translation]:
+    def batch(
+        self, ids: list[list[int]], attention: bool, settings: SearchConfig, steering: Steering = UNSTEERED
+    ) -> list[Translation]:
         """Translations of these pieces, searched together; each has its source pieces for its source."""
-        batch = make_batch(ids, [[] for _ in ids]).to(self.device)
-        found = self.search(batch, settings)
-        if not all(found):  # there is always one, unless its probability is no number
+        found = self.batch_or_none(ids, attention, settings, steering)
+        done = [translation for translation in found if translation is not None]
+        if len(done) < len(ids):  # there is always one, unless its probability is no number
             raise self.no_numbers()
-        best = [hypotheses[0].tokens for hypotheses in found]
-        weights = self.attention(ids, best) if attention else [None] * len(ids)
+        return done
+
+    def batch_or_none(
+        self, ids: list[list[int]], attention: bool, settings: SearchConfig, steering: Steering
+    ) -> list[Translation | None]:
+        """The same; None where a sentence was gone before a translation was found."""
+        batch = make_batch(ids, [[] for _ in ids]).to(self.device)
+        found = self.search(batch, settings, steering)
+        there = [row for row, hypotheses in enumerate(found) if hypotheses]
+        best = {row: found[row][0].tokens for row in there}
+        weights: dict[int, NDArray[np.float32] | None] = dict.fromkeys(there)
+        if attention and there:
+            weights = dict(zip(there, self.attention([ids[row] for row in there], list(best.values())), strict=True))
         return [
             Translation(
                 "",
                 self.candidates(hypotheses, settings),
                 self.tokenizers.src.pieces(pieces),
-                self.tokenizers.tgt.pieces(tokens),
-                matrix,
+                self.tokenizers.tgt.pieces(best[row]),
+                weights[row],
             )
-            for pieces, hypotheses, tokens, matrix in zip(ids, found, best, weights, strict=True)
+            if hypotheses
+            else None
+            for row, (pieces, hypotheses) in enumerate(zip(ids, found, strict=True))
         ]
 
-    def search(self, batch: Batch, settings: SearchConfig) -> list[list[Hypothesis]]:
-        """Hypotheses of each source, over the shortlist where there is one; samples are of the whole vocabulary."""
-        if self.shortlist is None or settings.sample:
-            return search(self.step_model, batch.src, batch.src_mask, settings, self.generator)
+    @cached_property
+    def spelling(self) -> Spelling:
+        """What the target's pieces spell."""
+        return Spelling(self.tokenizers.tgt.surfaces())
+
+    def pieces_of_target(self, text: str) -> list[int]:
+        """The pieces of a (part of a) translation."""
+        return self.tokenizers.tgt.encode(self.cleaning.target(text))
+
+    def written(self, text: str) -> str:
+        """A (part of a) translation as the model would write it."""
+        return self.tokenizers.tgt.decode(self.pieces_of_target(text))
+
+    def spelled(self, text: str) -> bytes:
+        """What the pieces of a (part of a) translation spell."""
+        pieces = self.pieces_of_target(text)
+        if UNK in pieces:
+            raise ConfigError(f"the model has no pieces to write '{text.strip()}'; begin the translation in other words")
+        return b"".join(self.spelling.surfaces[piece] for piece in pieces)
+
+    def prefix(self, text: str) -> Prefix | None:
+        """What a translation begins with, for the search; None of a text without visible characters."""
+        spelled = self.spelled(text)
+        return self.prefix_of_bytes(spelled, text[-1].isspace()) if spelled else None
+
+    def prefix_of_bytes(self, spelled: bytes, whole: bool) -> Prefix:
+        """The same for what pieces spell; may the last word go on, or is it `whole`?"""
+        prefix = Prefix.of(self.spelling, spelled, whole)
+        if prefix is None:
+            text = spelled.decode(errors="replace").replace(MARK, " ").strip()
+            raise ConfigError(f"the model has no pieces to write '{text}'; begin the translation in other words")
+        return prefix
+
+    def prefixes_of_parts(self, prefixes: Sequence[str | None] | None, lines: Sequence[Line]) -> list[Prefix | None]:
+        """What each part of these lines begins with in translation."""
+        if prefixes is None:
+            return [None for line in lines for _ in line.parts]
+        if len(prefixes) != len(lines):
+            raise DataError(
+                f"{counted(len(lines), 'source')} but prefixes for {len(prefixes):,}; give one for each, or None"
+            )
+        found: list[Prefix | None] = []
+        for text, line in zip(prefixes, lines, strict=True):
+            prefix = None if text is None else self.prefix(text)
+            if prefix is not None and len(line.parts) > 1:
+                raise DataError(
+                    f"the translation of a line in {len(line.parts):,} parts cannot begin with '{text}'; give it one "
+                    "sentence"
+                )
+            found += [prefix] * len(line.parts)
+        return found
+
+    def search(self, batch: Batch, settings: SearchConfig, steering: Steering) -> list[list[Hypothesis]]:
+        """Hypotheses of each source, over the shortlist where there is one.
+
+        Samples, translations that begin with a given text, and searches that are watched are of the whole vocabulary.
+        """
+        whole = settings.sample or steering.prefixes is not None or steering.watch is not None
+        if self.shortlist is None or whole:
+            return search(self.step_model, batch.src, batch.src_mask, settings, self.generator, steering)
         assert isinstance(self.step_model, Seq2Seq)  # an ensemble has no shortlist
         listed = Shortlisted(self.step_model, self.shortlist, batch.src, batch.src_mask)
-        found = search(listed, batch.src, batch.src_mask, settings, self.generator)
+        found = search(listed, batch.src, batch.src_mask, settings, self.generator, steering)
         return [[replace(h, tokens=listed.whole(h.tokens)) for h in hypotheses] for hypotheses in found]
 
     def attention(self, src: list[list[int]], tgt: list[list[int]]) -> list[NDArray[np.float32] | None]:

@@ -1,0 +1,136 @@
+"""Searches whose translations begin with a given text.
+
+The prefix is a constraint on characters, not on pieces: "Ein Hu" may go on as "Ein Hund" although the piece "Hu" never
+comes up in that word. Every hypothesis knows how many bytes of the prefix it has spelled, and may only be continued by
+pieces that spell more of it (Knowles and Koehn 2016 force whole words; characters are what a user types).
+"""
+
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from nmt.data.tokenizer import EOS
+from nmt.scoring.alignment import spaceless
+
+Move = tuple[int, int]  # a piece, and how many bytes of the prefix are spelled after it
+
+
+class Spelling:
+    """What the pieces of a vocabulary spell; `surfaces` are their bytes, empty for pieces that spell nothing."""
+
+    def __init__(self, surfaces: Sequence[bytes]) -> None:
+        self.surfaces = surfaces
+        self.ordered = sorted((surface, piece) for piece, surface in enumerate(surfaces) if surface)
+        self.keys = [surface for surface, _ in self.ordered]
+        self.longest = max(map(len, self.keys), default=0)
+        self.all = [EOS, *(piece for _, piece in self.ordered)]  # that may come at all
+        self.apart = [  # pieces that may follow a whole word: the end, a new word, punctuation
+            EOS,
+            *(piece for surface, piece in self.ordered if not _joins(surface)),
+        ]
+
+    def moves(self, prefix: bytes, place: int, whole: bool) -> list[Move]:
+        """The pieces that spell what follows the first `place` bytes of the prefix, or begin with all of that.
+
+        Where its last word is `whole`, what such a piece spells behind the prefix does not make the word longer.
+        """
+        rest, size = prefix[place:], len(prefix)
+        found = [
+            (piece, place + length)
+            for length in range(1, min(self.longest, len(rest)) + 1)
+            for piece in self._starting(rest[:length], only=True)
+        ]
+        beyond = [piece for piece in self._starting(rest, only=False) if self.surfaces[piece] != rest]
+        if whole:
+            return found + [(piece, size + 1) for piece in beyond if not _joins(self.surfaces[piece][len(rest) :])]
+        return found + [(piece, size) for piece in beyond]
+
+    def _starting(self, surface: bytes, only: bool) -> list[int]:
+        """Pieces that begin so, or spell that only."""
+        begin = end = bisect_left(self.keys, surface)
+        while end < len(self.keys) and (self.keys[end] == surface or (not only and self.keys[end].startswith(surface))):
+            end += 1
+        return [piece for _, piece in self.ordered[begin:end]]
+
+
+def _joins(surface: bytes) -> bool:
+    """Would the piece make the word before it longer? So do letters, digits, marks and bytes of longer characters."""
+    try:
+        first = surface.decode()[0]
+    except UnicodeDecodeError:
+        return True
+    return not spaceless(first) and (first.isalnum() or first in "_'’-" or unicodedata.combining(first) > 0)
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """What a translation begins with. Place n of `moves` has what may follow when n bytes of it are spelled."""
+
+    moves: list[dict[int, int]]  # piece -> place after it
+    pieces: list[Int[Tensor, " M"]]  # the same, as rows of log-probabilities are indexed
+
+    @classmethod
+    def of(cls, spelling: Spelling, text: bytes, whole: bool) -> "Prefix | None":
+        """A prefix of these bytes, whose last word may not go on if it is `whole`; None: no pieces spell it."""
+        size = len(text)
+        moves: list[dict[int, int]] = [dict(spelling.moves(text, place, whole)) for place in range(size)]
+        if whole:
+            moves.append(dict.fromkeys(spelling.apart, size + 1))
+        for place in range(size - 1, -1, -1):  # no way may end before the prefix does
+            moves[place] = {piece: after for piece, after in moves[place].items() if after >= size or moves[after]}
+        if not moves[0]:
+            return None
+        return cls(moves, [torch.tensor(list(each), dtype=torch.long) for each in moves])
+
+    def __len__(self) -> int:
+        """Places before the hypothesis is free; no way through the prefix has more pieces."""
+        return len(self.moves)
+
+
+class Prefixes:
+    """The prefixes of a batch's sentences, None for those that may begin as they like."""
+
+    def __init__(self, each: Sequence[Prefix | None]) -> None:
+        self.each = each
+
+    def shortest(self, limit: Int[Tensor, " B"]) -> Int[Tensor, " B"]:
+        """Limits to the number of pieces, none of them within a prefix."""
+        return limit.maximum(limit.new_tensor([0 if prefix is None else len(prefix) for prefix in self.each]))
+
+    def held(
+        self, log_probs: Float[Tensor, "R V"], sentence: Int[Tensor, " N"], place: Int[Tensor, "N K"]
+    ) -> list[tuple[int, Int[Tensor, " M"], Float[Tensor, " M"]]]:
+        """For each row that is within a prefix: its number, the pieces allowed, and their log-probabilities."""
+        found = []
+        K = place.shape[1]
+        for n, (own, places) in enumerate(zip(sentence.tolist(), place.tolist(), strict=True)):
+            prefix = self.each[own]
+            for k, at in enumerate(places):
+                if prefix is not None and at < len(prefix):
+                    pieces = prefix.pieces[at].to(log_probs.device)
+                    found.append((n * K + k, pieces, log_probs[n * K + k, pieces]))
+        return found
+
+    def after(
+        self,
+        sentence: Int[Tensor, " N"],
+        place: Int[Tensor, "N K"],
+        parent: Int[Tensor, "N C"],
+        token: Int[Tensor, "N C"],
+    ) -> Int[Tensor, "N C"]:
+        """The places of hypotheses that continue `parent` by `token`."""
+        rows = zip(sentence.tolist(), place.gather(1, parent).tolist(), token.tolist(), strict=True)
+        return torch.tensor([[self._next(own, *each) for each in zip(*row, strict=True)] for own, *row in rows]).to(
+            place
+        )
+
+    def _next(self, sentence: int, place: int, token: int) -> int:
+        prefix = self.each[sentence]
+        if prefix is None or place >= len(prefix):
+            return place
+        return prefix.moves[place].get(token, place)  # a hypothesis of probability 0 stays where it is

@@ -1,0 +1,17 @@
+"""Whose request it is."""
+
+from collections.abc import Sequence
+
+from starlette.requests import Request
+
+
+def address_of(request: Request, proxies: Sequence[str]) -> str:
+    """The client's address; behind one of these proxies, the last one in X-Forwarded-For that is none of them."""
+    peer = request.client.host if request.client is not None else "local"
+    if peer not in proxies:
+        return peer
+    for header in reversed(request.headers.getlist("x-forwarded-for")):
+        for each in reversed(header.split(",")):
+            if each.strip() and each.strip() not in proxies:
+                return each.strip()[:64]
+    return peer

@@ -1,0 +1,124 @@
+"""What a request asks for: a JSON object, a form or a query, whichever the client sends."""
+
+import json
+import math
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from nmt.serve.refusal import Refusal
+
+MOST_FIELDS = 2000  # of a form; json has its own limit, the body's
+
+
+async def body_of(request: Request) -> dict[str, Any]:
+    """The fields, a list where a form or query names one several times. A key in `api_key` counts as sent with it."""
+    query = _fields(request.url.query)
+    raw = await request.body()
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if not raw.strip():
+        found = query
+    elif kind == "application/x-www-form-urlencoded" and not raw.lstrip().startswith(b"{"):
+        found = {**query, **_fields(_text(raw))}
+    elif kind in ("", "application/json", "text/plain", "application/x-www-form-urlencoded") or kind.endswith("+json"):
+        found = {**query, **_object(raw)}
+    else:
+        raise Refusal(400, f"a body of type {kind} cannot be read; send application/json")
+    if isinstance(found.get("api_key"), str) and found["api_key"]:
+        request.state.secret = found["api_key"]
+    return found
+
+
+def _fields(encoded: str) -> dict[str, Any]:
+    try:
+        pairs = parse_qsl(encoded, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+    except UnicodeDecodeError:
+        raise Refusal(400, "the text is not valid UTF-8; send it as UTF-8") from None
+    except ValueError:
+        raise Refusal(400, f"more than {MOST_FIELDS:,} fields; send less, or JSON") from None
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        key = key.removesuffix("[]")
+        if key not in found:
+            found[key] = value
+        elif isinstance(found[key], list):
+            found[key].append(value)
+        else:
+            found[key] = [found[key], value]
+    return found
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise Refusal(400, "the body is not valid UTF-8; send it as UTF-8") from None
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    text = _text(raw.removeprefix(b"\xef\xbb\xbf"))
+    try:
+        found = json.loads(text)
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Refusal(400, "the text holds half of a surrogate pair; send valid Unicode") from None
+    except (ValueError, RecursionError):
+        raise Refusal(400, "the body is not valid JSON; send an object such as {\"q\": \"Hello\"}") from None
+    if not isinstance(found, dict):
+        raise Refusal(400, "the body is not a JSON object; send one such as {\"q\": \"Hello\"}")
+    return found
+
+
+def text_field(body: dict[str, Any], name: str, default: str | None = None) -> str:
+    """A field that is one text."""
+    value = body.get(name, default)
+    if not isinstance(value, str):
+        raise Refusal(400, f"{name} is missing; give a text" if value is None else f"{name} is no text; give one")
+    return value
+
+
+def texts_field(body: dict[str, Any], name: str) -> list[str]:
+    """A field that is one text or a list of them."""
+    value = body.get(name)
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value) or not value:
+        raise Refusal(400, f"{name} is {'missing' if value is None else 'no text'}; give a text or a list of texts")
+    return value
+
+
+def number_field(body: dict[str, Any], name: str, default: int, least: int, most: int) -> int:
+    """A field that is a whole number within limits; a form writes it as text. `null` is the default."""
+    value = body.get(name)
+    if value is None:
+        return default
+    if isinstance(value, str) and value.strip().lstrip("-").isascii() and value.strip().lstrip("-").isdigit():
+        value = int(value.strip()[:20])
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise Refusal(400, f"{name} must be a whole number from {least} to {most}")
+    return value
+
+
+def flag_field(body: dict[str, Any], name: str, default: bool) -> bool:
+    """A field that is true or false; a form writes it as text."""
+    value = body.get(name)
+    if value is None:
+        return default
+    if isinstance(value, str) and value.lower() in ("true", "false", "1", "0"):
+        return value.lower() in ("true", "1")
+    if not isinstance(value, bool):
+        raise Refusal(400, f"{name} must be true or false")
+    return value
+
+
+def choice_field(body: dict[str, Any], name: str, default: str, choices: tuple[str, ...]) -> str:
+    """A field that is one of some words."""
+    value = body.get(name)
+    if value is None:
+        return default
+    if value not in choices or not isinstance(value, str):
+        raise Refusal(400, f"{name} must be one of {', '.join(choices)}")
+    return value

@@ -1,0 +1,58 @@
+"""The translations of sentences that came before, the latest of them, bounded in bytes."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from threading import Lock
+
+from nmt.translation.translations import Translation
+
+OVERHEAD = 1000  # bytes of an entry besides texts, pieces and attention
+
+
+class Cache:
+    """Least recently used ones leave first (LRU)."""
+
+    def __init__(self, size: int) -> None:
+        """`size`: bytes; 0 keeps nothing."""
+        self.size = size
+        self.used = 0
+        self.entries: OrderedDict[Hashable, tuple[Translation, int]] = OrderedDict()
+        self.lock = Lock()
+
+    def get(self, key: Hashable) -> Translation | None:
+        """The translation, if it is known."""
+        if not self.size:
+            return None
+        with self.lock:
+            if (entry := self.entries.get(key)) is None:
+                return None
+            self.entries.move_to_end(key)
+            return entry[0]
+
+    def put(self, key: Hashable, translation: Translation) -> None:
+        """Keeps it, if it is not too large to keep anything beside it."""
+        own = cost(translation)
+        if own > self.size // 4:
+            return
+        with self.lock:
+            if key in self.entries:
+                self.used -= self.entries.pop(key)[1]
+            self.entries[key] = translation, own
+            self.used += own
+            while self.used > self.size:
+                _, (_, freed) = self.entries.popitem(last=False)
+                self.used -= freed
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        with self.lock:
+            self.entries.clear()
+            self.used = 0
+
+
+def cost(translation: Translation) -> int:
+    """Bytes that it takes, about."""
+    texts = sum(2 * len(candidate.text) + 200 for candidate in translation.n_best)
+    pieces = 60 * (2 * len(translation.src_pieces) + len(translation.tgt_pieces))
+    attention = 0 if translation.attention is None else translation.attention.nbytes
+    return OVERHEAD + texts + pieces + attention

@@ -1,0 +1,161 @@
+"""Workers that translate what waits, without waiting for company."""
+
+import asyncio
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Thread
+from time import monotonic
+from typing import Any, TypeVar
+
+import torch
+
+from nmt.errors import NmtError, printable
+from nmt.machine.allocator import lacks_memory
+from nmt.search.prefix import Prefix, Prefixes
+from nmt.search.steering import Steering
+from nmt.serve.cache import Cache
+from nmt.serve.jobs import Full, Job, Jobs, Recipe, answer
+from nmt.serve.refusal import Refusal
+from nmt.serve.ticket import Ticket
+from nmt.translation.translations import Translation
+
+Result = TypeVar("Result")
+
+FIRST_RATE = 1000.0  # source pieces a second, until some have been translated
+SLOWEST_RETRY_S = 60
+STOPPING_S = 30.0  # that a worker may take to end
+
+
+@dataclass(frozen=True)
+class Part:
+    """Pieces of one sentence, or of a part of one that is long."""
+
+    ids: list[int]
+    prefix: Prefix | None = None
+
+
+class Watcher:
+    """What is told of the engine's work; a server counts it."""
+
+    def searched(self, recipe: Recipe, sentences: int, pieces: int, seconds: float) -> None:
+        """A batch is done."""
+
+    def looked_up(self, hits: int, misses: int) -> None:
+        """The cache was asked."""
+
+
+class Engine:
+    """Worker threads with one torch thread each, and the queue that they take their work from."""
+
+    def __init__(self, workers: int, most_pieces: int, cache_bytes: int, watcher: Watcher) -> None:
+        self.jobs = Jobs(most_pieces)
+        self.cache = Cache(cache_bytes)
+        self.watcher = watcher
+        self.rate = FIRST_RATE  # source pieces a second, of all workers
+        self.threads = [Thread(target=self._work, name=f"nmt-{number}", daemon=True) for number in range(workers)]
+        for thread in self.threads:
+            thread.start()
+
+    def translate(self, parts: Sequence[Part], recipe: Recipe, ticket: Ticket) -> "list[asyncio.Future[Translation]]":
+        """The translations to come, in order; a part without pieces has none. Raises Refusal where the queue is full."""
+        loop = asyncio.get_running_loop()
+        keys = [(recipe, tuple(part.ids)) if part.prefix is None else None for part in parts]
+        found: list[asyncio.Future[Translation]] = []
+        jobs: list[Job] = []
+        for part, key in zip(parts, keys, strict=True):
+            future: asyncio.Future[Translation] = loop.create_future()
+            known = None if key is None else self.cache.get(key)
+            if known is not None:
+                future.set_result(known)
+            else:
+                jobs.append(Job(ticket, future, loop, len(part.ids), recipe, part.ids, part.prefix))
+            found.append(future)
+        if self.cache.size:
+            self.watcher.looked_up(len(parts) - len(jobs), len(jobs))
+        self._queue(jobs)
+        return found
+
+    async def call(self, work: Callable[[], Result], pieces: int, ticket: Ticket) -> Result:
+        """The result of work that a worker does alone and that is as much as translating so many pieces."""
+        loop = asyncio.get_running_loop()
+        job = Job(ticket, loop.create_future(), loop, pieces, call=work)
+        self._queue([job])
+        result: Result = await job.future
+        return result
+
+    def stop(self) -> None:
+        """Waits until what was taken is done; nothing more may come."""
+        self.jobs.close()
+        until = monotonic() + STOPPING_S
+        for thread in self.threads:
+            thread.join(max(0.0, until - monotonic()))
+
+    def _queue(self, jobs: list[Job]) -> None:
+        try:
+            self.jobs.put(jobs)
+        except Full as full:
+            wait = min(SLOWEST_RETRY_S, max(1, round(full.pieces / self.rate)))
+            raise Refusal(503, "the server is busy; try again later", wait) from None
+
+    def _work(self) -> None:
+        torch.set_num_threads(1)
+        while jobs := self.jobs.take():
+            start = monotonic()
+            self._do(jobs)
+            if (recipe := jobs[0].recipe) is not None:
+                seconds, pieces = monotonic() - start, sum(job.pieces for job in jobs)
+                rate = len(self.threads) * pieces / max(seconds, 1e-6)
+                self.rate += 0.1 * (rate - self.rate)
+                self.watcher.searched(recipe, len(jobs), pieces, seconds)
+
+    def _do(self, jobs: list[Job]) -> None:
+        try:
+            results: Sequence[Any] = self._results(jobs)
+        except NmtError as error:
+            results = [Refusal(500, printable(" ".join(str(error).split())))] * len(jobs)
+        except (MemoryError, RuntimeError) as error:
+            if not lacks_memory(error):
+                traceback.print_exc(file=sys.stderr)
+                results = [Refusal(500, "the server made a mistake; its log says more")] * len(jobs)
+            elif len(jobs) > 1:  # halves may fit
+                self._do(jobs[: len(jobs) // 2])
+                self._do(jobs[len(jobs) // 2 :])
+                return
+            else:
+                results = [Refusal(503, "the server has too little memory for this text; send a shorter one", 5)]
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            results = [Refusal(500, "the server made a mistake; its log says more")] * len(jobs)
+        answer(jobs[0].loop, list(zip(jobs, results, strict=True)))
+
+    def _results(self, jobs: list[Job]) -> Sequence[Any]:
+        """The translation of each, None of those that were given up."""
+        recipe = jobs[0].recipe
+        if recipe is None:
+            [job] = jobs
+            assert job.call is not None
+            return [job.call()]
+        begun = [job.prefix for job in jobs]
+        steering = Steering(
+            Prefixes(begun) if any(begun) else None,
+            lambda: [number for number, job in enumerate(jobs) if job.ticket.gone],
+        )
+        found = recipe.translator.batch_or_none([job.ids for job in jobs], recipe.attention, recipe.settings, steering)
+        for job, translation in zip(jobs, found, strict=True):
+            if translation is not None and job.prefix is None:
+                self.cache.put((recipe, tuple(job.ids)), translation)
+        return [None if job.ticket.gone else each for job, each in zip(jobs, found, strict=True)]
+
+
+async def all_of(futures: "Sequence[asyncio.Future[Translation]]") -> list[Translation]:
+    """Their results; if one fails, the others are forgotten."""
+    try:
+        return [await future for future in futures]
+    finally:
+        for future in futures:
+            if future.done() and not future.cancelled():
+                with suppress(Exception):
+                    future.exception()

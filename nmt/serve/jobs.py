@@ -1,0 +1,145 @@
+"""Sentences that wait for a search, in the order in which they are due, and bounded in source pieces."""
+
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Condition
+from typing import Any
+
+from nmt.config.sections import SearchConfig
+from nmt.search.beam import batch_size
+from nmt.search.prefix import Prefix
+from nmt.serve.ticket import Ticket
+from nmt.translation.translator import Translator
+
+ALIKE, ROOM = 1.5, 8  # sentences of one batch have at most so many times the pieces of the most urgent, and so many more
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How sentences are translated that can share a batch."""
+
+    translator: Translator
+    settings: SearchConfig
+    attention: bool
+
+
+@dataclass(eq=False)
+class Job:
+    """A sentence to translate, or another piece of work that a worker does alone."""
+
+    ticket: Ticket
+    future: "Future[Any]"
+    loop: AbstractEventLoop
+    pieces: int  # of the source: what the work is measured by
+    recipe: Recipe | None = None  # None: `call` is the work
+    ids: list[int] = field(default_factory=list)
+    prefix: Prefix | None = None
+    call: Callable[[], Any] | None = None
+    due: float = 0.0  # set when it is queued
+
+
+class Full(Exception):
+    """The queue has no room; `pieces` wait in it."""
+
+    def __init__(self, pieces: int) -> None:
+        super().__init__(pieces)
+        self.pieces = pieces
+
+
+class Jobs:
+    """What waits. A request of many sentences does not hold up one that comes later and is short.
+
+    Jobs are due by start-time fair queuing (Goyal et al. 1996): at the pieces served when the request came, and
+    the pieces of its own that are before it.
+    """
+
+    def __init__(self, most_pieces: int) -> None:
+        self.most_pieces = most_pieces
+        self.pieces = 0  # that wait
+        self.served = 0.0  # virtual time
+        self.waiting: list[Job] = []
+        self.idle = 0  # workers
+        self.closed = False
+        self.changed = Condition()
+
+    def put(self, jobs: list[Job]) -> None:
+        """Queues the jobs of one request, all or none; raises Full."""
+        with self.changed:
+            pieces = sum(job.pieces for job in jobs)
+            if self.pieces + pieces > self.most_pieces:
+                self._drop_gone()
+            if self.pieces + pieces > self.most_pieces and self.waiting:
+                raise Full(self.pieces)
+            due = self.served
+            for job in jobs:
+                job.due = due
+                due += job.pieces
+            self.waiting += jobs
+            self.pieces += pieces
+            self.changed.notify(len(jobs))
+
+    def take(self) -> list[Job]:
+        """The most urgent job and those that can be done with it, as soon as there is one; none: the end."""
+        with self.changed:
+            self.idle += 1
+            while True:
+                self._drop_gone()
+                if self.waiting:
+                    break
+                if self.closed:
+                    self.idle -= 1
+                    return []
+                self.changed.wait()
+            taken = self._batch()
+            chosen = set(map(id, taken))
+            self.waiting = [job for job in self.waiting if id(job) not in chosen]
+            pieces = sum(job.pieces for job in taken)
+            self.pieces -= pieces
+            self.served = max(self.served, min(job.due for job in taken))
+            self.idle -= 1
+            return taken
+
+    def close(self) -> None:
+        """No job comes any more: workers end when none is left."""
+        with self.changed:
+            self.closed = True
+            self.changed.notify_all()
+
+    def _batch(self) -> list[Job]:
+        first = min(self.waiting, key=lambda job: job.due)
+        if first.recipe is None:
+            return [first]
+        low, high = first.pieces / ALIKE - ROOM, first.pieces * ALIKE + ROOM
+        alike = [job for job in self.waiting if job.recipe == first.recipe and low <= job.pieces <= high]
+        share = -(-len(alike) // self.idle)  # leaves something to others that are free
+        alike.sort(key=lambda job: job.due)
+        return alike[: min(share, batch_size(first.recipe.settings))]
+
+    def _drop_gone(self) -> None:
+        gone = [job for job in self.waiting if job.ticket.gone]
+        if gone:
+            self.waiting = [job for job in self.waiting if not job.ticket.gone]
+            self.pieces = sum(job.pieces for job in self.waiting)
+            for job in gone:
+                answer(job.loop, [(job, None)])
+
+
+def answer(loop: AbstractEventLoop, found: "list[tuple[Job, Any]]") -> None:
+    """Gives each job its result (None: nobody waits, an exception: that), in the event loop it came from."""
+
+    def give() -> None:
+        for job, result in found:
+            if job.future.done():
+                continue
+            if result is None:
+                job.future.cancel()
+            elif isinstance(result, BaseException):
+                job.future.set_exception(result)
+            else:
+                job.future.set_result(result)
+
+    try:
+        loop.call_soon_threadsafe(give)
+    except RuntimeError:  # the loop is closed: nobody waits
+        return

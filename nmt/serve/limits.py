@@ -1,0 +1,116 @@
+"""How much a key or an address may ask for: token buckets of requests and characters, as large as a minute's amount.
+
+The law: within any t seconds a bucket of capacity C lets through at most C + C·t/60, in any minute at most twice what a
+minute allows. All arithmetic is in whole numbers, so that the law is exact and a client that waits as long as it is
+told is let through.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
+
+from nmt.serve.keys import Key
+from nmt.serve.refusal import Refusal
+
+MINUTE_NS = 60 * 10**9
+MOST_CLIENTS = 100_000  # whose debts are kept: about 40 MB
+IPV6_PREFIX = 64  # bits that one subscriber's addresses share: the rest the subscriber chooses
+
+Client = tuple[str, str]  # whether it is known by its key or by its address, and which
+
+
+@dataclass(slots=True)
+class Debt:
+    """What a client has had and time has not yet made up for: amount × MINUTE_NS of requests and of characters."""
+
+    requests: int
+    characters: int
+    at_ns: int
+
+
+class Limits:
+    """The buckets of all clients of this process. For one thread, that of the event loop."""
+
+    def __init__(
+        self,
+        characters_per_minute: int | None,
+        requests_per_minute: int | None,
+        clock_ns: Callable[[], int] = time.monotonic_ns,
+        most_clients: int = MOST_CLIENTS,
+    ) -> None:
+        """The amounts are for each address that comes without a key; None is no limit."""
+        self._without_key = Key("", characters_per_minute, requests_per_minute)
+        self._clock_ns = clock_ns
+        self._most_clients = most_clients
+        self._debts: OrderedDict[Client, Debt] = OrderedDict()  # the least recently used first
+
+    def charge(self, who: str, requests: int, characters: int, allowed: Key | None) -> float | None:
+        """None: it is let through, and counted. Else the seconds to wait, and nothing is counted.
+
+        `who` is an address, and counts where `allowed`, the key that came with the request, is None. What is more than
+        a minute's amount would never be let through: it raises Refusal.
+        """
+        limit = self._without_key if allowed is None else allowed
+        capacities = (limit.requests_per_minute, limit.characters_per_minute)
+        for capacity, amount, what in zip(capacities, (requests, characters), ("requests", "characters"), strict=True):
+            if capacity is not None and amount > capacity:
+                raise Refusal(
+                    413, f"{amount:,} {what} at once are more than the {capacity:,} a minute allowed here; send less"
+                )
+        if capacities == (None, None):
+            return None
+        debt = self._debt_now(("address", network_of(who)) if allowed is None else ("key", allowed.name), capacities)
+        wait_ns = max(
+            _wait_ns(debt.requests, requests, capacities[0]), _wait_ns(debt.characters, characters, capacities[1])
+        )
+        if wait_ns > 0:
+            return wait_ns / 10**9
+        debt.requests += requests * MINUTE_NS
+        debt.characters += characters * MINUTE_NS
+        return None
+
+    def _debt_now(self, client: Client, capacities: Sequence[int | None]) -> Debt:
+        """The client's debt, less what time has made up for, as the most recently used."""
+        now = self._clock_ns()
+        debt = self._debts.setdefault(client, Debt(0, 0, now))
+        self._debts.move_to_end(client)
+        passed = now - debt.at_ns
+        debt.requests = _left(debt.requests, capacities[0], passed)
+        debt.characters = _left(debt.characters, capacities[1], passed)
+        debt.at_ns = now
+        self._forget(now)
+        return debt
+
+    def _forget(self, now: int) -> None:
+        """Those without debts, which a minute has made up for whatever they were; then the least recently used."""
+        while len(self) > self._most_clients or next(iter(self._debts.values())).at_ns <= now - MINUTE_NS:
+            self._debts.popitem(last=False)
+
+    def __len__(self) -> int:
+        """How many clients' debts are kept."""
+        return len(self._debts)
+
+
+def _left(debt: int, capacity: int | None, passed_ns: int) -> int:
+    """Of a debt after that time. A bucket that has become smaller, because its key's limit has, is empty at most."""
+    return 0 if capacity is None else max(0, min(debt, capacity * MINUTE_NS) - capacity * passed_ns)
+
+
+def _wait_ns(debt: int, amount: int, capacity: int | None) -> int:
+    """Until the bucket holds the amount; not above 0: it does."""
+    return 0 if capacity is None else -((capacity * MINUTE_NS - debt - amount * MINUTE_NS) // capacity)
+
+
+def network_of(address: str) -> str:
+    """The addresses that one subscriber has: an IPv4 address alone, in IPv6 all of its /64; anything else as it is."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(found, IPv6Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ip_network((int(found), IPV6_PREFIX), strict=False))

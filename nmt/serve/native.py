@@ -1,0 +1,243 @@
+"""Our own API, under /v1: everything that `nmt.load(...)` gives."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from nmt.config.languages import language_name
+from nmt.errors import NmtError, printable
+from nmt.serve.answers import answer_json, number, sentence_json
+from nmt.serve.bodies import body_of, flag_field, number_field, text_field, texts_field
+from nmt.serve.catalogue import Served
+from nmt.serve.detect import detect
+from nmt.serve.quick_json import JsonResponse
+from nmt.serve.refusal import Gone, Refusal
+from nmt.serve.search_wish import Search
+from nmt.serve.server import Server
+from nmt.serve.texts import Assembly, Sentence
+from nmt.serve.tree import Tree
+from nmt.search.prefix import Prefixes
+from nmt.search.steering import Steering
+from nmt.translation.continuations import continuations
+from nmt.translation.translations import Translation
+
+DETECTED_FROM = 10_000  # characters, at most
+WIDEST = 100  # beam that a request may ask for
+MOST_CONTINUATIONS = 20
+
+
+def routes() -> list[Route]:
+    """All of it."""
+    return [
+        Route("/v1/models", models),
+        Route("/v1/translate", translate, methods=["POST"]),
+        Route("/v1/continuations", continue_, methods=["POST"]),
+    ]
+
+
+async def models(request: Request) -> Response:
+    """What is served, and what a request may hold."""
+    server: Server = request.app.state.server
+    settings = server.settings
+    return JsonResponse(
+        {
+            "models": [model_json(each) for each in server.catalogue.served],
+            "limits": {"characters": settings.characters, "texts": settings.texts, "n_best": settings.n_best},
+            "suggestions": settings.suggestions,
+            "keys_required": settings.require_key,
+        }
+    )
+
+
+def model_json(served: Served) -> dict[str, Any]:
+    """One model, for the page."""
+    translator = served.translator
+    return {
+        "name": served.name,
+        "source": served.src_lang,
+        "target": served.tgt_lang,
+        "source_name": language_name(served.src_lang),
+        "target_name": language_name(served.tgt_lang),
+        "attention": translator.has_attention,
+        "beam": translator.settings.beam,
+        "checksum": translator.checksum,
+        "parameters": translator.parameters,
+    }
+
+
+async def translate(request: Request) -> Response:
+    """One text or several, as an answer or sentence by sentence."""
+    started = perf_counter()
+    server: Server = request.app.state.server
+    body = await body_of(request)
+    texts = texts_field(body, "text")
+    search = read_search(body, server.settings.n_best)
+    if search.prefix is not None and len(texts) > 1:
+        raise Refusal(400, "prefix is for one text; send one")
+    served, detected = chosen(server, body, texts)
+    head = {
+        "model": served.name,
+        "checksum": served.translator.checksum,
+        "source": served.src_lang,
+        "target": served.tgt_lang,
+        "detected": detected,
+        "settings": settings_json(served, search),
+    }
+    if search.tree:
+        return JsonResponse({**head, **await with_tree(server, request, served, texts, search, started)})
+    if flag_field(body, "stream", False):
+        growing = [Assembly(text) for text in texts]
+        sentences = server.sentences(request, served, texts, search, growing)
+        first = await anext(sentences, None)  # what is refused has its own status
+        events = events_of(head, first, sentences, growing, served, search, started)
+        return StreamingResponse(events, media_type="text/event-stream", headers=STREAMED)
+    answers = await server.translate(request, served, texts, search)
+    found = [answer_json(text, answer, served, search) for text, answer in zip(texts, answers, strict=True)]
+    return JsonResponse({**head, "milliseconds": milliseconds(started), "texts": found})
+
+
+STREAMED = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy must not wait for the end
+
+
+async def events_of(
+    head: dict[str, Any],
+    first: tuple[int, Sentence] | None,
+    rest: AsyncIterator[tuple[int, Sentence]],
+    growing: list[Assembly],
+    served: Served,
+    search: Search,
+    started: float,
+) -> AsyncIterator[str]:
+    """Server-sent events (WHATWG HTML, 9.2): a sentence each, then what the answer holds besides them."""
+    count = [0] * len(growing)
+
+    def event(number: int, sentence: Sentence) -> str:
+        place = count[number]
+        count[number] += 1
+        assembly = growing[number]
+        found = sentence_json(assembly.source, assembly.text, sentence, served, search)
+        return server_sent("sentence", {"text": number, "sentence": place, **found})
+
+    try:
+        if first is not None:
+            yield event(*first)
+        async for number, sentence in rest:
+            yield event(number, sentence)
+        texts = [{"text": assembly.end().text} for assembly in growing]
+        yield server_sent("done", {**head, "milliseconds": milliseconds(started), "texts": texts})
+    except Refusal as refusal:
+        yield server_sent("error", {"error": refusal.message})
+    except Gone:
+        return
+
+
+def server_sent(kind: str, data: dict[str, Any]) -> str:
+    """One event."""
+    return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+async def with_tree(
+    server: Server, request: Request, served: Served, texts: list[str], search: Search, started: float
+) -> dict[str, Any]:
+    """The translation of one sentence, and the hypotheses on the way to it."""
+    server.admit(request, texts)
+    [prepared] = await server.prepared(texts[:1], served, search)
+    parts = [part for own in prepared.parts for part in own]
+    if len(texts) != 1 or len(parts) != 1:
+        raise Refusal(400, f"tree is for one sentence, and there are {len(parts):,}; send one sentence, or split=false")
+    [part] = parts
+    settings = search.settings(served.translator.settings)
+    tree = Tree(settings.beam)
+    prefixes = None if part.prefix is None else Prefixes([part.prefix])
+
+    def work() -> Translation:
+        steering = Steering(prefixes, watch=tree.watch)
+        translator = served.translator
+        [found] = translator.batch([part.ids], search.attention is not False, settings, steering)
+        tree.mark(found.tgt_pieces, translator.tokenizers.tgt)
+        return found
+
+    translation = await server.call(request, work, len(part.ids))
+    assembly = Assembly(texts[0])
+    assembly.add(prepared.spans[0], replace(translation, source=texts[0]))
+    found = answer_json(texts[0], assembly.end(), served, search)
+    found["sentences"][0]["tree"] = tree.as_json(served.translator.tokenizers.tgt)
+    return {"milliseconds": milliseconds(started), "texts": [found]}
+
+
+async def continue_(request: Request) -> Response:
+    """The likeliest words behind a prefix of a sentence's translation."""
+    server: Server = request.app.state.server
+    body = await body_of(request)
+    text, prefix = text_field(body, "text"), text_field(body, "prefix", "")
+    count = number_field(body, "count", 8, 1, MOST_CONTINUATIONS)
+    server.admit(request, [text, prefix])
+    served, _ = chosen(server, body, [text])
+    translator = served.translator
+    settings = Search(beam=read_beam(body)).settings(translator.settings)
+    work = partial(continuations, translator, text, prefix, count, settings)
+    try:
+        found = await server.call(request, work, count * (1 + len(text) // 4))
+    except NmtError as error:
+        raise Refusal(400, printable(" ".join(str(error).split()))) from None
+    ways = [{**vars(each), "probability": number(each.probability)} for each in found]
+    return JsonResponse({"prefix": prefix, "continuations": ways})
+
+
+def chosen(server: Server, body: dict[str, Any], texts: list[str]) -> tuple[Served, dict[str, Any] | None]:
+    """The model that is asked for, and what was detected, if anything was."""
+    source, target = text_field(body, "source", "auto"), text_field(body, "target", "")
+    name = body.get("model")
+    if name is not None and not isinstance(name, str):
+        raise Refusal(400, "model must be the name of one")
+    languages = [own for own, into in server.catalogue.directions() if into == target or not target]
+    detected = None
+    if source == "auto" and languages:
+        [(source, confidence), *_] = detect("\n".join(texts)[:DETECTED_FROM], list(dict.fromkeys(languages)))
+        detected = {"language": source, "confidence": number(confidence)}
+    if not target:
+        target = next((into for own, into in server.catalogue.directions() if own == source), "")
+    return server.catalogue.find(source, target, name), detected
+
+
+def read_search(body: dict[str, Any], most: int) -> Search:
+    """What the request wants of the search."""
+    prefix = body.get("prefix")
+    if prefix is not None and not isinstance(prefix, str):
+        raise Refusal(400, "prefix is no text; give one")
+    attention = body.get("attention")
+    if attention in (None, False, "false"):
+        attention = False
+    elif attention not in ("words", "pieces"):
+        raise Refusal(400, "attention must be false, words or pieces")
+    return Search(
+        n_best=number_field(body, "n_best", 1, 1, most),
+        beam=read_beam(body),
+        attention=attention,
+        prefix=prefix or None,
+        split=flag_field(body, "split", True),
+        tree=flag_field(body, "tree", False),
+    )
+
+
+def read_beam(body: dict[str, Any]) -> int | None:
+    """How wide the search is to be; None: as the model's settings say."""
+    return number_field(body, "beam", 0, 1, WIDEST) if body.get("beam") is not None else None
+
+
+def settings_json(served: Served, search: Search) -> dict[str, Any]:
+    """The settings that answer."""
+    used = search.settings(served.translator.settings)
+    return {key: getattr(used, key) for key in ("beam", "n_best", "length_penalty", "alpha")}
+
+
+def milliseconds(started: float) -> float:
+    """Since then."""
+    return round(1000 * (perf_counter() - started), 2)

@@ -1,0 +1,15 @@
+"""What a request is answered that is not done."""
+
+
+class Refusal(Exception):
+    """An HTTP status, and one clear sentence that the client gets."""
+
+    def __init__(self, status: int, message: str, retry_after_s: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.retry_after_s = retry_after_s
+
+
+class Gone(Exception):
+    """The client has hung up: there is nobody to answer."""

@@ -1,0 +1,145 @@
+"""What all routes share: the models, the engine, keys and limits, and one way to have texts translated."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from starlette.requests import Request
+
+from nmt.config.verbs import ServeCommand
+from nmt.errors import NmtError, printable
+from nmt.serve.addresses import address_of
+from nmt.serve.catalogue import Catalogue, Served
+from nmt.serve.engine import Engine
+from nmt.serve.jobs import Recipe
+from nmt.serve.keys import Keys
+from nmt.serve.limits import Limits
+from nmt.serve.refusal import Gone, Refusal
+from nmt.serve.search_wish import Search
+from nmt.serve.texts import Answer, Assembly, Prepared, Sentence, prepare
+from nmt.serve.ticket import Ticket
+from nmt.translation.translations import Translation, joined
+
+Result = TypeVar("Result")
+
+LONG = 2000  # characters that take long enough to encode that others should not wait for it
+
+
+@dataclass
+class Server:
+    """The state of the application: `request.app.state.server`."""
+
+    catalogue: Catalogue
+    engine: Engine
+    settings: ServeCommand
+    keys: Keys | None
+    limits: Limits
+    stopping: bool = False
+    busy: int = 0  # requests under way
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def translate(self, request: Request, served: Served, texts: Sequence[str], search: Search) -> list[Answer]:
+        """The translation of each text. Raises Refusal; Gone if the client has hung up meanwhile."""
+        growing = [Assembly(text) for text in texts]
+        async for number, sentence in self.sentences(request, served, texts, search, growing):
+            del number, sentence
+        return [assembly.end() for assembly in growing]
+
+    async def sentences(
+        self, request: Request, served: Served, texts: Sequence[str], search: Search, growing: Sequence[Assembly]
+    ) -> AsyncIterator[tuple[int, Sentence]]:
+        """Each sentence as soon as it and those before it are there, with the number of its text, in `growing`."""
+        self.admit(request, texts)
+        prepared = await self.prepared(texts, served, search)
+        recipe = Recipe(served.translator, search.settings(served.translator.settings), search.attention is not False)
+        parts = [part for each in prepared for own in each.parts for part in own]
+        async with self.ticket(request) as ticket:
+            futures = iter(self.engine.translate(parts, recipe, ticket))
+            for number, text in enumerate(prepared):
+                for span, own in zip(text.spans, text.parts, strict=True):
+                    found: list[Translation] = [await awaited(next(futures), ticket) for _ in own]
+                    source = text.text[span.start : span.end]
+                    yield number, growing[number].add(span, joined(source, found, 0))
+
+    async def prepared(self, texts: Sequence[str], served: Served, search: Search) -> list[Prepared]:
+        """The texts as they are searched. A prefix is for one sentence."""
+        work = partial(prepare, texts, served, search.split, search.prefix)
+        try:
+            found = work() if sum(map(len, texts)) < LONG else await asyncio.to_thread(work)
+        except NmtError as error:
+            raise Refusal(400, printable(" ".join(str(error).split()))) from None
+        count = sum(len(each.spans) for each in found)
+        if search.prefix is not None and count != 1:
+            raise Refusal(400, f"prefix is for one sentence, and the text has {count:,}; send one sentence, or split=false")
+        return found
+
+    async def call(self, request: Request, work: Callable[[], Result], pieces: int) -> Result:
+        """The result of work that a worker of the engine does alone."""
+        async with self.ticket(request) as ticket:
+            return await awaited(asyncio.ensure_future(self.engine.call(work, pieces, ticket)), ticket)
+
+    def admit(self, request: Request, texts: Sequence[str]) -> None:
+        """Raises Refusal for texts beyond the limits, a wrong key, or a client that has had its share."""
+        settings = self.settings
+        if len(texts) > settings.texts:
+            raise Refusal(400, f"{len(texts):,} texts are more than the {settings.texts:,} of one request; send fewer")
+        characters = sum(map(len, texts))
+        if characters > settings.characters:
+            raise Refusal(
+                400,
+                f"{characters:,} characters are more than the {settings.characters:,} of one request; send less at once",
+            )
+        key = None
+        secret = secret_of(request)
+        if self.keys is not None and secret is not None:
+            key = self.keys.of(secret)
+            if key is None:
+                raise Refusal(403, "this key is unknown or was revoked; ask the operator for another")
+        if self.settings.require_key and key is None:
+            raise Refusal(403, "this server needs a key; send one as Authorization: Bearer KEY, or as api_key")
+        wait = self.limits.charge(address_of(request, settings.trust_proxy), 1, characters, key)
+        if wait is not None:
+            seconds = max(1, int(wait + 1))
+            raise Refusal(429, f"too many requests or characters; try again in {seconds} s", seconds)
+
+    @asynccontextmanager
+    async def ticket(self, request: Request) -> AsyncIterator[Ticket]:
+        """A ticket that is gone as soon as the client hangs up, the time is over, or the block ends."""
+        ticket = Ticket(self.settings.timeout_s)
+        listening = asyncio.create_task(_listen(request, ticket))
+        try:
+            yield ticket
+        finally:
+            ticket.hang_up()
+            listening.cancel()
+
+
+async def awaited(future: "asyncio.Future[Result]", ticket: Ticket) -> Result:
+    """The result; raises Refusal where it comes too late, Gone where nobody waits for it."""
+    done, _ = await asyncio.wait([future], timeout=max(0.0, ticket.left_s))
+    if ticket.hung_up:
+        raise Gone
+    if not done or future.cancelled():
+        raise Refusal(503, f"no answer within {ticket.timeout_s:g} s; send less text, or try again later", 5)
+    return future.result()
+
+
+async def _listen(request: Request, ticket: Ticket) -> None:
+    """Waits until the client hangs up; its request has been read."""
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            ticket.hang_up()
+            return
+
+
+def secret_of(request: Request) -> str | None:
+    """The key that came with a request: in its header, as Bearer or DeepL's clients write it, or in its body."""
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() in ("bearer", "deepl-auth-key") and secret.strip():
+        return secret.strip()
+    found = getattr(request.state, "secret", None)
+    return found if isinstance(found, str) else None

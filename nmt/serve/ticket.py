@@ -1,0 +1,26 @@
+"""Who waits for a request's translations, and until when."""
+
+from time import monotonic
+
+
+class Ticket:
+    """One for each request. Work for a ticket that is gone is dropped, before the search or in the middle of it."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self.deadline = monotonic() + timeout_s
+        self.timeout_s = timeout_s
+        self.hung_up = False
+
+    def hang_up(self) -> None:
+        """The client does not wait any more."""
+        self.hung_up = True
+
+    @property
+    def gone(self) -> bool:
+        """Does nobody wait?"""
+        return self.hung_up or monotonic() > self.deadline
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the deadline."""
+        return self.deadline - monotonic()
