@@ -1,24 +1,26 @@
 """DeepL's API, as its official clients use it."""
 
-import functools
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from nmt.config.languages import language_name
-from nmt.serve.app import Answer, Search, Server
 from nmt.serve.bodies import body_of
 from nmt.serve.deepl_options import Options, options_of
 from nmt.serve.directions import Direction, direction
 from nmt.serve.html import translate_markup
+from nmt.serve.keys import Key
+from nmt.serve.quick_json import JsonResponse
 from nmt.serve.refusal import Refusal
+from nmt.serve.search_wish import Search
+from nmt.serve.server import Server
+from nmt.serve.texts import Answer
 from nmt.translation.markup_segments import Rules
 
-Handler = Callable[[Request], Awaitable[Response]]
 UNLIMITED = 1_000_000_000_000  # the character_limit of an account that has none
 # targets that clients name with a region alone
 REGIONS = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}
@@ -28,39 +30,26 @@ LINE_END = re.compile(r"[ \t]*[\r\n]+[ \t]*")
 def routes() -> list[Route]:
     """All of them, for the app."""
     return [
-        Route("/v2/translate", in_deepls_words(translate), methods=["POST"]),
-        Route("/v2/languages", in_deepls_words(languages), methods=["GET", "POST"]),
-        Route("/v2/usage", in_deepls_words(usage), methods=["GET", "POST"]),
-        Route("/v2/glossary-language-pairs", in_deepls_words(glossary_pairs), methods=["GET"]),
+        Route("/v2/translate", translate, methods=["POST"]),
+        Route("/v2/languages", languages, methods=["GET", "POST"]),
+        Route("/v2/usage", usage, methods=["GET", "POST"]),
+        Route("/v2/glossary-language-pairs", glossary_pairs, methods=["GET"]),
     ]
-
-
-def in_deepls_words(handler: Handler) -> Handler:
-    """The handler with its refusals as {"message": …}, where DeepL's clients look for them."""
-
-    @functools.wraps(handler)
-    async def answered(request: Request) -> Response:
-        try:
-            return await handler(request)
-        except Refusal as refusal:
-            wait = {} if refusal.retry_after_s is None else {"Retry-After": str(refusal.retry_after_s)}
-            return JSONResponse({"message": refusal.message}, refusal.status, wait)
-
-    return answered
 
 
 async def translate(request: Request) -> Response:
     """POST /v2/translate: every text with the language that it was in."""
     server: Server = request.app.state.server
     options = options_of(await body_of(request))
+    key = server.admit(request, options.texts)
     chosen = [direction(server.catalogue, options.source, options.target, [text]) for text in options.texts]
     done: dict[int, str] = {}
     for one in dict.fromkeys(each.source for each in chosen):
         numbers = [number for number, each in enumerate(chosen) if each.source == one]
         texts = [options.texts[number] for number in numbers]
         done.update(zip(numbers, await _translated(request, server, chosen[numbers[0]], texts, options), strict=True))
-    counted(request)[_who(request)] += sum(map(len, options.texts))
-    return JSONResponse(
+    counted(request)[name_of(key)] += sum(map(len, options.texts))
+    return JsonResponse(
         {
             "translations": [
                 {"detected_source_language": each.source.upper(), "text": done[number]}
@@ -79,24 +68,27 @@ async def languages(request: Request) -> Response:
     served = server.catalogue.directions()
     if kind == "source":
         codes = sorted({source for source, _ in served})
-        return JSONResponse([{"language": code.upper(), "name": language_name(code)} for code in codes])
+        return JsonResponse([{"language": code.upper(), "name": language_name(code)} for code in codes])
     if kind != "target":
         raise Refusal(400, "Value for 'type' not supported: it is source or target")
     result = []
     for code in sorted({target for _, target in served}):
         for own in REGIONS.get(code.upper(), (code.upper(),)):
             result.append({"language": own, "name": language_name(own), "supports_formality": False})
-    return JSONResponse(result)
+    return JsonResponse(result)
 
 
 async def usage(request: Request) -> Response:
     """GET /v2/usage: characters translated for this key since the server began."""
-    return JSONResponse({"character_count": counted(request)[_who(request)], "character_limit": UNLIMITED})
+    server: Server = request.app.state.server
+    await body_of(request)
+    count = counted(request)[name_of(server.key_of(request))]
+    return JsonResponse({"character_count": count, "character_limit": UNLIMITED})
 
 
 async def glossary_pairs(request: Request) -> Response:
     """GET /v2/glossary-language-pairs: none."""
-    return JSONResponse({"supported_languages": []})
+    return JsonResponse({"supported_languages": []})
 
 
 async def _translated(
@@ -109,10 +101,10 @@ async def _translated(
     split = options.split != "0"
     if options.markup is None:
         plain = [LINE_END.sub(" ", text) if options.split == "nonewlines" else text for text in texts]
-        return [answer.text for answer in await server.translate(request, served, plain, Search(split=split))]
+        return [answer.text for answer in await server.translate_admitted(request, served, plain, Search(split=split))]
 
     async def with_links(passages: list[str]) -> list[Answer]:
-        return await server.translate(request, served, passages, Search(attention="words", split=split))
+        return await server.translate_admitted(request, served, passages, Search(attention="words", split=split))
 
     rules = Rules(
         xml=options.markup == "xml",
@@ -133,5 +125,6 @@ def counted(request: Request) -> Counter[str]:
     return found
 
 
-def _who(request: Request) -> str:
-    return ""
+def name_of(key: Key | None) -> str:
+    """The key's name; "" for those who have none."""
+    return "" if key is None else key.name

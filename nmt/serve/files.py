@@ -8,12 +8,14 @@ from urllib.parse import quote
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
-from nmt.serve.app import Search, Server
 from nmt.serve.directions import Direction, direction
+from nmt.serve.quick_json import JsonResponse
 from nmt.serve.refusal import Refusal
-from nmt.serve.results import Result, Results
+from nmt.serve.results import Result
+from nmt.serve.search_wish import Search
+from nmt.serve.server import Server
 from nmt.serve.text_files import read_text_file
 from nmt.serve.uploads import read_upload
 
@@ -25,7 +27,7 @@ LONGEST_NAME = 100  # characters of the client's file name
 async def translate_file(request: Request) -> Response:
     """POST /translate_file: {"translatedFileUrl": …}."""
     server: Server = request.app.state.server
-    upload = await read_upload(request, server.settings.file_bytes)
+    upload = await read_upload(request)
     if upload.name is None:
         raise Refusal(400, "Invalid request: missing file parameter")
     for name in ("source", "target"):
@@ -35,19 +37,19 @@ async def translate_file(request: Request) -> Response:
     if kind not in SUPPORTED:
         raise Refusal(400, f"{kind or 'a file without an ending'} is not supported; send one of: {', '.join(SUPPORTED)}")
     file = await run_in_threadpool(read_text_file, upload.content)
+    server.charge(request, sum(map(len, file.lines)))
     chosen = direction(server.catalogue, upload.fields["source"], upload.fields["target"], file.lines)
     lines = await _translated(request, server, chosen, file.lines)
-    results: Results = server.results
     result = Result(_named(upload.name, chosen.target), file.with_lines(lines))
-    token = await run_in_threadpool(results.keep, result)
-    return JSONResponse({"translatedFileUrl": str(request.url_for("download_file", token=token))})
+    token = await run_in_threadpool(server.files.keep, result)
+    return JsonResponse({"translatedFileUrl": str(request.url_for("download_file", token=token))})
 
 
 async def download_file(request: Request) -> Response:
     """GET /download_file/…: the translated file, which is deleted once it has been sent."""
     server: Server = request.app.state.server
     token = request.path_params["token"]
-    result = await run_in_threadpool(server.results.find, token)
+    result = await run_in_threadpool(server.files.find, token)
     ascii_name = unicodedata.normalize("NFKD", result.name).encode("ascii", "ignore").decode().replace("?", "")
     headers = {
         "Content-Disposition": f"attachment; filename=\"{ascii_name or 'translated'}\"; filename*=UTF-8''"
@@ -55,7 +57,7 @@ async def download_file(request: Request) -> Response:
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "no-store",
     }
-    gone = None if request.method == "HEAD" else BackgroundTask(server.results.remove, token)
+    gone = None if request.method == "HEAD" else BackgroundTask(server.files.remove, token)
     return Response(result.content, media_type="text/plain; charset=utf-8", headers=headers, background=gone)
 
 
@@ -67,7 +69,7 @@ async def _translated(request: Request, server: Server, chosen: Direction, lines
     wanted = [number for number, line in enumerate(lines) if any(char.isalpha() for char in line)]
     for start in range(0, len(wanted), LINES_AT_ONCE):
         some = wanted[start : start + LINES_AT_ONCE]
-        answers = await server.translate(request, chosen.served, [lines[number] for number in some], Search())
+        answers = await server.translate_admitted(request, chosen.served, [lines[number] for number in some], Search())
         for number, answer in zip(some, answers, strict=True):
             done[number] = answer.text
     return done

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.concurrency import run_in_threadpool
 
-from nmt.serve.app import Answer
+from nmt.serve.texts import Answer
 from nmt.translation.inline_tags import KeptIsLostError, with_tags
 from nmt.translation.markup_segments import Passage, Rules, cut
 from nmt.translation.tag_words import LinkedText, SentenceLinks, linked_text

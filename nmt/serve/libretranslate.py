@@ -3,17 +3,20 @@
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from nmt.config.languages import language_name
-from nmt.serve.app import Answer, Search, Server
 from nmt.serve.bodies import body_of
 from nmt.serve.directions import detected, direction
 from nmt.serve.files import SUPPORTED, download_file, translate_file
 from nmt.serve.html import translate_markup
+from nmt.serve.quick_json import JsonResponse
 from nmt.serve.refusal import Refusal
-from nmt.serve.suggestions import add_suggestion
+from nmt.serve.search_wish import Search
+from nmt.serve.server import Server
+from nmt.serve.suggestions import FILE_NAME, add_suggestion
+from nmt.serve.texts import Answer
 from nmt.translation.markup_segments import Rules
 
 
@@ -41,6 +44,7 @@ async def translate(request: Request) -> Response:
     if written_in not in ("text", "html"):
         raise Refusal(400, f"{written_in} format is not supported; choose text or html")
     alternatives = _alternatives(body, server.settings.n_best)
+    server.admit(request, texts)
     chosen = direction(server.catalogue, source, target, texts)
     others: list[list[str]] = [[] for _ in texts]
     if chosen.served is None:
@@ -49,11 +53,11 @@ async def translate(request: Request) -> Response:
         served = chosen.served
 
         async def with_links(passages: list[str]) -> list[Answer]:
-            return await server.translate(request, served, passages, Search(attention="words"))
+            return await server.translate_admitted(request, served, passages, Search(attention="words"))
 
         done = await translate_markup(texts, Rules(), with_links)
     else:
-        answers = await server.translate(request, chosen.served, texts, Search(n_best=alternatives + 1))
+        answers = await server.translate_admitted(request, chosen.served, texts, Search(n_best=alternatives + 1))
         done = [answer.text for answer in answers]
         others = [other_translations(answer, alternatives) for answer in answers]
     single = isinstance(given, str)
@@ -63,17 +67,18 @@ async def translate(request: Request) -> Response:
         result["detectedLanguage"] = found if single else [found] * len(texts)
     if alternatives:
         result["alternatives"] = others[0] if single else others
-    return JSONResponse(result)
+    return JsonResponse(result)
 
 
 async def detect(request: Request) -> Response:
     """POST /detect: the languages that the text may be in, the likeliest first."""
     server: Server = request.app.state.server
-    text = "\n".join(texts_of(wanted(await body_of(request), "q"), "q"))
+    texts = texts_of(wanted(await body_of(request), "q"), "q")
+    server.admit(request, texts)
     served = server.catalogue.directions()
-    found = detected(text, sorted({language for each in served for language in each}))
+    found = detected("\n".join(texts), sorted({language for each in served for language in each}))
     found = [each for each in found if percent(each[1]) >= 1] or found[:1] or [(served[0][0], 0.0)]
-    return JSONResponse([{"confidence": percent(share), "language": language} for language, share in found])
+    return JsonResponse([{"confidence": percent(share), "language": language} for language, share in found])
 
 
 async def languages(request: Request) -> Response:
@@ -81,7 +86,7 @@ async def languages(request: Request) -> Response:
     server: Server = request.app.state.server
     served = server.catalogue.directions()
     codes = list(dict.fromkeys(language for each in served for language in each))
-    return JSONResponse(
+    return JsonResponse(
         [
             {
                 "code": code,
@@ -97,13 +102,13 @@ async def frontend_settings(request: Request) -> Response:
     """GET /frontend/settings: limits, and what is on."""
     server: Server = request.app.state.server
     source, target = server.catalogue.directions()[0]
-    return JSONResponse(
+    return JsonResponse(
         {
             "apiKeys": server.keys is not None,
             "charLimit": server.settings.characters,
             "filesTranslation": True,
             "frontendTimeout": 500,  # milliseconds between typing and translating, as theirs
-            "keyRequired": server.keys is not None,
+            "keyRequired": server.settings.require_key,
             "language": {
                 "source": {"code": source, "name": language_name(source)},
                 "target": {"code": target, "name": language_name(target)},
@@ -121,12 +126,14 @@ async def suggest(request: Request) -> Response:
         raise Refusal(403, "Suggestions are off on this server")
     body = await body_of(request)
     text, suggestion = word(body, "q"), word(body, "s")
+    server.admit(request, [text, suggestion])
     chosen = direction(server.catalogue, word(body, "source"), word(body, "target"), [text])
     if chosen.served is None:
         raise Refusal(400, "source and target are the same language")
-    file = server.suggestions_file(chosen.served)
-    add_suggestion(file, text, suggestion, chosen.source, chosen.target)
-    return JSONResponse({"success": True})
+    name = chosen.served.name
+    folder = next(source.folder for source in server.catalogue.sources if source.name == name)
+    add_suggestion(folder / FILE_NAME, text, suggestion, chosen.source, chosen.target)
+    return JsonResponse({"success": True})
 
 
 def wanted(body: dict[str, Any], name: str) -> Any:

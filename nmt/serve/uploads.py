@@ -1,6 +1,5 @@
-"""A form with one file, read as a stream: its size is known to be bounded before it is stored."""
+"""A form with one file, read as a stream; the guard of all requests has the limit of their size."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from starlette.datastructures import UploadFile
@@ -11,7 +10,6 @@ from nmt.serve.refusal import Refusal
 
 MOST_FIELDS = 16
 FIELD_BYTES = 4096  # of one that is no file
-FORM_BYTES = 1 << 17  # around the file: fields, and the lines between parts
 
 
 @dataclass(frozen=True)
@@ -23,26 +21,13 @@ class Upload:
     content: bytes
 
 
-async def read_upload(request: Request, most_bytes: int) -> Upload:
-    """The form. Beyond memory the file is in an unnamed temporary file. Raises Refusal(400 or 413)."""
+async def read_upload(request: Request) -> Upload:
+    """The form. What does not fit in memory waits in an unnamed temporary file. Raises Refusal(400)."""
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         raise Refusal(400, "send the file as multipart/form-data, with the fields file, source and target")
-    too_large = Refusal(413, f"the file is larger than the {most_bytes:,} bytes that this server takes")
-    length = request.headers.get("content-length", "")
-    if length.isdigit() and int(length) > most_bytes + FORM_BYTES:
-        raise too_large
-
-    async def bounded() -> AsyncIterator[bytes]:
-        received = 0
-        async for chunk in request.stream():
-            received += len(chunk)
-            if received > most_bytes + FORM_BYTES:
-                raise too_large
-            yield chunk
-
     parser = MultiPartParser(
         request.headers,
-        bounded(),  # type: ignore[arg-type]  # it is a generator
+        request.stream(),
         max_files=1,
         max_fields=MOST_FIELDS,
         max_part_size=FIELD_BYTES,
@@ -51,15 +36,15 @@ async def read_upload(request: Request, most_bytes: int) -> Upload:
         form = await parser.parse()
     except MultiPartException as error:
         raise Refusal(400, f"the form cannot be read: {error.message}") from None
+    if fields_secret := form.get("api_key"):
+        request.state.secret = fields_secret
     fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
     file = form.get("file")
     if not isinstance(file, UploadFile):
         await form.close()
         return Upload(fields, None, b"")
     try:
-        content = await file.read(most_bytes + 1)
+        content = await file.read()
     finally:
         await form.close()
-    if len(content) > most_bytes:
-        raise too_large
     return Upload(fields, file.filename or "", content)

@@ -119,7 +119,7 @@ class Placing:
             if node.kept and node.src[0] < node.src[1]:
                 node.tgt = self._found_again(node, tgt, [each.tgt for each in nodes if each.kept and each.tgt[1]])
                 free -= {j for j in words if self._overlap(self.translation.tgt[j], node.tgt)}
-        wide = [node for node in nodes if not node.kept and node.src[0] < node.src[1]]
+        wide = [node for node in nodes if not node.kept and self._own(node)]
         for node in sorted(wide, key=lambda each: not (each.at_start or each.at_end)):
             run = self._run(node, words, free)
             node.tgt = self._characters(node, run, tgt)
@@ -179,12 +179,17 @@ class Placing:
         return [words[place] for place in best]
 
     def _characters(self, node: Node, run: Sequence[int], tgt: Range) -> Range:
-        """The characters of these words, and of what lies between them."""
+        """The characters of these words, and of what lies between them; a space beside them if the element has one."""
         if not run:
             place = tgt[0] if node.at_start else tgt[1] if node.at_end else self._beside(node)
             place = min(max(place, tgt[0]), tgt[1])
             return place, place
         start, end = self.translation.tgt[run[0]][0], self.translation.tgt[run[-1]][1]
+        text = self.translation.text
+        while self.text[node.src[0]].isspace() and text[start - 1 : start].isspace():
+            start -= 1
+        while self.text[node.src[1] - 1].isspace() and text[end : end + 1].isspace():
+            end += 1
         start = tgt[0] if node.at_start else max(start, tgt[0])
         end = tgt[1] if node.at_end else min(end, tgt[1])
         return start, max(start, end)
@@ -257,10 +262,10 @@ def _written(nodes: Sequence[Node], tgt: Range, text: str, escape: Callable[[str
     result: list[str] = []
     reached = tgt[0]
     for node in sorted(nodes, key=lambda each: each.tgt):  # stable: of several at one place, the source's order
-        start = max(reached, node.tgt[0])
+        start = min(max(reached, node.tgt[0]), tgt[1])
         result += [escape(text[reached:start]), node.before]
         if not node.kept:
-            result += [_written(node.children, node.tgt, text, escape), node.after]
+            result += [_written(node.children, (start, max(start, node.tgt[1])), text, escape), node.after]
         reached = max(start, node.tgt[1])
     return "".join([*result, escape(text[reached : tgt[1]])])
 

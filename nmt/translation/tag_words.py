@@ -4,6 +4,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from nmt.scoring.alignment import units
 
@@ -42,7 +43,10 @@ def linked_text(text: str, sentences: Sequence[SentenceLinks]) -> LinkedText:
         src_places, own_src = placed_words(sentence.source, sentence.src_words)
         tgt_places, own_tgt = placed_words(sentence.target, sentence.tgt_words)
         for i, j in sentence.links:
-            links += [(len(src) + own_i, len(tgt) + own_j) for own_i in src_places[i] for own_j in tgt_places[j]]
+            pairs: Iterable[tuple[int, int]] = product(src_places[i], tgt_places[j])
+            if len(src_places[i]) == len(tgt_places[j]) and sentence.src_words[i] == sentence.tgt_words[j]:
+                pairs = zip(src_places[i], tgt_places[j], strict=True)  # a word of several that stayed as it is
+            links += [(len(src) + own_i, len(tgt) + own_j) for own_i, own_j in pairs]
         src += [(start + sentence.source_start, end + sentence.source_start) for start, end in own_src]
         tgt += [(start + sentence.target_start, end + sentence.target_start) for start, end in own_tgt]
     return LinkedText(text, src, tgt, links)

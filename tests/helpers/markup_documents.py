@@ -11,10 +11,10 @@ PIECES = st.sampled_from(
 
 
 @st.composite
-def elements(draw: st.DrawFn, depth: int = 3) -> str:
+def elements(draw: st.DrawFn, depth: int = 2) -> str:
     """Text with well-nested inline elements; between words and tags one space or none."""
     result = ""
-    for _ in range(draw(st.integers(1, 4))):
+    for _ in range(draw(st.integers(1, 3))):
         kind = draw(st.sampled_from(["text", "b", "i", "a", "img", "x"]))
         if kind in ("b", "i", "a") and depth:
             own = draw(elements(depth=depth - 1))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.serve.html import translate_markup
-from nmt.serve.app import Answer
+from nmt.serve.texts import Answer
 from nmt.translation.markup import tokens
 from nmt.translation.markup_segments import Rules
 
@@ -47,37 +47,42 @@ def is_well_nested(document: str) -> bool:
     return not opened
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(DOCUMENTS, TRANSLATORS, st.booleans())
 def test_no_tag_is_lost_or_doubled(document: str, words: Words, xml: bool) -> None:
     result = translated(document, words, Rules(xml=xml))
     assert Counter(tags(result, xml)) == Counter(tags(document, xml))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(DOCUMENTS, st.booleans())
 def test_no_text_is_lost_or_doubled(document: str, xml: bool) -> None:
     assert text(translated(document, same, Rules(xml=xml)), xml) == text(document, xml)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(WELL_NESTED)
 def test_a_text_that_comes_back_unchanged_has_its_tags_where_they_were(document: str) -> None:
-    assert translated(document, same) == document
+    result = translated(document, same)
+    assert "".join(result.split()) == "".join(document.split())
+    if "><" not in document.replace("</p>", "").replace("<p>", ""):  # between two tags a space may change sides
+        assert result == document
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(WELL_NESTED, TRANSLATORS)
 def test_what_is_well_nested_stays_so(document: str, words: Words) -> None:
     assert is_well_nested(document)
     assert is_well_nested(translated(document, words))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(WELL_NESTED)
 def test_the_text_is_the_translation(document: str) -> None:
     plain = [re.sub("<.*?>", "", line) for line in document.split("\n")]
-    expected = "".join(answer(html.unescape(line), backwards).text for line in plain)
+    lines = [html.unescape(line) for line in plain]
+    words = [backwards if any(char.isalpha() for char in line) else same for line in lines]
+    expected = "".join(answer(line, own).text for line, own in zip(lines, words, strict=True))
     assert text(translated(document, backwards)) == "".join(expected.split())
 
 
