@@ -34,6 +34,7 @@ VERBS = {
     "translate": Verb("translate lines of text", "nmt.commands.translate:main"),
     "interactive": Verb("a prompt to type sentences at", "nmt.commands.interactive:main"),
     "keys": Verb("who may use a server: add, list and revoke keys", "nmt.commands.keys:main"),
+    "serve": Verb("a page to translate in, and an API for programs", "nmt.commands.serve:main"),
     "shortlist": Verb("learn which pieces a model may write: faster translation", "nmt.commands.shortlist:main"),
     "align": Verb("word alignments of given sentence pairs", "nmt.commands.align:main"),
     "visualise": Verb("pictures of where the model looks", "nmt.commands.visualise:main"),

@@ -16,8 +16,9 @@ def with_chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
         chosen["cache_dir"] = cache_folder()
     if chosen.get("history") == "auto":
         chosen["history"] = f"{cache_folder()}/history"
-    if chosen.get("file") == "auto":
-        chosen["file"] = f"{settings_folder()}/keys.json"
+    for key in ("file", "keys"):  # of nmt keys, of nmt serve
+        if chosen.get(key) == "auto":
+            chosen[key] = f"{settings_folder()}/keys.json"
     train = chosen.get("train")
     if not isinstance(train, Mapping) or train.get("parts") is not None or not isinstance(train["batch_tokens"], int):
         return chosen

@@ -55,3 +55,15 @@ def language_names() -> dict[str, str]:
                 if len(entry["Subtag"]) < len(code):
                     found[name] = entry["Subtag"]
     return found
+
+
+@cache
+def language_name(code: str) -> str:
+    """The English name of a language's code, with script and region where it has any: Chinese (Hant); else the code."""
+    if not langcodes.tag_is_valid(code):
+        return code
+    language = langcodes.Language.get(code)
+    of_code = (name for name, each in language_names().items() if each == language.language)
+    name = next(of_code, code)
+    more = [each for each in (language.script, language.territory) if each]
+    return name.title() + (f" ({', '.join(more)})" if more else "")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from nmt.config.changes import Changes
 from nmt.config.check import convert
-from nmt.config.keys import Count, Folder, Mass, Positive, Section, Seed, Share, Size, Whole, hints_of
+from nmt.config.keys import Count, Folder, Limits, Mass, Positive, Section, Seed, Share, Size, Whole, Workers, hints_of
 from nmt.config.run import CacheDir, RunConfig, read_run_config
 from nmt.config.sections import DataConfig, Device, Unit, WorkerCount
 from nmt.config.times import seconds_of
@@ -17,6 +17,16 @@ from nmt.errors import ConfigError
 Trust = Annotated[list[str], "your own packages that parts may come from"]
 Model = Annotated[Folder, "run folder, for example runs/first"]
 Models = Annotated[Folder | list[str], "run folder, for example runs/first; several choose each token together"]
+Precisions = Annotated[
+    Literal["auto", "float", "fp32", "bf16", "int8"],
+    "auto = the fastest: bf16 where the machine multiplies it natively, and the decoder of a search in 8-bit "
+    "integers where it has them; float = the same without integers",
+]
+Shortlisting = Annotated[
+    bool | Literal["auto"],
+    "search over the run's shortlist: auto (where it has one that fits its weights), true (must be there: nmt "
+    "shortlist), false; samples, and scores of given texts, are of the whole vocabulary",
+]
 Input = Annotated[str | list[str] | None, "file, glob or list of them; null = standard input"]
 
 
@@ -101,11 +111,7 @@ class ModelCommand(Section):
     model: Models
     trust: Trust
     device: Device
-    precision: Annotated[
-        Literal["auto", "float", "fp32", "bf16", "int8"],
-        "auto = the fastest: bf16 where the machine multiplies it natively, and the decoder of a search in 8-bit "
-        "integers where it has them; float = the same without integers",
-    ]
+    precision: Precisions
     workers: WorkerCount
     changes: Changes
 
@@ -114,11 +120,7 @@ class ModelCommand(Section):
 class TranslationCommand(ModelCommand):
     """Every verb that translates."""
 
-    shortlist: Annotated[
-        bool | Literal["auto"],
-        "search over the run's shortlist: auto (where it has one that fits its weights), true (must be there: nmt "
-        "shortlist), false; samples, and scores of given texts, are of the whole vocabulary",
-    ]
+    shortlist: Shortlisting
     long_lines: Annotated[
         Literal["split", "truncate"],
         "split: lines of more than 1,000 pieces are translated in parts, cut where a sentence, a clause or a word "
@@ -300,6 +302,74 @@ class KeysCommand(Section):
 
 
 @dataclass(frozen=True)
+class ServeCommand(Section):
+    """nmt serve."""
+
+    model: Annotated[Folder | None, "run folder of the model to serve, for example runs/first"]
+    models: Annotated[
+        list[str] | None, "run folders of several models; of those with the same direction the first is the default"
+    ]
+    languages: Annotated[
+        list[str] | None, "direction of each model, such as [en-de,zh-Hant>en]; null = as the runs say (data.src_lang)"
+    ]
+    trust: Trust
+    device: Device
+    precision: Precisions
+    workers: WorkerCount
+    shortlist: Shortlisting
+    changes: Changes
+    host: Annotated[str, "address to listen at; 127.0.0.1 = this machine alone, 0.0.0.0 = every network it is in"]
+    port: Annotated[int, Limits(least=0, most=65_535), "port to listen at; 0 = a free one, which is printed"]
+    processes: Annotated[Workers, "processes that share the port, each with the models and workers of its own"]
+    timeout_s: Annotated[Positive, "seconds after which a request is given up, and its work dropped"]
+    queue_pieces: Annotated[Count, "source pieces that may wait; beyond them requests get 503 and when to try again"]
+    cache_mb: Annotated[Whole, "memory for the translations of sentences that came before, in megabytes; 0 = none"]
+    characters: Annotated[Count, "characters of one request, at most"]
+    texts: Annotated[Count, "texts of one request, at most"]
+    n_best: Annotated[Count, "translations of a sentence that a request may ask for, at most"]
+    body_mb: Annotated[Count, "megabytes of a request's body, at most; of an uploaded file, too"]
+    body_timeout_s: Annotated[Positive, "seconds in which a request must have arrived"]
+    keys: Annotated[
+        str | None, "file of keys, made by nmt keys; auto = its default file; null = keys are not looked at"
+    ]
+    require_key: Annotated[bool, "refuse requests without a key"]
+    characters_per_minute: Annotated[Count | None, "characters that each address may send without a key; null = any"]
+    requests_per_minute: Annotated[Count | None, "the same for requests"]
+    trust_proxy: Annotated[list[str], "addresses of proxies whose X-Forwarded-For names the client"]
+    origins: Annotated[list[str], "other sites whose pages may call, such as https://example.org"]
+    page: Annotated[bool, "serve the page for browsers at /"]
+    suggestions: Annotated[bool, "keep improvements that users send, in suggestions.jsonl in the run folder"]
+    metrics: Annotated[bool, "serve figures for Prometheus at /metrics"]
+    metrics_token: Annotated[str | None, "what Prometheus must send as Authorization: Bearer; null = nothing"]
+    log: Annotated[
+        Literal["json"] | None, "json: a line for each request on stdout, with lengths, times and status, never text"
+    ]
+    watch_s: Annotated[
+        Positive | None, "seconds between looks at whether a model has changed on disk; null = on SIGHUP"
+    ]
+
+    def refuse(self) -> None:
+        if (self.model is None) == (self.models is None):
+            both = "are both given" if self.model is not None else "are both missing"
+            raise ConfigError(
+                f"model and models {both}; name one run folder, model=runs/NAME, or several, models=[A,B]"
+            )
+        if self.models is not None and not self.models:
+            raise ConfigError("models is an empty list; name run folders, models=[runs/en_de,runs/de_en]")
+        if self.require_key and self.keys is None:
+            raise ConfigError("require_key=true needs the keys; add keys=auto, and make one with nmt keys add=NAME")
+        if "*" in self.origins:
+            raise ConfigError("origins=[*] would let every site call; name the sites, such as https://example.org")
+        if self.metrics_token is not None and not self.metrics:
+            raise ConfigError("metrics_token is given, and metrics=false; leave one of them out")
+
+    @property
+    def folders(self) -> list[str]:
+        """The run folders as they were named."""
+        return [self.model] if self.model is not None else list(self.models or [])
+
+
+@dataclass(frozen=True)
 class ShortlistCommand(ModelCommand):
     """nmt shortlist."""
 
@@ -416,6 +486,7 @@ COMMANDS: dict[str, type[Section]] = {
     "evaluate": EvaluateCommand,
     "translate": TranslateCommand,
     "interactive": InteractiveCommand,
+    "serve": ServeCommand,
     "keys": KeysCommand,
     "shortlist": ShortlistCommand,
     "align": AlignCommand,

@@ -30,7 +30,8 @@ def _in_order(text: str, form: Literal["NFC", "NFKC"]) -> str:
     return "".join("".join(sorted(run, key=unicodedata.combining) if marks else run) for marks, run in groups)
 
 
-_VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+INVISIBLE = r"\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"  # inside of brackets
+_VISIBLE = re.compile(f"[^{INVISIBLE}]")
 _BREAKS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 

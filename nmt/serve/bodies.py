@@ -64,9 +64,9 @@ def _object(raw: bytes) -> dict[str, Any]:
     except UnicodeEncodeError:
         raise Refusal(400, "the text holds half of a surrogate pair; send valid Unicode") from None
     except (ValueError, RecursionError):
-        raise Refusal(400, "the body is not valid JSON; send an object such as {\"q\": \"Hello\"}") from None
+        raise Refusal(400, 'the body is not valid JSON; send an object such as {"q": "Hello"}') from None
     if not isinstance(found, dict):
-        raise Refusal(400, "the body is not a JSON object; send one such as {\"q\": \"Hello\"}")
+        raise Refusal(400, 'the body is not a JSON object; send one such as {"q": "Hello"}')
     return found
 
 

@@ -8,7 +8,6 @@ from threading import Lock
 
 from nmt.config.languages import refuse_unknown_language
 from nmt.errors import ConfigError, NmtError, nearest, printable
-
 from nmt.serve.refusal import Refusal
 from nmt.translation.notes import Notes
 from nmt.translation.translator import Translator
@@ -101,18 +100,18 @@ def stamp_of(folder: Path) -> Stamp | None:
 def sources_of(
     folders: Sequence[Path], stored: Sequence[tuple[str | None, str | None]], languages: Sequence[str] | None
 ) -> list[Source]:
-    """The runs to serve under names of their own; `languages`: directions such as en-de in place of the `stored` ones."""
+    """The runs to serve, under names of their own; `languages`: directions such as en-de in place of `stored` ones."""
     if languages is not None and len(languages) != len(folders):
         raise ConfigError(
-            f"languages names {len(languages):,} directions for {len(folders):,} models; give one for each, such as en-de"
+            f"languages names {len(languages):,} directions for {len(folders):,} models; give one for each"
         )
-    found = []
+    found: list[Source] = []
     for number, (folder, own) in enumerate(zip(folders, stored, strict=True)):
         source, target = own if languages is None else _direction(languages[number])
         if source is None or target is None:
             raise ConfigError(
-                f"{folder} does not say which languages it translates (data.src_lang, data.tgt_lang); add, for example, "
-                "languages=[en-de], one for each model"
+                f"{folder} does not say which languages it translates (data.src_lang, data.tgt_lang); add, for "
+                "example, languages=[en-de], one for each model"
             )
         found.append(Source(folder, _unique(folder.resolve().name, [each.name for each in found]), source, target))
     return found

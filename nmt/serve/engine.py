@@ -60,7 +60,7 @@ class Engine:
             thread.start()
 
     def translate(self, parts: Sequence[Part], recipe: Recipe, ticket: Ticket) -> "list[asyncio.Future[Translation]]":
-        """The translations to come, in order; a part without pieces has none. Raises Refusal where the queue is full."""
+        """The translations to come, in order. Raises Refusal where the queue is full."""
         loop = asyncio.get_running_loop()
         keys = [(recipe, tuple(part.ids)) if part.prefix is None else None for part in parts]
         found: list[asyncio.Future[Translation]] = []

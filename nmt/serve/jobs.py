@@ -12,7 +12,8 @@ from nmt.search.prefix import Prefix
 from nmt.serve.ticket import Ticket
 from nmt.translation.translator import Translator
 
-ALIKE, ROOM = 1.5, 8  # sentences of one batch have at most so many times the pieces of the most urgent, and so many more
+ALIKE = 1.5  # sentences of one batch have at most so many times the pieces of the most urgent one,
+ROOM = 8  # and so many more
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,10 @@ class Job:
     ids: list[int] = field(default_factory=list)
     prefix: Prefix | None = None
     call: Callable[[], Any] | None = None
-    due: float = 0.0  # set when it is queued
+    due: int = 0  # set when it is queued
 
 
-class Full(Exception):
+class Full(Exception):  # noqa: N818 (what happened, and no fault)
     """The queue has no room; `pieces` wait in it."""
 
     def __init__(self, pieces: int) -> None:
@@ -50,14 +51,14 @@ class Full(Exception):
 class Jobs:
     """What waits. A request of many sentences does not hold up one that comes later and is short.
 
-    Jobs are due by start-time fair queuing (Goyal et al. 1996): at the pieces served when the request came, and
-    the pieces of its own that are before it.
+    A job is due when as many pieces have been served as had been when its request came, and besides as many as its
+    request has before it. What comes later is due later, so that every job is the most urgent one at last.
     """
 
     def __init__(self, most_pieces: int) -> None:
         self.most_pieces = most_pieces
         self.pieces = 0  # that wait
-        self.served = 0.0  # virtual time
+        self.served = 0  # pieces, ever
         self.waiting: list[Job] = []
         self.idle = 0  # workers
         self.closed = False
@@ -96,7 +97,7 @@ class Jobs:
             self.waiting = [job for job in self.waiting if id(job) not in chosen]
             pieces = sum(job.pieces for job in taken)
             self.pieces -= pieces
-            self.served = max(self.served, min(job.due for job in taken))
+            self.served += pieces
             self.idle -= 1
             return taken
 

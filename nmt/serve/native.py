@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -13,6 +13,8 @@ from starlette.routing import Route
 
 from nmt.config.languages import language_name
 from nmt.errors import NmtError, printable
+from nmt.search.prefix import Prefixes
+from nmt.search.steering import Steering
 from nmt.serve.answers import answer_json, number, sentence_json
 from nmt.serve.bodies import body_of, flag_field, number_field, text_field, texts_field
 from nmt.serve.catalogue import Served
@@ -23,8 +25,6 @@ from nmt.serve.search_wish import Search
 from nmt.serve.server import Server
 from nmt.serve.texts import Assembly, Sentence
 from nmt.serve.tree import Tree
-from nmt.search.prefix import Prefixes
-from nmt.search.steering import Steering
 from nmt.translation.continuations import continuations
 from nmt.translation.translations import Translation
 
@@ -212,19 +212,27 @@ def read_search(body: dict[str, Any], most: int) -> Search:
     prefix = body.get("prefix")
     if prefix is not None and not isinstance(prefix, str):
         raise Refusal(400, "prefix is no text; give one")
-    attention = body.get("attention")
-    if attention in (None, False, "false"):
-        attention = False
-    elif attention not in ("words", "pieces"):
-        raise Refusal(400, "attention must be false, words or pieces")
     return Search(
         n_best=number_field(body, "n_best", 1, 1, most),
         beam=read_beam(body),
-        attention=attention,
+        attention=read_attention(body.get("attention")),
         prefix=prefix or None,
         split=flag_field(body, "split", True),
         tree=flag_field(body, "tree", False),
     )
+
+
+def read_attention(value: object) -> Literal[False, "words", "pieces"]:
+    """How much of the attention the answer holds."""
+    match value:
+        case None | False | "false":
+            return False
+        case "words":
+            return "words"
+        case "pieces":
+            return "pieces"
+        case _:
+            raise Refusal(400, "attention must be false, words or pieces")
 
 
 def read_beam(body: dict[str, Any]) -> int | None:

@@ -1,7 +1,7 @@
 """What a request is answered that is not done."""
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818 (an answer, and no fault)
     """An HTTP status, and one clear sentence that the client gets."""
 
     def __init__(self, status: int, message: str, retry_after_s: int | None = None) -> None:
@@ -11,5 +11,5 @@ class Refusal(Exception):
         self.retry_after_s = retry_after_s
 
 
-class Gone(Exception):
+class Gone(Exception):  # noqa: N818
     """The client has hung up: there is nobody to answer."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -38,8 +38,15 @@ class Server:
     keys: Keys | None
     limits: Limits
     stopping: bool = False
-    busy: int = 0  # requests under way
-    idle: asyncio.Event = field(default_factory=asyncio.Event)
+    under_way: int = 0  # requests
+
+    def began(self) -> None:
+        """A request has come in."""
+        self.under_way += 1
+
+    def ended(self) -> None:
+        """It has been answered, or given up."""
+        self.under_way -= 1
 
     async def translate(self, request: Request, served: Served, texts: Sequence[str], search: Search) -> list[Answer]:
         """The translation of each text. Raises Refusal; Gone if the client has hung up meanwhile."""
@@ -73,7 +80,7 @@ class Server:
             raise Refusal(400, printable(" ".join(str(error).split()))) from None
         count = sum(len(each.spans) for each in found)
         if search.prefix is not None and count != 1:
-            raise Refusal(400, f"prefix is for one sentence, and the text has {count:,}; send one sentence, or split=false")
+            raise Refusal(400, f"prefix is for one sentence, and there are {count:,}; send one, or split=false")
         return found
 
     async def call(self, request: Request, work: Callable[[], Result], pieces: int) -> Result:
@@ -90,7 +97,7 @@ class Server:
         if characters > settings.characters:
             raise Refusal(
                 400,
-                f"{characters:,} characters are more than the {settings.characters:,} of one request; send less at once",
+                f"{characters:,} characters are more than the {settings.characters:,} of one request; send less",
             )
         key = None
         secret = secret_of(request)

@@ -232,7 +232,9 @@ class Translator:
         """What the pieces of a (part of a) translation spell."""
         pieces = self.pieces_of_target(text)
         if UNK in pieces:
-            raise ConfigError(f"the model has no pieces to write '{text.strip()}'; begin the translation in other words")
+            raise ConfigError(
+                f"the model has no pieces to write '{text.strip()}'; begin the translation in other words"
+            )
         return b"".join(self.spelling.surfaces[piece] for piece in pieces)
 
     def prefix(self, text: str) -> Prefix | None:
@@ -245,7 +247,7 @@ class Translator:
         prefix = Prefix.of(self.spelling, spelled, whole)
         if prefix is None:
             text = spelled.decode(errors="replace").replace(MARK, " ").strip()
-            raise ConfigError(f"the model has no pieces to write '{text}'; begin the translation in other words")
+            raise no_pieces(text)
         return prefix
 
     def prefixes_of_parts(self, prefixes: Sequence[str | None] | None, lines: Sequence[Line]) -> list[Prefix | None]:
@@ -387,6 +389,11 @@ class Translator:
         texts = (" ".join(self.tokenizers.tgt.decode(hypothesis.tokens).splitlines()) for hypothesis in hypotheses)
         found = [Candidate(text, each.score, each.log_prob) for text, each in zip(texts, hypotheses, strict=True)]
         return found if settings.sample else distinct(found)
+
+
+def no_pieces(text: str) -> ConfigError:
+    """The error for what a model cannot write."""
+    return ConfigError(f"the model has no pieces to write '{text.strip()}'; begin the translation in other words")
 
 
 def load_together(folders: Sequence[Path], trust: Sequence[str]) -> list[LoadedModel]:

@@ -1,0 +1,62 @@
+"""`nmt serve`: a page for browsers and an API for programs, over one or several trained models."""
+
+import asyncio
+import os
+import sys
+from importlib.util import find_spec
+from socket import socket
+from tempfile import TemporaryDirectory
+
+from nmt.config.verbs import ServeCommand
+from nmt.errors import ConfigError, NmtError, printable
+from nmt.machine.allocator import keep_freed_memory
+from nmt.machine.home import expanded
+from nmt.runs.folder import read_run
+from nmt.runs.learned import caution_of
+
+NEEDED = ("starlette", "uvicorn", "python_multipart", "prometheus_client")
+
+
+def main(command: ServeCommand) -> int:
+    """Serves until SIGTERM or Ctrl-C."""
+    missing = [name.replace("_", "-") for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise ConfigError(f"nmt serve needs {', '.join(missing)}; install them with: pip install 'nmt[serve]'")
+    from nmt.serve.running import allow_connections, in_processes, listen
+
+    for folder in map(expanded, command.folders):  # mistakes are found before anything listens
+        read_run(folder)
+        if (caution := caution_of(folder)) is not None:
+            print(f"caution: {folder}: {caution}", file=sys.stderr)
+    allow_connections()
+    bound = listen(command.host, command.port)
+    if command.processes == 1:
+        run(command, bound)
+        return 0
+    with TemporaryDirectory(prefix="nmt-metrics-") as shared:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+        return in_processes(command.processes, lambda: run_apart(command, bound))
+
+
+def run(command: ServeCommand, bound: socket) -> None:
+    """One process's part."""
+    from nmt.serve.loading import described, load_server
+    from nmt.serve.running import Life, serve, url_of
+
+    keep_freed_memory()
+    app, server = load_server(command)
+
+    def ready(_: Life) -> None:
+        print(described(server.catalogue), file=sys.stderr)
+        print(f"open {url_of(bound)} in a browser; Ctrl-C ends the server", file=sys.stderr, flush=True)
+
+    asyncio.run(serve(app, server, bound, ready))
+
+
+def run_apart(command: ServeCommand, bound: socket) -> None:
+    """The same in one of several processes, which says itself what is wrong."""
+    try:
+        run(command, bound)
+    except NmtError as error:
+        print(f"error: {printable(' '.join(str(error).split()))}", file=sys.stderr)
+        raise SystemExit(2) from None

@@ -1,0 +1,234 @@
+"""Cuts text into sentences by script and punctuation: no model, no language code, time that grows with the text alone.
+
+A mark ends a sentence if the text behind it may begin another. Line ends separate sentences. Where a sentence has no
+capitals at all, as in text typed in haste, small letters may begin another, too.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nmt.data.abbreviations import (
+    BEFORE_NUMBERS,
+    BEFORE_ORDINALS,
+    BEFORE_SMALL,
+    BEHIND_ORDINALS,
+    FIRST_WORDS,
+    NEVER_LAST,
+    SELDOM_LAST,
+    SPEECH,
+)
+from nmt.data.text import INVISIBLE
+
+LONGEST_UNMARKED = 400  # characters of Thai or Lao, where nothing marks the end of a sentence
+LOOKED_BACK = 40  # characters before a mark that may decide
+LONGEST_PART = 3  # letters of an acronym's part: Ph.D.
+LONGEST_INITIAL = 3  # a letter and its marks
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of a text: text[start:end]."""
+
+    start: int
+    end: int
+
+
+# Inside of brackets of a pattern:
+_HARD = "。！？｡︒﹖﹗።፧፨।॥។៕။།༎༏༐༑։"  # these end a sentence without white space
+_SOFT = ".!?…‥‼⁇⁈⁉‽؟۔܀܁܂᠃᠉߹׃⸮﹒．;\u037e"  # these before white space
+_QUOTES = "\"'”’»›」』＂＇"  # that close
+_OTHER_QUOTES = "“‘«‹"  # that close in some languages, and never before a word
+_CLOSING = rf"{_QUOTES})\]}}）］｝】》〉〕〗｠｣¹²³⁰⁴-⁹"
+_CLOSING_APART = r"»”’›)\]"  # these close what is open behind white space, too
+_OPENING = r"\"'“‘„‚”’«»‹›(\[{¿¡「『（《〈【〔［｛*_•‣◦·–—―-"
+_OPENS = "\"'“‘„‚”’«»‹›([{¿¡*•·–—-"  # a word
+_EMOJI = "\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff\ufe0f\u200d\U000e0020-\U000e007f"
+_IDEOGRAPHS = "\u3005-\u3007\u3021-\u318f\u31a0-\ua4cf\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"  # and kana
+_UNMARKED = "\u0e00-\u0eff"  # Thai and Lao
+
+_LINE = re.compile("[^\n-\r\x1c-\x1e\x85\u2028\u2029]+")
+_GAP = re.compile(f"[{INVISIBLE}]*+")
+_VISIBLE = re.compile(f"[^{INVISIBLE}]")
+_SPACE = re.compile("[\\s\u200b]")
+_MARK = re.compile(
+    rf"[{_HARD}{_SOFT}](?:[{_HARD}{_SOFT}{_CLOSING}]++|[{_OTHER_QUOTES}](?!\w))*+"
+    r"(?:\[[0-9]{1,3}\])*+"  # notes
+    rf"(?:\s[{_CLOSING_APART}]++(?=[\s{_HARD}{_SOFT},]|$)[{_HARD}{_SOFT}]*+)?"
+    rf"(?:\s*+(?:[{_EMOJI}]++|[:;]-?[)(DP]++(?!\w)))*+"
+)
+_STOPS = re.compile(f"[{_HARD}{_SOFT}]+")
+_HARD_STOP = re.compile(f"[{_HARD}]")
+_QUOTE = re.compile(f"[{_QUOTES}{_OTHER_QUOTES}]")
+_OPENINGS = re.compile(rf"(?:[{_OPENING}]\s?)*+")
+_PARTICLE = re.compile("[とってなのはがをにもへや的地得]")  # the sentence goes on with these behind quoted speech
+_IDEOGRAPH = re.compile(f"[{_IDEOGRAPHS}]")
+_THAI = re.compile(f"[{_UNMARKED}]")
+_WORD = re.compile(r"[^\W_][\w'’-]{0,30}")
+_NUMBER = re.compile(r"(?:(I\s)?(?<!\w)([^\W\d_]+)\s)?(?<![\w.,:/])([0-9]{1,3})$|:\s[0-9]{1,2}$")
+_LABEL = re.compile(r"[-–—*•·\s]*[(\[]?(?:[0-9]{1,2}(?:\.[0-9]{1,2})*|[^\W\d_]|[IVXLC]{1,5}|[ivx]{1,4})$")
+_NUMERAL = re.compile(r"[(\[]?(?:\d|[IVXLC]{2,}\b)")
+_SAYS = re.compile(rf"(?:[A-Z][\w'’.-]{{0,30}}\s){{1,3}}(?:{SPEECH})\b")
+
+
+def sentence_spans(text: str) -> list[Span]:
+    """The sentences of a text, in order; each begins and ends with a visible character, and all of these are covered.
+
+    Between two of them lies no visible character: white space, a line end, or nothing.
+    """
+    spans = []
+    for line in _LINE.finditer(text):
+        for start, end in _cut(text, *line.span(), capitals=True):
+            bare = _without_capitals(text[start:end])
+            for sentence in _cut(text, start, end, capitals=False) if bare else [(start, end)]:
+                spans += [Span(*part) for part in _cut_unmarked(text, *sentence)]
+    return spans
+
+
+def _cut(text: str, start: int, end: int, capitals: bool) -> Iterator[tuple[int, int]]:
+    """The sentences of text[start:end], which is of one line; `capitals`: do sentences begin with one?"""
+    start = _after_gap(text, start, end)
+    for mark in _MARK.finditer(text, start, end):
+        following = _after_gap(text, mark.end(), end)
+        if following < end and _is_end(text, start, mark, following, capitals):
+            yield start, _trimmed(text, start, mark.end())
+            start = following
+    if start < end:
+        yield start, _trimmed(text, start, end)
+
+
+def _after_gap(text: str, start: int, end: int) -> int:
+    """The place of the next visible character."""
+    gap = _GAP.match(text, start, end)
+    assert gap is not None
+    return gap.end()
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    """The end behind the last visible character."""
+    while end > start and not _VISIBLE.match(text[end - 1]):
+        end -= 1
+    return end
+
+
+def _without_capitals(text: str) -> bool:
+    """Has it letters that could be capitals, and none that is?"""
+    return text == text.lower() and text != text.upper()
+
+
+def _is_end(text: str, start: int, mark: re.Match[str], following: int, capitals: bool) -> bool:
+    """Does the sentence that begins at `start` end with this mark? The next visible character is at `following`."""
+    marks, end = mark[0], mark.endpos
+    openings = _OPENINGS.match(text, following, end)
+    assert openings is not None
+    first = openings.end()  # the place of the first character of the next word
+    if first == end or not _may_begin(text[first]):
+        return False
+    apart = mark.end() < following and _SPACE.search(text, mark.end(), following) is not None
+    if _HARD_STOP.search(marks):
+        return apart or _ends_without_space(text, mark, following)
+    word = _WORD.match(text, first, end)
+    small = word is not None and _is_small(word[0]) and text[first - 1] not in "¿¡"
+    if small and capitals:
+        return False
+    stops = marks if marks == "." else "".join(_STOPS.findall(marks))
+    before = text[max(start, mark.start() - 1) : mark.start()]
+    if not stops.strip(";") and not _is_greek(before):
+        return False
+    if not apart:
+        ideographs = _IDEOGRAPH.match(before) and (_IDEOGRAPH.match(text[first]) or stops == "．")
+        return text[following] in "¿¡" or bool(ideographs)
+    if stops == "." and _THAI.match(before):
+        return False  # of an abbreviation
+    if _QUOTE.search(marks) and (small or _SAYS.match(text, following, end)):
+        return False
+    if small and (stops == "…" or stops.startswith("..")):
+        return False
+    return stops != "." or not _goes_on(text, start, mark.start(), first, word[0] if word else "", small)
+
+
+def _may_begin(char: str) -> bool:
+    """Can it be the first character of a sentence, quotes and brackets apart?"""
+    return char.isalnum() or char in "#@<§" or unicodedata.category(char) in ("Sc", "So")
+
+
+def _ends_without_space(text: str, mark: re.Match[str], following: int) -> bool:
+    """Does the sentence end with a mark of a script that needs no white space behind it?"""
+    last = mark[0][-1]
+    if text.startswith("ល។", following):  # Khmer: and so on
+        return False
+    if last in "》〉":  # a title
+        return False
+    if last in ")）" and "。" not in mark[0]:  # a remark
+        return False
+    return not (last in _QUOTES and _PARTICLE.match(text, following))
+
+
+def _is_greek(char: str) -> bool:
+    return char != "" and unicodedata.name(char, "").startswith("GREEK")
+
+
+def _is_small(word: str) -> bool:
+    """Does it begin with a letter that could be a capital, and is no name such as iPhone?"""
+    return word[0].islower() and word[0].title() != word[0] and not (word[1:2].isupper() or word[2:3].isupper())
+
+
+def _goes_on(text: str, start: int, stop: int, first: int, word: str, small: bool) -> bool:
+    """Does the full stop at `stop` belong to an abbreviation, an initial, an ordinal or a label? `word` is the next."""
+    tail = text[max(start, stop - LOOKED_BACK) : stop]
+    if tail[-1:].isspace():  # in tokenised text
+        return False
+    if stop - start <= LOOKED_BACK and _LABEL.fullmatch(tail):
+        return True
+    begins = not small and _is_first_word(word) and text[first + len(word) : first + len(word) + 1] != "."
+    if number := _NUMBER.search(tail):
+        ordinal = (number[2] or "").lower() in BEFORE_ORDINALS and not number[1]
+        label = number[3] is None
+        return label or small or word.lower() in BEHIND_ORDINALS or (ordinal and not begins and word[:1].isalpha())
+    *earlier, token = tail.rsplit(maxsplit=4) or [""]
+    token = token.replace("’", "'").rpartition("'")[2].lstrip(_OPENS)
+    initial = _is_initial(token)
+    if initial and not begins:
+        return True
+    whole = token
+    for part in reversed(earlier):
+        if not part.endswith(".") or len(part) > LONGEST_PART:
+            break
+        whole = part + whole
+    *others, last = token.split(".")
+    if _is_in(NEVER_LAST, whole, last) or (_is_in(BEFORE_NUMBERS, last) and _NUMERAL.match(text, first)):
+        return True
+    acronym = bool(others) and all(part.isalpha() and len(part) <= LONGEST_PART for part in (*others, last))
+    if initial or acronym or _is_in(SELDOM_LAST, whole, last):
+        return not begins
+    return small and _is_in(BEFORE_SMALL, whole, last)
+
+
+def _is_in(table: frozenset[str], *words: str) -> bool:
+    return not table.isdisjoint((*words, *map(str.lower, words)))
+
+
+def _is_first_word(word: str) -> bool:
+    """Is it one that often begins a sentence?"""
+    bare = word.replace("’", "'").partition("'")[0]
+    return bare in FIRST_WORDS or bare.capitalize() in FIRST_WORDS or (len(bare) <= 2 and bare != word)
+
+
+def _is_initial(token: str) -> bool:
+    """Is it one letter, with its marks, of a script that has words of several, and no word itself?"""
+    if len(token) > LONGEST_INITIAL or token in ("I", "Я", "я"):
+        return False
+    letters = [char for char in token if char.isalnum()]
+    return len(letters) == 1 and letters[0].isalpha() and not _IDEOGRAPH.match(letters[0])
+
+
+def _cut_unmarked(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A sentence; a long one of a script without sentence marks in parts, cut at spaces."""
+    while end - start > LONGEST_UNMARKED and _THAI.search(text, start, start + LONGEST_UNMARKED):
+        space = text.rfind(" ", start, start + LONGEST_UNMARKED)
+        if space <= start:
+            break
+        yield start, _trimmed(text, start, space)
+        start = _after_gap(text, space, end)
+    yield start, end

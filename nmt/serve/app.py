@@ -1,0 +1,69 @@
+"""The application: all routes, and what a mistake is answered."""
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from nmt.serve import native, operation, page
+from nmt.serve.guard import Guard
+from nmt.serve.metrics import Metrics
+from nmt.serve.quick_json import JsonResponse
+from nmt.serve.refusal import Gone, Refusal
+from nmt.serve.server import Server
+
+METHODS = ("GET", "POST", "OPTIONS")
+DEEPL = "/v2/"
+
+
+def application(server: Server, metrics: Metrics) -> Starlette:
+    """Ready to be served."""
+    routes: list[BaseRoute] = [*native.routes(), *operation.routes(metrics)]
+    if server.settings.page:
+        routes += page.routes()
+    middleware = [Middleware(Guard, server=server, routes=routes, answered=metrics.answered)]
+    if server.settings.origins:
+        allowed = {"allow_origins": server.settings.origins, "allow_methods": METHODS, "allow_headers": ["*"]}
+        middleware.append(Middleware(CORSMiddleware, **allowed, allow_credentials=False))  # type: ignore[arg-type]
+    handlers = {Refusal: refused, Gone: gone, HTTPException: not_served, Exception: mistaken}
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)  # type: ignore[arg-type]
+    app.state.server = server
+    return app
+
+
+def error(request: Request, status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+    """The message under the name that the client's API has for it."""
+    key = "message" if request.url.path.startswith(DEEPL) else "error"
+    return JsonResponse({key: message}, status, headers)
+
+
+async def refused(request: Request, refusal: Refusal) -> Response:
+    """What was refused, and why."""
+    wait = refusal.retry_after_s
+    return error(request, refusal.status, refusal.message, None if wait is None else {"Retry-After": str(wait)})
+
+
+async def gone(request: Request, error: Gone) -> Response:
+    """Nobody reads this."""
+    return Response(status_code=499)
+
+
+async def not_served(request: Request, raised: HTTPException) -> Response:
+    """A path or method that is none of ours."""
+    path, method = request.url.path[:200], request.method
+    match raised.status_code:
+        case 404:
+            message = f"there is no {path} here; see /spec"
+        case 405:
+            message = f"{path} does not take {method}; see /spec"
+        case _:
+            message = raised.detail
+    return error(request, raised.status_code, message, dict(raised.headers or {}))
+
+
+async def mistaken(request: Request, raised: Exception) -> Response:
+    """A bug of ours; its traceback goes to the log."""
+    return error(request, 500, "the server made a mistake; its log says more")

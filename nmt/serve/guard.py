@@ -1,0 +1,109 @@
+"""What happens to every request: limits of its body, headers of safety, its line in the log, its figures."""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from nmt.serve.refusal import Refusal
+from nmt.serve.server import Server
+
+HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
+OTHER = "other"  # the route of what is no route
+
+
+class Guard:
+    """An ASGI middleware; `answered` is told the route, the status and the seconds of each request."""
+
+    def __init__(
+        self, app: ASGIApp, server: Server, routes: list[Any], answered: Callable[[str, int, float], None]
+    ) -> None:
+        self.app, self.server, self.routes, self.answered = app, server, routes, answered
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        server, started = self.server, time.perf_counter()
+        status = 499  # the client hung up before there was an answer
+        body = Body(receive, server.settings.body_mb * 10**6, server.settings.body_timeout_s)
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                there = {name.lower() for name, _ in message["headers"]}
+                more = [header for header in HEADERS if header[0] not in there]
+                if server.stopping or body.unread:
+                    more.append((b"connection", b"close"))
+                message["headers"] = [*message["headers"], *more]
+            await send(message)
+
+        server.began()
+        try:
+            await self.app(scope, body.receive, sent)
+        finally:
+            server.ended()
+            seconds = time.perf_counter() - started
+            route = self.route_of(scope)
+            self.answered(route, status, seconds)
+            if server.settings.log == "json":
+                log(route, status, seconds, body.size)
+
+    def route_of(self, scope: Scope) -> str:
+        """The path of the route, not of the request: names in it are nobody's business."""
+        for route in self.routes:
+            if route.matches(scope)[0] is not Match.NONE:
+                return str(route.path)
+        return OTHER
+
+
+class Body:
+    """A request's body as it comes in: not too much of it, and not too slowly."""
+
+    def __init__(self, source: Receive, most_bytes: int, timeout_s: float) -> None:
+        self.source, self.most_bytes = source, most_bytes
+        self.timeout_s = timeout_s
+        self.until = time.monotonic() + timeout_s
+        self.size = 0
+        self.whole = False
+
+    @property
+    def unread(self) -> bool:
+        """Was there more than was read?"""
+        return self.size > self.most_bytes or (not self.whole and self.size > 0)
+
+    async def receive(self) -> Message:
+        """The next message; raises Refusal."""
+        if self.whole:
+            return await self.source()
+        try:
+            async with asyncio.timeout(self.until - time.monotonic()):
+                message = await self.source()
+        except TimeoutError:
+            self.size += 1  # there is a rest, which nobody will read
+            raise Refusal(400, f"the request has not arrived within {self.timeout_s:g} s; send it faster") from None
+        if message["type"] == "http.request":
+            self.size += len(message.get("body", b""))
+            self.whole = not message.get("more_body", False)
+            if self.size > self.most_bytes:
+                raise Refusal(413, f"the body has more than {self.most_bytes:,} bytes; send less at once")
+        return message
+
+
+def log(route: str, status: int, seconds: float, size: int) -> None:
+    """A line on standard output: when, what kind, how long; never text, addresses or keys."""
+    line = {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "route": route,
+        "status": status,
+        "milliseconds": round(1000 * seconds, 2),
+        "bytes": size,
+    }
+    print(json.dumps(line), file=sys.stdout, flush=True)

@@ -1,0 +1,37 @@
+"""Routes for who runs the server: is it well, and how much does it do?"""
+
+import hmac
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from nmt.serve.metrics import Metrics
+from nmt.serve.refusal import Refusal
+from nmt.serve.server import Server
+
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def routes(metrics: Metrics) -> list[Route]:
+    """/health, and /metrics where it is wanted."""
+
+    async def figures(request: Request) -> Response:
+        server: Server = request.app.state.server
+        token = server.settings.metrics_token
+        if not server.settings.metrics:
+            raise Refusal(404, "there are no metrics here; start the server with metrics=true")
+        sent = request.headers.get("authorization", "").encode()
+        if token is not None and not hmac.compare_digest(sent, f"Bearer {token}".encode()):
+            raise Refusal(403, "metrics need the operator's token; send it as Authorization: Bearer TOKEN")
+        return Response(metrics.text(), media_type=PROMETHEUS)
+
+    return [Route("/health", health), Route("/metrics", figures)]
+
+
+async def health(request: Request) -> Response:
+    """503 as soon as the server is to stop, so that no more requests are sent here."""
+    server: Server = request.app.state.server
+    if server.stopping:
+        return JSONResponse({"status": "stopping"}, 503)
+    return JSONResponse({"status": "ok"})

@@ -1,0 +1,42 @@
+/** Other translations of a sentence with their scores; a place to suggest a better one where the server takes them. */
+
+import * as api from "./api.js";
+import { make, signed } from "./dom.js";
+
+/** `choose(text)` makes an alternative the translation; `suggestions`: the server keeps what people suggest. */
+export function alternatives(details, sentence, { choose, suggestions }) {
+  const best = details.n_best[0].log_prob;
+  const rows = details.n_best.map((one) => {
+    const shown = one.text === sentence.translation;
+    const text = make("button", { type: "button", class: "alternative", "aria-pressed": String(shown), click: () => choose(one.text) }, one.text);
+    const share = make("span", { class: "share", "aria-hidden": "true" });
+    share.style.setProperty("--w", Math.exp(Math.min(0, one.log_prob - best)).toFixed(3));
+    return make("tr", {},
+      make("td", { lang: sentence.to, dir: "auto" }, text),
+      make("td", { class: "number" }, share, signed(one.score)),
+      make("td", { class: "number" }, signed(one.log_prob)));
+  });
+  const head = make("tr", {}, make("th", { scope: "col" }, "Translation"),
+    make("th", { scope: "col" }, "Score"), make("th", { scope: "col" }, "Log-probability"));
+  const table = make("table", { class: "n-best" }, make("thead", {}, head), make("tbody", {}, ...rows));
+  const note = make("p", { class: "soft" }, "The score is the log-probability made fair to long translations; nearer to zero is better. "
+    + "Choose one and it becomes the translation.");
+  return suggestions ? [table, note, suggestion(sentence)] : [table, note];
+}
+
+function suggestion(sentence) {
+  const field = make("input", { type: "text", value: sentence.translation, lang: sentence.to, dir: "auto", "aria-label": "A better translation" });
+  const said = make("span", { role: "status" });
+  async function send(event) {
+    event.preventDefault();
+    try {
+      await api.suggest({ q: sentence.text, s: field.value, source: sentence.from, target: sentence.to });
+      said.textContent = "Thank you: it was sent to the server.";
+    } catch (error) {
+      if (!(error instanceof api.Refused)) throw error;
+      said.textContent = error.words;
+    }
+  }
+  return make("form", { class: "suggest", submit: send }, make("span", {}, "Do you know a better one?"), field,
+    make("button", { class: "quiet" }, "Suggest"), said);
+}

@@ -1,0 +1,47 @@
+"""HTTP connections that do not wait for ever for a request's head."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEAD_TIMEOUT_S = 10.0
+
+
+class PatientProtocol(H11Protocol):
+    """Closes a connection whose next request's head has begun, or whose first has not, and is not whole in time.
+
+    Between requests uvicorn's own limit for idle connections holds.
+    """
+
+    head_due: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self._head_is_there()
+        elif self.cycle is None or self.cycle.response_complete:
+            self._wait_for_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_is_there()
+        super().connection_lost(exc)
+
+    def _wait_for_head(self) -> None:
+        if self.head_due is None:
+            self.head_due = self.loop.call_later(HEAD_TIMEOUT_S, self._close)
+
+    def _head_is_there(self) -> None:
+        if self.head_due is not None:
+            self.head_due.cancel()
+            self.head_due = None
+
+    def _close(self) -> None:
+        transport: Any = self.transport
+        if not transport.is_closing():
+            transport.close()

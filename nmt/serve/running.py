@@ -1,0 +1,175 @@
+"""A server's life: it listens, takes up changed models, and ends without losing a request that it has accepted."""
+
+import asyncio
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+import uvicorn
+from starlette.applications import Starlette
+
+from nmt.errors import ConfigError
+from nmt.serve.protocol import PatientProtocol
+from nmt.serve.server import Server
+
+BACKLOG = 4096  # connections that wait to be accepted
+KEEP_ALIVE_S = 75  # of an idle connection: longer than the 60 s for which proxies keep theirs
+DRAIN_S = 0.5  # between the announcement of the end and the last connection accepted
+MOST_FILES = 65_536  # a connection is one
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket at the address, which several processes may share."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        found = socket.socket(family, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, port))
+        found.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(
+            f"cannot listen at host={host} port={port} ({reason}); choose another port=, or stop who has it"
+        ) from None
+    found.set_inheritable(True)
+    return found
+
+
+def url_of(bound: socket.socket) -> str:
+    """Where a browser on this machine finds it."""
+    host, port = bound.getsockname()[:2]
+    here = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{here}:{port}"
+
+
+def allow_connections() -> None:
+    """As many open files as this user may have, within reason."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class Life(uvicorn.Server):
+    """uvicorn's server, which is told to end only when it has announced that."""
+
+    def __init__(self, config: uvicorn.Config, server: Server) -> None:
+        super().__init__(config)
+        self.served = server
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        """SIGTERM, SIGINT: answers what was accepted, and ends; a second SIGINT does not wait."""
+        if self.served.stopping and sig == signal.SIGINT:
+            self.should_exit = self.force_exit = True
+            return
+        self.announce_end()
+
+    def announce_end(self) -> None:
+        """Accepts no more connections from soon on; uvicorn then waits for the requests under way."""
+        self.served.stopping = True
+        asyncio.get_running_loop().call_later(DRAIN_S, setattr, self, "should_exit", True)
+
+
+async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Callable[["Life"], None]) -> None:
+    """Until a signal ends it; `ready` is called when requests are accepted."""
+    config = uvicorn.Config(
+        app,
+        http=PatientProtocol,
+        ws="none",
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=int(server.settings.timeout_s) + 5,
+        backlog=BACKLOG,
+    )
+    life = Life(config, server)
+    loop = asyncio.get_running_loop()
+    if threading.current_thread() is threading.main_thread():
+        loop.add_signal_handler(signal.SIGHUP, lambda: loop.create_task(reload(server, changed_only=False)))
+    watching = loop.create_task(watch(server))
+    starting = loop.create_task(_tell(life, ready))
+    try:
+        await life.serve(sockets=[bound])
+    finally:
+        watching.cancel()
+        starting.cancel()
+        await asyncio.to_thread(server.engine.stop)
+
+
+async def _tell(life: Life, ready: Callable[[Life], None]) -> None:
+    while not life.started:
+        await asyncio.sleep(0.01)
+    ready(life)
+
+
+async def watch(server: Server) -> None:
+    """Takes up models that have changed on disk."""
+    while server.settings.watch_s is not None:
+        await asyncio.sleep(server.settings.watch_s)
+        await reload(server, changed_only=True)
+
+
+async def reload(server: Server, changed_only: bool) -> None:
+    """Loads models beside those that answer, then lets them answer."""
+    for name in await asyncio.to_thread(server.catalogue.reload, changed_only):
+        print(f"{name}: loaded anew", file=sys.stderr, flush=True)
+
+
+def in_processes(count: int, child: Callable[[], None]) -> int:
+    """So many copies of this process run `child`; one that dies is started anew. The exit code when all are to end."""
+    running: set[int] = set()
+    ending = False
+
+    def start() -> None:
+        pid = os.fork()
+        if pid:
+            running.add(pid)
+            return
+        for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(each, signal.SIG_DFL)
+        code = 1
+        try:
+            child()
+            code = 0
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else 1
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def pass_on(number: int, frame: object) -> None:
+        nonlocal ending
+        ending = ending or number != signal.SIGHUP
+        for pid in running:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(each, pass_on)
+    for _ in range(count):
+        start()
+    failed = 0
+    while running:
+        pid, status = os.wait()
+        running.discard(pid)
+        code = os.waitstatus_to_exitcode(status)
+        if ending:
+            continue
+        if code == 2 or failed >= 5 * count:  # bad input does not mend itself
+            ending = True
+            pass_on(signal.SIGTERM, None)
+            return max(code, 1)
+        failed += 1
+        print(f"a server process ended with {code}; another takes its place", file=sys.stderr, flush=True)
+        start()
+    return 0
