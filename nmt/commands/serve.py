@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from socket import socket
 from tempfile import TemporaryDirectory
 
@@ -30,21 +31,22 @@ def main(command: ServeCommand) -> int:
             print(f"caution: {folder}: {caution}", file=sys.stderr)
     allow_connections()
     bound = listen(command.host, command.port)
-    if command.processes == 1:
-        run(command, bound)
-        return 0
-    with TemporaryDirectory(prefix="nmt-metrics-") as shared:
+    with TemporaryDirectory(prefix="nmt-serve-") as shared:
+        files = Path(shared) / "files"
+        if command.processes == 1:
+            run(command, bound, files)
+            return 0
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
-        return in_processes(command.processes, lambda: run_apart(command, bound))
+        return in_processes(command.processes, lambda: run_apart(command, bound, files))
 
 
-def run(command: ServeCommand, bound: socket) -> None:
-    """One process's part."""
+def run(command: ServeCommand, bound: socket, files: Path) -> None:
+    """One process's part; in the folder `files` translated files wait for their download."""
     from nmt.serve.loading import described, load_server
     from nmt.serve.running import Life, serve, url_of
 
     keep_freed_memory()
-    app, server = load_server(command)
+    app, server = load_server(command, files)
 
     def ready(_: Life) -> None:
         print(described(server.catalogue), file=sys.stderr)
@@ -53,10 +55,10 @@ def run(command: ServeCommand, bound: socket) -> None:
     asyncio.run(serve(app, server, bound, ready))
 
 
-def run_apart(command: ServeCommand, bound: socket) -> None:
+def run_apart(command: ServeCommand, bound: socket, files: Path) -> None:
     """The same in one of several processes, which says itself what is wrong."""
     try:
-        run(command, bound)
+        run(command, bound, files)
     except NmtError as error:
         print(f"error: {printable(' '.join(str(error).split()))}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from nmt.serve import native, operation, page
+from nmt.serve import deepl, libretranslate, native, operation, page
 from nmt.serve.guard import Guard
 from nmt.serve.metrics import Metrics
 from nmt.serve.quick_json import JsonResponse
@@ -21,7 +21,7 @@ DEEPL = "/v2/"
 
 def application(server: Server, metrics: Metrics) -> Starlette:
     """Ready to be served."""
-    routes: list[BaseRoute] = [*native.routes(), *operation.routes(metrics)]
+    routes: list[BaseRoute] = [*native.routes(), *libretranslate.routes(), *deepl.routes(), *operation.routes(metrics)]
     if server.settings.page:
         routes += page.routes()
     middleware = [Middleware(Guard, server=server, routes=routes, answered=metrics.answered)]

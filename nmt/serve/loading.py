@@ -18,14 +18,15 @@ from nmt.serve.jobs import Recipe
 from nmt.serve.keys import Keys
 from nmt.serve.limits import Limits
 from nmt.serve.metrics import Metrics
+from nmt.serve.results import Results
 from nmt.serve.server import Server
 from nmt.translation.translator import Translator
 
 MEGABYTE = 10**6
 
 
-def load_server(command: ServeCommand) -> tuple[Starlette, Server]:
-    """The application and its state, ready to answer; its workers run."""
+def load_server(command: ServeCommand, files: Path) -> tuple[Starlette, Server]:
+    """The application and its state, ready to answer; its workers run. Translated files wait in the folder `files`."""
     folders = [expanded(name) for name in command.folders]
     stored = [read_run(folder)[0].data for folder in folders]
     sources = sources_of(folders, [(data.src_lang, data.tgt_lang) for data in stored], command.languages)
@@ -39,7 +40,7 @@ def load_server(command: ServeCommand) -> tuple[Starlette, Server]:
     workers = catalogue.served[0].translator.workers.count
     engine = Engine(workers, command.queue_pieces, command.cache_mb * MEGABYTE, metrics)
     limits = Limits(command.characters_per_minute, command.requests_per_minute)
-    server = Server(catalogue, engine, command, keys, limits)
+    server = Server(catalogue, engine, command, keys, limits, Results(files))
     warm_up(catalogue)
     return application(server, metrics), server
 

@@ -15,9 +15,10 @@ from nmt.serve.addresses import address_of
 from nmt.serve.catalogue import Catalogue, Served
 from nmt.serve.engine import Engine
 from nmt.serve.jobs import Recipe
-from nmt.serve.keys import Keys
+from nmt.serve.keys import Key, Keys
 from nmt.serve.limits import Limits
 from nmt.serve.refusal import Gone, Refusal
+from nmt.serve.results import Results
 from nmt.serve.search_wish import Search
 from nmt.serve.texts import Answer, Assembly, Prepared, Sentence, prepare
 from nmt.serve.ticket import Ticket
@@ -37,6 +38,7 @@ class Server:
     settings: ServeCommand
     keys: Keys | None
     limits: Limits
+    files: Results
     stopping: bool = False
     under_way: int = 0  # requests
 
@@ -50,8 +52,15 @@ class Server:
 
     async def translate(self, request: Request, served: Served, texts: Sequence[str], search: Search) -> list[Answer]:
         """The translation of each text. Raises Refusal; Gone if the client has hung up meanwhile."""
+        self.admit(request, texts)
+        return await self.translate_admitted(request, served, texts, search)
+
+    async def translate_admitted(
+        self, request: Request, served: Served, texts: Sequence[str], search: Search
+    ) -> list[Answer]:
+        """The same of texts that are parts of what was admitted."""
         growing = [Assembly(text) for text in texts]
-        async for number, sentence in self.sentences(request, served, texts, search, growing):
+        async for number, sentence in self.admitted(request, served, texts, search, growing):
             del number, sentence
         return [assembly.end() for assembly in growing]
 
@@ -60,6 +69,13 @@ class Server:
     ) -> AsyncIterator[tuple[int, Sentence]]:
         """Each sentence as soon as it and those before it are there, with the number of its text, in `growing`."""
         self.admit(request, texts)
+        async for each in self.admitted(request, served, texts, search, growing):
+            yield each
+
+    async def admitted(
+        self, request: Request, served: Served, texts: Sequence[str], search: Search, growing: Sequence[Assembly]
+    ) -> AsyncIterator[tuple[int, Sentence]]:
+        """The same of texts that are parts of what was admitted."""
         prepared = await self.prepared(texts, served, search)
         recipe = Recipe(served.translator, search.settings(served.translator.settings), search.attention is not False)
         parts = [part for each in prepared for own in each.parts for part in own]
@@ -88,8 +104,8 @@ class Server:
         async with self.ticket(request) as ticket:
             return await awaited(asyncio.ensure_future(self.engine.call(work, pieces, ticket)), ticket)
 
-    def admit(self, request: Request, texts: Sequence[str]) -> None:
-        """Raises Refusal for texts beyond the limits, a wrong key, or a client that has had its share."""
+    def admit(self, request: Request, texts: Sequence[str]) -> Key | None:
+        """The client's key. Raises Refusal for texts beyond the limits, and what `charge` raises."""
         settings = self.settings
         if len(texts) > settings.texts:
             raise Refusal(400, f"{len(texts):,} texts are more than the {settings.texts:,} of one request; send fewer")
@@ -99,6 +115,19 @@ class Server:
                 400,
                 f"{characters:,} characters are more than the {settings.characters:,} of one request; send less",
             )
+        return self.charge(request, characters)
+
+    def charge(self, request: Request, characters: int) -> Key | None:
+        """The client's key. Raises Refusal for a wrong key, or a client that has had its share."""
+        key = self.key_of(request)
+        wait = self.limits.charge(address_of(request, self.settings.trust_proxy), 1, characters, key)
+        if wait is not None:
+            seconds = max(1, int(wait + 1))
+            raise Refusal(429, f"too many requests or characters; try again in {seconds} s", seconds)
+        return key
+
+    def key_of(self, request: Request) -> Key | None:
+        """The key that came with the request. Raises Refusal for one that is wrong, or missing where it must be there."""
         key = None
         secret = secret_of(request)
         if self.keys is not None and secret is not None:
@@ -107,10 +136,7 @@ class Server:
                 raise Refusal(403, "this key is unknown or was revoked; ask the operator for another")
         if self.settings.require_key and key is None:
             raise Refusal(403, "this server needs a key; send one as Authorization: Bearer KEY, or as api_key")
-        wait = self.limits.charge(address_of(request, settings.trust_proxy), 1, characters, key)
-        if wait is not None:
-            seconds = max(1, int(wait + 1))
-            raise Refusal(429, f"too many requests or characters; try again in {seconds} s", seconds)
+        return key
 
     @asynccontextmanager
     async def ticket(self, request: Request) -> AsyncIterator[Ticket]:

@@ -8,6 +8,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from starlette.testclient import TestClient
 
@@ -22,12 +24,13 @@ SMALL = ("device=cpu", "precision=fp32", "workers=2", "port=0", "watch_s=null")
 @contextmanager
 def client_of(*words: str) -> Iterator[TestClient]:
     """Calls the application without a socket."""
-    app, server = load_server(command_of("serve", [*SMALL, *words]))
-    try:
-        with TestClient(app, raise_server_exceptions=False) as client:
-            yield client
-    finally:
-        server.engine.stop()
+    with TemporaryDirectory() as files:
+        app, server = load_server(command_of("serve", [*SMALL, *words]), Path(files))
+        try:
+            with TestClient(app, raise_server_exceptions=False) as client:
+                yield client
+        finally:
+            server.engine.stop()
 
 
 def server_of(client: TestClient) -> Server:
@@ -39,7 +42,8 @@ def server_of(client: TestClient) -> Server:
 @contextmanager
 def listening(*words: str) -> Iterator[tuple[str, Server]]:
     """A server with a socket of its own, in a thread; its address."""
-    app, server = load_server(command_of("serve", [*SMALL, *words]))
+    files = TemporaryDirectory()
+    app, server = load_server(command_of("serve", [*SMALL, *words]), Path(files.name))
     bound = listen("127.0.0.1", 0)
     ready = threading.Event()
     loops: list[asyncio.AbstractEventLoop] = []
@@ -62,6 +66,7 @@ def listening(*words: str) -> Iterator[tuple[str, Server]]:
         loops[0].call_soon_threadsafe(lives[0].announce_end)
         thread.join(60)
         bound.close()
+        files.cleanup()
 
 
 @contextmanager

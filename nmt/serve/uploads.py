@@ -1,0 +1,50 @@
+"""A form with one file, read as a stream; the guard of all requests has the limit of their size."""
+
+from dataclasses import dataclass
+
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+
+from nmt.serve.refusal import Refusal
+
+MOST_FIELDS = 16
+FIELD_BYTES = 4096  # of one that is no file
+
+
+@dataclass(frozen=True)
+class Upload:
+    """The fields of the form, and the file with the name that the client gave it."""
+
+    fields: dict[str, str]
+    name: str | None  # None: there is no file
+    content: bytes
+
+
+async def read_upload(request: Request) -> Upload:
+    """The form. What does not fit in memory waits in an unnamed temporary file. Raises Refusal(400)."""
+    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        raise Refusal(400, "send the file as multipart/form-data, with the fields file, source and target")
+    parser = MultiPartParser(
+        request.headers,
+        request.stream(),
+        max_files=1,
+        max_fields=MOST_FIELDS,
+        max_part_size=FIELD_BYTES,
+    )
+    try:
+        form = await parser.parse()
+    except MultiPartException as error:
+        raise Refusal(400, f"the form cannot be read: {error.message}") from None
+    if fields_secret := form.get("api_key"):
+        request.state.secret = fields_secret
+    fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
+    file = form.get("file")
+    if not isinstance(file, UploadFile):
+        await form.close()
+        return Upload(fields, None, b"")
+    try:
+        content = await file.read()
+    finally:
+        await form.close()
+    return Upload(fields, file.filename or "", content)

@@ -1,0 +1,101 @@
+"""HTML and XML cut into tags and texts. The tokens joined are the document again, character for character."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of a document. The name of a tag of HTML is in small letters.
+
+    other: a comment, a declaration, an instruction, or the content of an element that holds no markup (a script).
+    """
+
+    kind: Literal["text", "start", "end", "empty", "other"]
+    raw: str
+    name: str = ""
+
+
+VOID = frozenset("area base basefont bgsound br col embed frame hr img input link meta param source track wbr".split())
+RAW_TEXT = frozenset("script style textarea xmp iframe noembed noframes plaintext".split())  # no tags inside
+ONLY_TEXT = frozenset(["title"])  # no tags inside, and the text is for people
+
+# the rules of HTML's tokenizer; what is possessive (++, *+) keeps the time linear
+_VALUE = r"""(?:"[^"]*+"|'[^']*+'|(?!["'])[^\s>]*+)"""
+_ATTRIBUTE = rf"=?[^\s/>=]++(?:\s*+=\s*+{_VALUE})?+"
+_TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE}|=)*+>")
+_XML_TAG = re.compile(rf"<(/?)([^\W\d][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE}|=)*+>")
+_ATTRIBUTES = re.compile(rf"(=?[^\s/>=]++)(?:\s*+=\s*+({_VALUE}))?+")
+
+
+def tokens(document: str, xml: bool) -> Iterator[Token]:
+    """The document's pieces in order. Nothing is malformed: what is no markup is text."""
+    begin = place = 0
+    last = document.rfind(">")
+    while (place := document.find("<", place)) >= 0:
+        token = _markup_at(document, place, last, xml)
+        if token is None:
+            place += 1
+            continue
+        if begin < place:
+            yield Token("text", document[begin:place])
+        yield token
+        begin = place = place + len(token.raw)
+        if not xml and token.kind == "start" and token.name in RAW_TEXT | ONLY_TEXT:
+            ends = None if token.name == "plaintext" else _end_tag(token.name).search(document, begin)
+            place = len(document) if ends is None else ends.start()
+            if begin < place:
+                yield Token("text" if token.name in ONLY_TEXT else "other", document[begin:place])
+            begin = place
+    if begin < len(document):
+        yield Token("text", document[begin:])
+
+
+def attributes(token: Token) -> dict[str, str]:
+    """The attributes of a start tag, names in small letters, values as they are written without their quotes."""
+    found: dict[str, str] = {}
+    for name, value in _ATTRIBUTES.findall(token.raw[1 + len(token.name) : -1]):
+        found.setdefault(name.lower(), value[1:-1] if value[:1] in ('"', "'") else value)
+    return found
+
+
+def _markup_at(document: str, place: int, last: int, xml: bool) -> Token | None:
+    """The tag, comment, … that begins here; None: the character is text. `last` is where the last tag ends."""
+    if document.startswith("<!--", place):
+        return Token("other", document[place : _comment_end(document, place)])
+    if xml and document.startswith("<![CDATA[", place):
+        return Token("other", _through(document, place, "]]>"))
+    if xml and document.startswith("<?", place):
+        return Token("other", _through(document, place, "?>"))
+    if document.startswith(("<!", "<?"), place):
+        return Token("other", _through(document, place, ">"))
+    if place > last:
+        return None
+    tag = (_XML_TAG if xml else _TAG).match(document, place)
+    if tag is None:
+        return Token("other", _through(document, place, ">")) if document.startswith("</", place) else None
+    name = tag[2] if xml else tag[2].lower()
+    if tag[1]:
+        return Token("end", tag[0], name)
+    empty = tag[0].endswith("/>") or (not xml and name in VOID)
+    return Token("empty" if empty else "start", tag[0], name)
+
+
+def _through(document: str, place: int, end: str) -> str:
+    """From here through the end mark, or to the end of the document."""
+    found = document.find(end, place + 2)
+    return document[place:] if found < 0 else document[place : found + len(end)]
+
+
+def _comment_end(document: str, place: int) -> int:
+    ends = [(document.find("-->", place + 2), 3), (document.find("--!>", place + 4), 4)]
+    found = [start + length for start, length in ends if start >= 0]
+    return min(found, default=len(document))
+
+
+@cache
+def _end_tag(name: str) -> re.Pattern[str]:
+    return re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)
