@@ -6,8 +6,9 @@ capitals at all, as in text typed in haste, small letters may begin another, too
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from statistics import median_low
 
 from nmt.data.abbreviations import (
     BEFORE_NUMBERS,
@@ -84,6 +85,12 @@ def sentence_spans(text: str) -> list[Span]:
             for sentence in _cut(text, start, end, capitals=False) if bare else [(start, end)]:
                 spans += [Span(*part) for part in _cut_unmarked(text, *sentence)]
     return spans
+
+
+def usual_sentences(lines: Iterable[str]) -> int:
+    """How many sentences half of the lines have at least; 1 where there is no line."""
+    counts = [len(sentence_spans(line)) for line in lines]
+    return max(1, median_low(counts)) if counts else 1
 
 
 def _cut(text: str, start: int, end: int, capitals: bool) -> Iterator[tuple[int, int]]:

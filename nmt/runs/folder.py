@@ -44,13 +44,20 @@ class LoadedModel:
     tokenizers: TokenizerPair
     checksum: str  # of the weights, hexadecimal
     letter_case: LetterCase  # of the sources that it was trained on
+    usual_sentences: int  # that a line of these has
 
 
 def create_run(
-    folder: Path, config: RunConfig, tokenizers: TokenizerPair, letter_case: LetterCase, known: Sequence[Path]
+    folder: Path,
+    config: RunConfig,
+    tokenizers: TokenizerPair,
+    letter_case: LetterCase,
+    usual_sentences: int,
+    known: Sequence[Path],
 ) -> None:
     """Everything but weights into a folder that is there; refuses one that holds another run.
 
+    `letter_case` and `usual_sentences` (see nmt.data.sentences) are those of the training sources.
     `known`: files with hashes of what its model is trained on (see nmt.data.train_hashes).
     """
     refuse_used(folder)
@@ -61,7 +68,7 @@ def create_run(
     checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     join_files(folder / HASHES_FILE, known)
     checksums[HASHES_FILE] = file_digest(folder / HASHES_FILE)
-    _write_manifest(folder, checksums)
+    _write_manifest(folder, checksums, usual_sentences)
 
 
 def seen_file(folder: Path) -> Path:
@@ -88,18 +95,19 @@ def read_letter_case(folder: Path) -> LetterCase:
 
 def change_config(folder: Path, config: RunConfig) -> None:
     """Another configuration for a run; its manifest knows both while the file is replaced."""
-    checksums = _manifest(folder)["sha256"]
+    manifest = _manifest(folder)
+    checksums, sentences = manifest["sha256"], manifest["usual_sentences"]
     checksums["config.json"] = hashlib.sha256(read_file(folder / "config.json")).hexdigest()
     content = config_bytes(config)
     checksums["config.json, next"] = hashlib.sha256(content).hexdigest()
-    _write_manifest(folder, checksums)
+    _write_manifest(folder, checksums, sentences)
     write_atomically(folder / "config.json", content)
     checksums["config.json"] = checksums.pop("config.json, next")
-    _write_manifest(folder, checksums)
+    _write_manifest(folder, checksums, sentences)
 
 
-def _write_manifest(folder: Path, checksums: Mapping[str, str]) -> None:
-    manifest = {"format": FORMAT, "sha256": dict(checksums)}
+def _write_manifest(folder: Path, checksums: Mapping[str, str], usual_sentences: int) -> None:
+    manifest = {"format": FORMAT, "usual_sentences": usual_sentences, "sha256": dict(checksums)}
     write_atomically(folder / "manifest.json", json.dumps(manifest, indent=1).encode())
 
 
@@ -142,10 +150,11 @@ def read_run(folder: Path, trust: Sequence[str] | None = None) -> tuple[RunConfi
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    """Format and checksums."""
+    """Format, checksums, and how many sentences a training source had: 1 in a run of an earlier nmt."""
     try:
-        manifest = json.loads(read_file(folder / "manifest.json"))
-        return {"format": manifest["format"], "sha256": dict(manifest["sha256"])}
+        manifest = {"usual_sentences": 1, **json.loads(read_file(folder / "manifest.json"))}
+        sentences = max(1, int(manifest["usual_sentences"]))
+        return {"format": manifest["format"], "usual_sentences": sentences, "sha256": dict(manifest["sha256"])}
     except (ValueError, KeyError, TypeError, RecursionError):
         raise CheckpointError(f"{folder / 'manifest.json'} is damaged; restore it from a copy") from None
 
@@ -170,4 +179,5 @@ def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:
     parameters, signature = read_signed(path)
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
     set_parameters(model, parameters, path)
-    return LoadedModel(config, model.eval(), tokenizers, signature, read_letter_case(folder))
+    sentences = _manifest(folder)["usual_sentences"]
+    return LoadedModel(config, model.eval(), tokenizers, signature, read_letter_case(folder), sentences)

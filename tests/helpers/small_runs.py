@@ -48,6 +48,6 @@ def make_run(
         for parameter in model.parameters():  # far from the small initial values, so that errors show
             parameter.mul_(3.0)
     folder.mkdir(parents=True, exist_ok=True)
-    create_run(folder, stored, TokenizerPair(tokenizer, tokenizer), letter_case or LetterCase(), [])
+    create_run(folder, stored, TokenizerPair(tokenizer, tokenizer), letter_case or LetterCase(), 1, [])
     write_tensors(folder / "model.safetensors", parameters_of(model))
     return folder
