@@ -6,6 +6,7 @@ runs/NAME/  config.json  manifest.json  src.spm  tgt.spm        written once
             shortlist.safetensors                               see shortlist.py
             learned.json                                        whether it translates: see learned.py
             letter_case.json                                    usual forms of words: see nmt/data/letter_case.py
+            sentences.json                                      how many a line of the training sources usually has
             checkpoints/                                        see training_state.py
             metrics.jsonl  tensorboard/
 """
@@ -14,6 +15,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,8 @@ from nmt.runs.tensors import read_forms, read_signed, refuse_other_forms, set_pa
 FORMAT = 9  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
 TOKENIZER_BYTES = 2**28  # of a file, at most
 LETTER_CASE_BYTES = 2**25
+SENTENCES_FILE = "sentences.json"
+SENTENCES_BYTES = 2**10
 MOST_BYTES = {"config.json": CONFIG_BYTES, "src.spm": TOKENIZER_BYTES, "tgt.spm": TOKENIZER_BYTES}
 
 
@@ -63,12 +67,13 @@ def create_run(
     refuse_used(folder)
     files = {"config.json": config_bytes(config), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
     files[LETTER_CASE_FILE] = letter_case.bytes
+    files[SENTENCES_FILE] = json.dumps({"usual": usual_sentences}).encode()
     for name, content in files.items():
         write_atomically(folder / name, content)
     checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     join_files(folder / HASHES_FILE, known)
     checksums[HASHES_FILE] = file_digest(folder / HASHES_FILE)
-    _write_manifest(folder, checksums, usual_sentences)
+    _write_manifest(folder, checksums)
 
 
 def seen_file(folder: Path) -> Path:
@@ -83,31 +88,47 @@ def seen_file(folder: Path) -> Path:
 
 def read_letter_case(folder: Path) -> LetterCase:
     """Of a run's training sources; a run of an earlier nmt knows none."""
-    known = _manifest(folder)["sha256"].get(LETTER_CASE_FILE)
+    content = _known(folder / LETTER_CASE_FILE, LETTER_CASE_BYTES)
+    return LetterCase() if content is None else LetterCase.from_bytes(content, str(folder / LETTER_CASE_FILE))
+
+
+def read_usual_sentences(folder: Path) -> int:
+    """How many sentences a line of a run's training sources usually had; 1 for a run of an earlier nmt."""
+    path = folder / SENTENCES_FILE
+    content = _known(path, SENTENCES_BYTES)
+    if content is None:
+        return 1
+    try:
+        return max(1, index(json.loads(content)["usual"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise CheckpointError(f"{path} is damaged; restore it from a copy") from None
+
+
+def _known(path: Path, most: int) -> bytes | None:
+    """The content of a file that the manifest knows; None: it knows none, the run is of an earlier nmt."""
+    known = _manifest(path.parent)["sha256"].get(path.name)
     if known is None:
-        return LetterCase()
-    path = folder / LETTER_CASE_FILE
-    content = read_file(path, LETTER_CASE_BYTES)
+        return None
+    content = read_file(path, most)
     if hashlib.sha256(content).hexdigest() != known:
         raise CheckpointError(f"{path} is damaged: its checksum differs; restore it from a copy")
-    return LetterCase.from_bytes(content, str(path))
+    return content
 
 
 def change_config(folder: Path, config: RunConfig) -> None:
     """Another configuration for a run; its manifest knows both while the file is replaced."""
-    manifest = _manifest(folder)
-    checksums, sentences = manifest["sha256"], manifest["usual_sentences"]
+    checksums = _manifest(folder)["sha256"]
     checksums["config.json"] = hashlib.sha256(read_file(folder / "config.json")).hexdigest()
     content = config_bytes(config)
     checksums["config.json, next"] = hashlib.sha256(content).hexdigest()
-    _write_manifest(folder, checksums, sentences)
+    _write_manifest(folder, checksums)
     write_atomically(folder / "config.json", content)
     checksums["config.json"] = checksums.pop("config.json, next")
-    _write_manifest(folder, checksums, sentences)
+    _write_manifest(folder, checksums)
 
 
-def _write_manifest(folder: Path, checksums: Mapping[str, str], usual_sentences: int) -> None:
-    manifest = {"format": FORMAT, "usual_sentences": usual_sentences, "sha256": dict(checksums)}
+def _write_manifest(folder: Path, checksums: Mapping[str, str]) -> None:
+    manifest = {"format": FORMAT, "sha256": dict(checksums)}
     write_atomically(folder / "manifest.json", json.dumps(manifest, indent=1).encode())
 
 
@@ -150,11 +171,10 @@ def read_run(folder: Path, trust: Sequence[str] | None = None) -> tuple[RunConfi
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    """Format, checksums, and how many sentences a training source had: 1 in a run of an earlier nmt."""
+    """Format and checksums."""
     try:
-        manifest = {"usual_sentences": 1, **json.loads(read_file(folder / "manifest.json"))}
-        sentences = max(1, int(manifest["usual_sentences"]))
-        return {"format": manifest["format"], "usual_sentences": sentences, "sha256": dict(manifest["sha256"])}
+        manifest = json.loads(read_file(folder / "manifest.json"))
+        return {"format": manifest["format"], "sha256": dict(manifest["sha256"])}
     except (ValueError, KeyError, TypeError, RecursionError):
         raise CheckpointError(f"{folder / 'manifest.json'} is damaged; restore it from a copy") from None
 
@@ -179,5 +199,6 @@ def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:
     parameters, signature = read_signed(path)
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
     set_parameters(model, parameters, path)
-    sentences = _manifest(folder)["usual_sentences"]
-    return LoadedModel(config, model.eval(), tokenizers, signature, read_letter_case(folder), sentences)
+    return LoadedModel(
+        config, model.eval(), tokenizers, signature, read_letter_case(folder), read_usual_sentences(folder)
+    )

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt.data.abbreviations import NEVER_LAST
-from nmt.data.sentences import LONGEST_UNMARKED, Span, sentence_spans
+from nmt.data.sentences import LONGEST_UNMARKED, Span, sentence_spans, usual_sentences
 from nmt.data.text import is_visible
 
 
@@ -175,3 +175,18 @@ def test_a_long_text_in_thai_is_cut_at_spaces() -> None:
     assert all(len(part) <= LONGEST_UNMARKED for part in parts)
     assert all(len(first) + len(after.split()[0]) >= LONGEST_UNMARKED for first, after in pairwise(parts))
     assert cut("ก" * 1000) == ["ก" * 1000]  # no space
+
+
+@pytest.mark.parametrize(
+    ("lines", "usual"),
+    [
+        ([], 1),
+        (["", ""], 1),
+        (["One."], 1),
+        (["One. Two. Three."], 3),
+        (["One.", "One. Two.", "One. Two. Three."], 2),
+        (["One.", "One. Two. Three."], 1),
+    ],
+)
+def test_the_usual_number_of_sentences_is_that_of_half_of_the_lines(lines: list[str], usual: int) -> None:
+    assert usual_sentences(lines) == usual
