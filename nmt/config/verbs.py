@@ -123,8 +123,9 @@ class TranslationCommand(ModelCommand):
     shortlist: Shortlisting
     long_lines: Annotated[
         Literal["split", "truncate"],
-        "split: lines of more than 1,000 pieces are translated in parts, cut where a sentence, a clause or a word "
-        "ends; truncate: only their first 1,000 pieces are; such lines are named on stderr",
+        "split: what is translated at once (see sentences) and has more than 1,000 pieces is translated in parts, cut "
+        "where a sentence, a clause or a word ends; truncate: only its first 1,000 pieces are; such lines are named on "
+        "stderr",
     ]
     sentences: Annotated[
         Literal["auto", "split", "keep"],

@@ -108,6 +108,8 @@ KNOWN = {
         "iPhone sales fell. | iPhones are cheap. | Yahoo.com is not.",
         "i went home. | then i slept! | ok? | e.g. this, that etc. and so on",
         "a man is here . | he runs .",
+        "It was 5 °C. | Marie and M. Curie left.",
+        "It is my brother's. | Tom knows 'A. Miller' and O'Neill.",
     ],
     "German": [
         "Am 3. Mai kam er z. B. mit Autos usw. nach Hause. | Danach ging er.",
@@ -137,7 +139,7 @@ KNOWN = {
     "Chinese": [
         "他说你好。|我很好！|真的吗？|“是的。”|他走了。",
         "他看了《你好吗？》这本书。|你（真的吗？）好。|（笑。）|好。",
-        "你好!|我很好. | 他用3.5元。",
+        "你好!|我很好. | 他用3.5元。|你好 ?|我很好",
         "“你好！”的意思是什么？ | 好",
     ],
     "Japanese": ["「行こう。」と彼は言った。|「そう。」|そして帰った。|本当！？　|長さは３．５です。"],

@@ -1,4 +1,4 @@
-"""Lines of several sentences: translated sentence by sentence, then joined as in the source, with attention and links."""
+"""Lines of several sentences: translated sentence by sentence, then joined as in the source, attention included."""
 
 import io
 import json
