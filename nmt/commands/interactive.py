@@ -13,8 +13,10 @@ from typing import Any
 
 from nmt.config.sections import SearchConfig
 from nmt.config.verbs import InteractiveCommand
+from nmt.data.text import one_line
 from nmt.errors import ConfigError, DataError, NmtError, counted, nearest, printable
 from nmt.machine.home import expanded
+from nmt.translation.long_lines import LONGEST_PART
 from nmt.translation.notes import caution
 from nmt.translation.open import as_typed, note_seed, open_model
 from nmt.translation.translations import Translation
@@ -102,10 +104,10 @@ class Session:
             raise ConfigError("nothing is translated yet; type a sentence first")
         if not self.translator.has_attention:
             raise ConfigError("this model has no attention to show; train one with attention=general, for example")
-        if self.last.parts > 1:
+        if self.last.parts and self.last.attention is None:
             raise ConfigError(
-                f"the last line was translated in {self.last.parts:,} parts, and attention is shown of one; "
-                "type a shorter line"
+                f"the last line has {len(self.last.src_pieces):,} pieces, and attention is shown of "
+                f"{LONGEST_PART:,} at most; type a shorter line"
             )
         return self.last.word_attention
 
@@ -129,7 +131,7 @@ class Session:
 
 def visible(text: str) -> str:
     """Text that cannot command the terminal: an untrained model may write control characters."""
-    return "".join("\ufffd" if unicodedata.category(char) == "Cc" else char for char in text)
+    return "".join("\ufffd" if unicodedata.category(char) == "Cc" and char != "\t" else char for char in one_line(text))
 
 
 def typed_number(text: str, example: str) -> int:

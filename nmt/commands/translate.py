@@ -12,6 +12,7 @@ from nmt.config.sections import SearchConfig
 from nmt.config.verbs import TranslateCommand
 from nmt.data.paths import read_lines
 from nmt.data.streams import LINE_ENDS, input_files, input_lines, output_file
+from nmt.data.text import one_line
 from nmt.errors import ConfigError
 from nmt.machine.digests import file_digest
 from nmt.machine.home import expanded
@@ -66,7 +67,7 @@ def translated(
         if command.format == "jsonl":
             yield translation_json(translation, settings.n_best > 1, command.alignments)
         else:
-            yield translation.text
+            yield one_line(translation.text)
 
 
 def plan_of(command: TranslateCommand) -> bulk.Plan | None:
@@ -109,6 +110,7 @@ def made_with(command: TranslateCommand, translator: Translator, settings: Searc
         "precision": translator.precision,
         "shortlist": file_digest(shortlist)[:CHECKSUM_DIGITS] if listed else None,
         "long_lines": command.long_lines,
+        "sentences": translator.at_once,
         "format": command.format,
         "alignments": command.alignments,
         "seed": translator.seed if settings.sample else None,

@@ -123,8 +123,14 @@ class TranslationCommand(ModelCommand):
     shortlist: Shortlisting
     long_lines: Annotated[
         Literal["split", "truncate"],
-        "split: lines of more than 1,000 pieces are translated in parts, cut where a sentence, a clause or a word "
-        "ends; truncate: only their first 1,000 pieces are; such lines are named on stderr",
+        "split: what is translated at once (see sentences) and has more than 1,000 pieces is translated in parts, cut "
+        "where a sentence, a clause or a word ends; truncate: only its first 1,000 pieces are; such lines are named on "
+        "stderr",
+    ]
+    sentences: Annotated[
+        Literal["auto", "split", "keep"],
+        "split: a line of several sentences is translated sentence by sentence, and joined again; keep: as a whole; "
+        "auto: as many sentences together as half of the lines that the model was trained on had at least",
     ]
     seed: Annotated[Seed | None, "decides what search.sample=true draws; null = another each time, printed on stderr"]
 
