@@ -191,6 +191,11 @@ class TranslateCommand(TranslationCommand):
         "null = search.n_best; above 1 jsonl only",
     ]
     alignments: Annotated[bool, "jsonl: word alignments and the words they join"]
+    prefixes: Annotated[
+        str | None,
+        "file with what each line's translation begins with, nothing where a line is empty; behind a space at the end "
+        "the last word is whole, else it may go on",
+    ]
     buffer: Annotated[Count, "lines read ahead, so that those of similar length are translated together"]
 
     def refuse(self) -> None:

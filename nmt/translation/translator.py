@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal
 
@@ -190,19 +191,29 @@ class Translator:
         return whole
 
     def stream(
-        self, lines: Iterable[str], buffer: int, attention: Attention = False, settings: SearchConfig | None = None
+        self,
+        lines: Iterable[str],
+        buffer: int,
+        attention: Attention = False,
+        settings: SearchConfig | None = None,
+        prefixes: Iterable[str | None] | None = None,
     ) -> Iterator[Translation]:
-        """One translation for every line, in order; at most `buffer` lines are read ahead and held in memory."""
+        """One translation for every line, in order; at most `buffer` lines are read ahead and held in memory.
+
+        `prefixes`: what they begin with, as in `translate`; as many.
+        """
         chunk: list[str] = []
+        begun: list[str | None] = []
         room = READ_AHEAD
-        for line in lines:
+        for line, prefix in zip(lines, repeat(None) if prefixes is None else prefixes, strict=prefixes is not None):
             chunk.append(line)
+            begun.append(prefix)
             room -= len(line)
             if len(chunk) == buffer or room <= 0:
-                yield from self.translate(chunk, attention, settings)
-                chunk, room = [], READ_AHEAD
+                yield from self.translate(chunk, attention, settings, None if prefixes is None else begun)
+                chunk, begun, room = [], [], READ_AHEAD
         if chunk:
-            yield from self.translate(chunk, attention, settings)
+            yield from self.translate(chunk, attention, settings, None if prefixes is None else begun)
 
     def batch(
         self, ids: list[list[int]], attention: bool, settings: SearchConfig, steering: Steering = UNSTEERED
