@@ -1,1 +1,1 @@
-"""Requests in, translations out: a server for people who open a browser and for programs."""
+"""Requests of people and programs → translations by the models that are served."""
