@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from nmt.cli.main import main
 from nmt.data.sentences import sentence_spans
+from nmt.errors import DataError
 from nmt.translation.long_lines import LONGEST_PART, note
 from nmt.translation.sentences import Sentences, cut_line
 from nmt.translation.translations import Candidate, Translation, joined_sentences
@@ -162,6 +163,18 @@ def test_a_model_of_documents_reads_as_many_sentences_as_it_was_trained_on(run: 
     assert whole.text == f"{one.text} {two.text}"
     assert loaded(trained, "split").translate([line])[0].sentences == 4
     assert loaded(run, "auto").at_once == 1
+
+
+def test_a_prefix_begins_the_first_sentence(run: Path) -> None:
+    translator = loaded(run, "auto")
+    line = f"{FIRST} {SECOND}"
+    begun, free = translator.translate([line, line], prefixes=["der Mann ", None])
+    assert begun.text.startswith("der Mann")
+    first, second = translator.translate([FIRST, SECOND], prefixes=["der Mann ", None])
+    assert begun.text == f"{first.text} {second.text}"
+    assert free.text == translator.translate([line])[0].text
+    with pytest.raises(DataError, match="1 source but prefixes for 2; give one for each, or None"):
+        translator.translate([line], prefixes=["der Mann ", None])
 
 
 # The verbs
