@@ -16,9 +16,11 @@ PARTS = {
     "precision": "bench.precision",
     "recipes": "bench.recipes",
     "noise": "bench.noise",
+    "sentences": "bench.sentences",
     "cleaned": "bench.cleaned",
     "replay": "bench.replay",
     "typed": "bench.typed",
+    "serve": "bench.serve",
     "peers": "bench.peers.compare",
 }
 
