@@ -76,6 +76,62 @@ def test_a_file_may_be_longer_than_the_texts_of_a_request(client: TestClient, se
     assert max(len(texts) for _, _, texts, _ in server.seen) <= 32  # others have their turn in between
 
 
+def test_a_line_that_is_too_long_is_refused_before_anything_is_translated(
+    client: TestClient, server: WordServer
+) -> None:
+    response = upload(client, b"one\n" + b"a" * 20_001)
+    assert (response.status_code, response.json()) == (
+        400,
+        {"error": "line 2 has 20,001 characters, more than 20,000; break it into several"},
+    )
+    assert server.seen == []
+
+
+def test_long_lines_are_few_at_once(client: TestClient, server: WordServer) -> None:
+    content = (b"word " * 500 + b"\n") * 7
+    assert translated(client, content) == content.upper()
+    assert [len(texts) for _, _, texts, _ in server.seen] == [2, 2, 2, 1]
+
+
+@pytest.mark.parametrize(("times", "status"), [(9, 200), (10, 503)])
+def test_a_full_queue_is_asked_again(
+    client: TestClient, server: WordServer, monkeypatch: pytest.MonkeyPatch, times: int, status: int
+) -> None:
+    monkeypatch.setattr("nmt.serve.files.LONGEST_PAUSE_S", 0)
+    left = [Refusal(503, "busy", 7)] * times
+    own = server.translate_admitted
+
+    async def busy(*arguments: Any) -> Any:
+        if left:
+            raise left.pop()
+        return await own(*arguments)
+
+    monkeypatch.setattr(server, "translate_admitted", busy)
+    assert upload(client, b"a").status_code == status
+
+
+def test_other_refusals_are_not_waited_for(
+    client: TestClient, server: WordServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*arguments: Any) -> Any:
+        calls.append(arguments)
+        raise Refusal(500, "broken")
+
+    calls: list[Any] = []
+    monkeypatch.setattr(server, "translate_admitted", broken)
+    assert upload(client, b"a").status_code == 500
+    assert len(calls) == 1
+
+
+def test_behind_a_proxy_the_address_is_the_clients(tmp_path: Path) -> None:
+    server = word_server(tmp_path, {("en", "de"): upper}, "trust_proxy=[testclient]")
+    files = {"file": ("a.txt", b"a")}
+    for told, scheme in (("https", "https"), ("javascript", "http")):
+        headers = {"X-Forwarded-Proto": told, "Host": "translate.example"}
+        response = TestClient(app_of(server)).post("/translate_file", data=FIELDS, files=files, headers=headers)
+        assert response.json()["translatedFileUrl"].startswith(f"{scheme}://translate.example/download_file/")
+
+
 def test_it_is_downloaded_once(client: TestClient, server: WordServer) -> None:
     url = upload(client, b"a").json()["translatedFileUrl"]
     assert re.fullmatch(r"http://testserver/download_file/[A-Za-z0-9_-]{32}", url)

@@ -49,7 +49,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
 
 def requests(fields: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[dict[str, Any]]:
     """Requests that are nearly right: some fields are missing, one may be anything."""
-    odd = st.fixed_dictionaries({}, optional={name: VALUES for name in fields})
+    odd = st.fixed_dictionaries({}, optional=dict.fromkeys(fields, VALUES))
     return st.fixed_dictionaries({}, optional=fields) | st.tuples(st.fixed_dictionaries({}, optional=fields), odd).map(
         lambda both: {**both[0], **dict(list(both[1].items())[:1])}
     )

@@ -1,6 +1,7 @@
 """Tokens of a text and of its translation, and the links between them."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_links_are_between_tokens_that_are_there(source: str, target: str, data:
     for ranges in (found.src, found.tgt):
         assert ranges == sorted(ranges)
         assert all(start < end for start, end in ranges)
-        assert all(before[1] <= after[0] for before, after in zip(ranges, ranges[1:], strict=False))
+        assert all(before[1] <= after[0] for before, after in pairwise(ranges))
 
 
 def test_a_token_that_stayed_is_divided_where_its_source_is() -> None:
