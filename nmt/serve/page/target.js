@@ -6,7 +6,7 @@ import { gap, joined, keep, received, replace, segmented, translated, uncovered 
 import { differing, sentenceElement, setUpWords } from "./words.js";
 
 const DEBOUNCE_MS = 150;
-const LONG = 500; // a text of more characters comes sentence by sentence
+const LONG = 300; // a text of more characters comes sentence by sentence
 const CACHED = 500; // runs of text whose translation is kept
 const FAINT = 0.08; // attention below is not shown
 
@@ -22,7 +22,6 @@ export class Target extends EventTarget {
     this.direction = { from: "auto", to: "", model: "" };
     this.cache = new Map();
     this.attempts = 0;
-    this.answer = null;
     this.clear();
     this.keys = setUpWords(this.wordsAt, {
       onLight: (word, how) => this.tell("light", { word, how }),
@@ -88,14 +87,18 @@ export class Target extends EventTarget {
     this.say(why);
   }
 
+  cacheKey(run) {
+    return JSON.stringify([this.direction, run.text]);
+  }
+
   remembered(run) {
-    const kept = this.cache.get(run.text);
+    const kept = this.cache.get(this.cacheKey(run));
     return kept?.map((one) => ({ ...one, start: one.start + run.start, end: one.end + run.start, stale: false }));
   }
 
   remember(run, sentences) {
-    this.cache.delete(run.text);
-    this.cache.set(run.text, sentences.map((one) => ({ ...one, element: null, details: null, start: one.start - run.start, end: one.end - run.start })));
+    this.cache.delete(this.cacheKey(run));
+    this.cache.set(this.cacheKey(run), sentences.map((one) => ({ ...one, element: null, details: null, start: one.start - run.start, end: one.end - run.start })));
     if (this.cache.size > CACHED) this.cache.delete(this.cache.keys().next().value);
   }
 
@@ -110,8 +113,9 @@ export class Target extends EventTarget {
     const runs = [];
     for (const run of uncovered(this.text, this.sentences)) {
       const known = this.remembered(run);
-      if (known) this.place(run, known);
-      else runs.push(run);
+      if (!known) runs.push(run);
+      else this.place(run, known);
+      if (known?.length && run.text === this.text.trim()) this.note({ source: known[0].from });
     }
     if (!runs.length) return this.settle();
     const control = this.control = new AbortController();
@@ -174,7 +178,6 @@ export class Target extends EventTarget {
   }
 
   note(answer) {
-    this.answer = answer;
     this.detected = answer.source;
     this.tell("answered", { answer });
   }
