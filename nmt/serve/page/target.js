@@ -118,6 +118,7 @@ export class Target extends EventTarget {
       if (known?.length && run.text === this.text.trim()) this.note({ source: known[0].from });
     }
     if (!runs.length) return this.settle();
+    const more = runs.splice(this.limits().texts);
     const control = this.control = new AbortController();
     this.busy(true);
     const body = { text: runs.map((run) => run.text), source: this.sourceFor(runs), target: this.direction.to, attention: "words" };
@@ -130,7 +131,8 @@ export class Target extends EventTarget {
       this.note(answer);
       this.control = null;
       this.attempts = 0;
-      this.settle();
+      if (more.length) await this.translate();
+      else this.settle();
     } catch (error) {
       if (control.signal.aborted) return;
       if (!(error instanceof api.Refused)) throw error;
@@ -184,6 +186,7 @@ export class Target extends EventTarget {
 
   settle() {
     this.sentences = this.sentences.filter((one) => !one.stale);
+    this.wholeAt.textContent = this.translation;
     this.busy(false);
     this.say(null);
     this.draw();
@@ -209,7 +212,7 @@ export class Target extends EventTarget {
         ? { translation: wanted, words: segmented(wanted, this.language), weights: null, sourceWords: [], score: null, caution: null, prefix: wanted }
         : { ...chosen, prefix });
       this.control = null;
-      this.settle();
+      await this.translate(); // what else was under way when this was chosen
     } catch (error) {
       if (control.signal.aborted) return;
       if (!(error instanceof api.Refused)) throw error;
@@ -222,7 +225,8 @@ export class Target extends EventTarget {
   async ask(sentence, more, signal) {
     const body = { text: sentence.text, source: sentence.from, target: sentence.to, split: false, ...more };
     if (this.direction.model) body.model = this.direction.model;
-    return (await api.translate(body, signal)).texts[0].sentences[0];
+    const { texts, ...answer } = await api.translate(body, signal);
+    return { ...texts[0].sentences[0], answer };
   }
 
   exchange(sentence, parts) {
@@ -253,11 +257,13 @@ export class Target extends EventTarget {
       sentence.element.classList.toggle("doubtful", Boolean(sentence.caution));
       return [gap(this.text, this.sentences[index - 1], sentence, this.language), sentence.element];
     });
-    this.wordsAt.replaceChildren(...nodes);
+    const same = nodes.length === this.drawn?.length && nodes.every((node, index) => node === this.drawn[index]);
+    if (!same) this.wordsAt.replaceChildren(...nodes);
+    this.drawn = nodes;
     this.wordsAt.lang = this.wholeAt.lang = this.language;
     const first = this.wordsAt.querySelector('.word[tabindex="0"]') ?? this.wordsAt.querySelector(".word");
     if (first) first.tabIndex = 0;
-    if (held) this.focusWord(held.sentence, held.index);
+    if (held && !same) this.focusWord(held.sentence, held.index);
     this.emptyAt.hidden = Boolean(this.text.trim());
     const cautions = this.sentences.filter((one) => one.caution && !one.stale);
     this.cautionsAt.hidden = !cautions.length;

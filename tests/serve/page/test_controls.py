@@ -61,7 +61,7 @@ def test_a_link_carries_the_text_and_never_reaches_the_server(page: Any, context
     write(page, f"{DOG}\nÜber & # 50 %?")
     page.select_option("#compare", "none")
     page.click("#target .link")
-    page.wait_for_selector("#target .link:has-text('copied')")
+    page.wait_for_selector("#target .link:has-text('Copied')")
     address = page.evaluate("navigator.clipboard.readText()")
     assert address.startswith(f"{url}#")
     other = context.new_page()

@@ -36,8 +36,8 @@ def test_the_matrix_shows_each_head_and_the_mean(page: Any) -> None:
     heads = []
     for layer in "01":
         for head in "01":
-            page.select_option("#tabpanel label:has-text('Layer') select", layer)
-            page.select_option("#tabpanel label:has-text('Head') select", head)
+            page.select_option("#tabpanel label:has-text('Layer') select", value=layer)
+            page.select_option("#tabpanel label:has-text('Head') select", value=head)
             heads.append(page.evaluate(CELLS))
     assert abs(sum(head[0][0] for head in heads) / 4 - mean[0][0]) < 0.002
     assert len({tuple(head[0]) for head in heads}) == 4
@@ -65,7 +65,6 @@ def test_the_tree_has_one_best_path_to_an_end(page: Any) -> None:
     page.click("#tab-search")
     page.wait_for_selector("svg .node")
     best = page.locator("svg .node.best").all_text_contents()
-    assert "".join(text.split(":")[-2 if "beginning" not in text else -1] for text in best[:1])
     steps = page.locator("svg .step").count()
     assert len(best) == steps
     assert page.locator("svg .node.end").count() == page.locator(".ended li").count()
@@ -142,7 +141,7 @@ def test_pointing_lights_both_models(page: Any) -> None:
 def test_no_choice_of_models_where_there_is_one(page: Any) -> None:
     page.select_option("#from", "en")
     page.select_option("#to", "zh")
-    assert page.is_hidden("#model")
+    assert page.is_disabled("#model")
     assert page.is_hidden("#compare")
 
 

@@ -1,6 +1,6 @@
 """Every state of the page, light and dark, at a desk and on a phone: accessible, and never wider than the screen.
 
-With NMT_SCREENSHOTS=FOLDER each is saved as a picture.
+With NMT_SCREENSHOTS=FOLDER each is saved as a picture, in every size and theme.
 """
 
 import os
@@ -20,17 +20,19 @@ def axe() -> Any:
     return axe_playwright.Axe()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
+FOLDER = os.environ.get("NMT_SCREENSHOTS")
+ALL = [(size, theme) for size in SIZES for theme in ("light", "dark")]
+
+
+@pytest.mark.parametrize(("size", "theme"), ALL if FOLDER else [("desktop", "light"), ("phone", "dark")])
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_scene_is_accessible_and_fits(scene: str, size: str, theme: str, page: Any, behaviour: Any, axe: Any) -> None:
     page.set_viewport_size(SIZES[size])
     page.emulate_media(color_scheme=theme)
     SCENES[scene](page, behaviour)
     page.wait_for_timeout(350)  # colours fade
-    folder = os.environ.get("NMT_SCREENSHOTS")
-    if folder:
-        page.screenshot(path=Path(folder) / f"{scene}_{size}_{theme}.png", full_page="menu" not in scene)
+    if FOLDER:
+        page.screenshot(path=Path(FOLDER) / f"{scene}_{size}_{theme}.png", full_page="menu" not in scene)
     document, body, width = page.evaluate(WIDTH)
     assert document <= width
     assert body <= width
