@@ -34,10 +34,10 @@ def test_the_matrix_shows_each_head_and_the_mean(page: Any) -> None:
     mean = page.evaluate(CELLS)
     assert all(abs(sum(row) - 1) < 0.02 for row in mean)
     heads = []
-    for layer in "01":
-        for head in "01":
-            page.select_option("#tabpanel label:has-text('Layer') select", value=layer)
-            page.select_option("#tabpanel label:has-text('Head') select", value=head)
+    for layer in range(2):
+        for head in range(2):
+            page.select_option("#tabpanel label:has-text('Layer') select", index=layer + 1)
+            page.select_option("#tabpanel label:has-text('Head') select", index=head + 1)
             heads.append(page.evaluate(CELLS))
     assert abs(sum(head[0][0] for head in heads) / 4 - mean[0][0]) < 0.002
     assert len({tuple(head[0]) for head in heads}) == 4

@@ -1,6 +1,6 @@
 """Every state of the page, light and dark, at a desk and on a phone: accessible, and never wider than the screen.
 
-With NMT_SCREENSHOTS=FOLDER each is saved as a picture, in every size and theme.
+With NMT_SCREENSHOTS=FOLDER each is saved as a picture, in every size and theme, and not judged.
 """
 
 import os
@@ -36,5 +36,6 @@ def test_a_scene_is_accessible_and_fits(scene: str, size: str, theme: str, page:
     document, body, width = page.evaluate(WIDTH)
     assert document <= width
     assert body <= width
-    report = axe.run(page)
-    assert report.violations_count == 0, report.generate_report()
+    if not FOLDER:
+        report = axe.run(page)
+        assert report.violations_count == 0, report.generate_report()
