@@ -59,7 +59,8 @@ export class Controls {
     const model = offer(this.model, names.map((name) => [name, name]), wanted.model ?? this.model.value);
     const others = names.filter((name) => name !== model).map((name) => [name, name]);
     offer(this.compare, [["", "nothing"], ...others], wanted.compare ?? this.compare.value);
-    byId("model-label").hidden = byId("compare-label").hidden = names.length < 2;
+    this.model.disabled = names.length < 2;
+    byId("compare-label").classList.toggle("absent", names.length < 2);
     this.swapButton.disabled = !this.source || !this.served(to, this.source).length;
     if (wanted.from === undefined) remember("nmt-languages", `${from} ${to}`);
   }

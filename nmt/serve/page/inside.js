@@ -120,7 +120,9 @@ export class Inside {
 
   show() {
     const { details } = this.sentence;
-    this.panel.replaceChildren(...this.views()[this.tab](details));
+    const { model, checksum, settings, milliseconds } = details.answer;
+    const origin = `${model} (${checksum.slice(0, 8)}), beam ${settings.beam}, ${Math.round(milliseconds)} ms`;
+    this.panel.replaceChildren(...this.views()[this.tab](details), make("p", { class: "soft" }, origin));
   }
 
   views() {

@@ -136,11 +136,20 @@ def translated(sentence: str, source: str, target: str, model: str) -> list[tupl
     return result
 
 
+def begun_words(prefix: str, target: str) -> list[str]:
+    """Words of a prefix; in Chinese the longest that are known, single characters otherwise."""
+    if target != "zh":
+        return [word for word, _, _ in words_of(prefix)]
+    known = [word for (_, language, _), words in WHOLE.items() if language == "zh" for word, _ in words]
+    known += [other for others in OTHERS.values() for other in others]
+    return re.findall("|".join([*sorted(map(re.escape, known), key=len, reverse=True), r"\S"]), prefix)
+
+
 def held(words: list[tuple[str, int]], prefix: str | None, target: str) -> list[tuple[str, int]]:
     """The translation that begins with the prefix."""
     if not prefix:
         return words
-    begun = [word for word, _, _ in words_of(prefix)]
+    begun = begun_words(prefix, target)
     rest = words[len(begun) :]
     if not prefix.endswith(" ") and target != "zh":
         whole = [word for word, _ in words] + [other for others in OTHERS.values() for other in others]
@@ -335,7 +344,7 @@ def application(behaviour: Behaviour) -> Starlette:
             return body
         prefix, target = body["prefix"], body["target"]
         words = translated(body["text"], body["source"], target, body.get("model") or "general")
-        begun = [word for word, _, _ in words_of(prefix)]
+        begun = begun_words(prefix, target)
         partial = begun.pop() if begun and not prefix.endswith(" ") and target != "zh" else ""
         at = min(len(begun), len(words) - 1)
         options = [words[at][0], *OTHERS.get(words[at][0], [f"{words[at][0]}{n}" for n in "xyz"]), "sehr", "."]
