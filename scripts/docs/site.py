@@ -14,7 +14,7 @@ SITE = ROOT / "site"
 
 def build(output: Path) -> int:
     """The exit code of a strict build into the folder."""
-    return mkdocs("build", "--strict", "--quiet", "--clean", "--site-dir", str(output))
+    return mkdocs("build", "--strict", "--clean", "--site-dir", str(output))
 
 
 def mkdocs(verb: str, *words: str) -> int:
