@@ -1,6 +1,5 @@
 """A page for every verb: its groups, and every key with its default, what it takes and what it means."""
 
-import importlib
 import inspect
 import json
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,7 @@ from docs.markdown import code, plain, table
 from nmt.cli.help import PART_GROUPS, comments, meanings
 from nmt.cli.main import VERBS
 from nmt.config.compose import CONFIGS, choices, composed, dotted_keys, loader, without_hydra
-from nmt.config.keys import LARGEST_NUMBER, Instead, Limits, allowed_types, hints_of, notes
+from nmt.config.keys import LARGEST_NUMBER, Limits, allowed_types, hints_of, notes
 from nmt.config.parts import LAYERS, SCORES, Group
 from nmt.config.run import PARTS, AttentionConfig, RunConfig
 from nmt.config.verbs import COMMANDS
@@ -70,7 +69,7 @@ def _index() -> str:
             "# Commands",
             "",
             "One program, `nmt`, has a verb for each task. Every word after the verb sets one key: "
-            "[how configuration works](../configuration.md). `make VERB ARGS=\"…\"` passes the same words on.",
+            '[how configuration works](../configuration.md). `make VERB ARGS="…"` passes the same words on.',
             "",
             *table(["command", "what it does"], rows),
             "`nmt VERB --help` prints the keys of a verb with the values that the words before it give them. These "
@@ -130,7 +129,9 @@ def _default(key: Key) -> str:
 def _top(verb: str) -> list[str]:
     """What the first comment of the verb's file says, then the commands in it."""
     text = (CONFIGS / f"{verb}.yaml").read_text("utf-8")
-    comment = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ") and "@package" not in line]
+    comment = [
+        line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ") and "@package" not in line
+    ]
     said, examples = [], []
     for line in comment:
         about, nmt, words = line.removeprefix(f"nmt {verb}: ").partition(f" nmt {verb} ")
@@ -201,7 +202,14 @@ def shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
 
 
-NAMES = {bool: f"{code('true')}, {code('false')}", int: "whole number", float: "number", str: "text", type(None): code("null"), Any: "value"}
+NAMES = {
+    bool: f"{code('true')}, {code('false')}",
+    int: "whole number",
+    float: "number",
+    str: "text",
+    type(None): code("null"),
+    Any: "value",
+}
 
 
 def takes(hint: Any) -> str:

@@ -1,7 +1,7 @@
 """Builds the documentation site; a dead link or anchor, or a page that the navigation lacks, is an error.
 
-    make docs                                    (the site, in site/)
-    python scripts/docs build --output FOLDER
+make docs                                    (the site, in site/)
+python scripts/docs build --output FOLDER
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,6 @@
 """The page of the HTTP API, made from nmt/serve/openapi.yaml, which the server's tests hold to what it answers."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,10 @@ def page(description: Path = DESCRIPTION) -> str:
         return "\n".join([*head, f"{guide} lists the routes and the fields of `nmt serve`.", ""])
     api = yaml.safe_load(description.read_text("utf-8"))
     lines = [*head, plain(api["info"]["description"].strip()), ""]
-    lines += [f"`GET /spec` answers with this description as JSON (OpenAPI {api['openapi']}). {guide} has examples.", ""]
+    lines += [
+        f"`GET /spec` answers with this description as JSON (OpenAPI {api['openapi']}). {guide} has examples.",
+        "",
+    ]
     for tag in api["tags"]:
         routes = [
             (path, verb, operation)
@@ -47,7 +51,8 @@ def page(description: Path = DESCRIPTION) -> str:
 
 
 def _route(api: Plain, path: str, verb: str, operation: Plain) -> Iterator[str]:
-    yield f"### {verb.upper()} {plain(path)} {{ #{verb}-{path.strip('/').replace('/', '-').replace('{', '').replace('}', '') or 'root'} }}"
+    anchor = re.sub(r"[^a-z0-9]+", "-", f"{verb}{path}".lower()).strip("-")
+    yield f"### {verb.upper()} {plain(path)} {{ #{anchor} }}"
     yield ""
     yield plain(operation["summary"])
     yield ""
@@ -55,7 +60,10 @@ def _route(api: Plain, path: str, verb: str, operation: Plain) -> Iterator[str]:
         yield from [plain(operation["description"].strip()), ""]
     parameters = [_followed(api, each) for each in operation.get("parameters", [])]
     if parameters:
-        rows = [[code(each["name"]), _type(each.get("schema", {})), plain(each.get("description", ""))] for each in parameters]
+        rows = [
+            [code(each["name"]), _type(each.get("schema", {})), plain(each.get("description", ""))]
+            for each in parameters
+        ]
         yield from table(["parameter", "type", "meaning"], rows)
     if "requestBody" in operation:
         body = _followed(api, operation["requestBody"])

@@ -46,7 +46,7 @@ PUBLIC = {
         Public("nmt.errors", "CheckpointError"),
     ),
 }
-EXAMPLE = '''\
+EXAMPLE = """\
 ```python
 import nmt
 
@@ -54,7 +54,7 @@ translator = nmt.load("runs/mine")
 [translation] = translator.translate(["A dog runs."], attention=True)
 print(translation.text, translation.score, translation.alignment)
 ```
-'''
+"""
 
 
 def page() -> str:
@@ -104,8 +104,9 @@ def _described(public: Public) -> Iterator[str]:
         inside = _member(node, method)
         assert isinstance(inside, ast.FunctionDef)
         is_property = any(ast.unparse(each) == "property" for each in inside.decorator_list)
-        shown = public.name if method == "__init__" else f"{public.name}.{method}"
-        yield f"#### {shown.removesuffix('.__call__') + ('(…)' if method == '__call__' else '')} {{ #{where}.{method} }}"
+        shown = public.name if method in ("__init__", "__call__") else f"{public.name}.{method}"
+        called = "(…)" if method == "__call__" else ""
+        yield f"#### {shown}{called} {{ #{where}.{method} }}"
         yield ""
         if is_property:
             yield from [f"Property, `{ast.unparse(inside.returns)}`." if inside.returns else "Property.", ""]
@@ -126,10 +127,9 @@ def _function(node: ast.FunctionDef, name: str) -> Iterator[str]:
         kind = f": {ast.unparse(argument.annotation)}" if argument.annotation else ""
         listed.append(f"{argument.arg}{kind}" + (f" = {ast.unparse(default)}" if default is not None else ""))
     back = "" if node.returns is None or node.name == "__init__" else f" -> {_without_quotes(node.returns)}"
-    called = name.removesuffix(".__call__")
-    one_line = f"{called}({', '.join(listed)}){back}"
+    one_line = f"{name}({', '.join(listed)}){back}"
     inside = [f"    {each}," for each in listed]
-    yield from ["```python", *([one_line] if len(one_line) < 90 else [f"{called}(", *inside, f"){back}"]), "```", ""]
+    yield from ["```python", *([one_line] if len(one_line) < 90 else [f"{name}(", *inside, f"){back}"]), "```", ""]
     yield from _docstring(node)
 
 
@@ -155,6 +155,4 @@ def _comment(text: str, node: ast.AnnAssign) -> str:
 
 
 def _member(node: ast.Module | ast.ClassDef, name: str) -> ast.stmt:
-    return next(
-        item for item in node.body if isinstance(item, ast.FunctionDef | ast.ClassDef) and item.name == name
-    )
+    return next(item for item in node.body if isinstance(item, ast.FunctionDef | ast.ClassDef) and item.name == name)

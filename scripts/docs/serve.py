@@ -1,7 +1,7 @@
 """Shows the documentation site in a browser, and builds it again when a page changes.
 
-    make docs ARGS=serve
-    python scripts/docs serve --port 8001
+make docs ARGS=serve
+python scripts/docs serve --port 8001
 """
 
 from collections.abc import Sequence
