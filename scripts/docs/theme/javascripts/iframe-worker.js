@@ -7,37 +7,19 @@ if (location.protocol === "file:") {
       this.frame = document.createElement("iframe");
       this.frame.hidden = true;
       document.body.appendChild(this.frame);
-      const inside = this.frame.contentWindow;
-      inside.postMessage = (data) => setTimeout(() => this.dispatchEvent(new MessageEvent("message", { data })));
-      inside.importScripts = (...addresses) =>
-        addresses.reduce((before, each) => before.then(() => this.load(each)), Promise.resolve());
-      // The index is a script of its own beside the pages: a worker could not read it from the disk.
-      this.load(address).then(() => {
+      const { contentWindow, contentDocument } = this.frame;
+      contentWindow.postMessage = (data) => setTimeout(() => this.dispatchEvent(new MessageEvent("message", { data })));
+      const script = contentDocument.createElement("script");
+      script.src = new URL(address, location.href).href;
+      script.onload = () => {
         this.ready = true;
-        this.waiting.splice(0).forEach((data) => this.pass(data));
-      });
-    }
-    load(address) {
-      return new Promise((loaded, failed) => {
-        const script = this.frame.contentDocument.createElement("script");
-        script.src = new URL(address, location.href).href;
-        script.onload = loaded;
-        script.onerror = failed;
-        this.frame.contentDocument.body.appendChild(script);
-      });
+        this.waiting.splice(0).forEach((data) => this.postMessage(data));
+      };
+      contentDocument.body.appendChild(script);
     }
     postMessage(data) {
-      if (this.ready) this.pass(data);
+      if (this.ready) this.frame.contentWindow.dispatchEvent(new MessageEvent("message", { data }));
       else this.waiting.push(data);
-    }
-    pass(data) {
-      this.frame.contentWindow.dispatchEvent(new MessageEvent("message", { data }));
-    }
-    addEventListener(type, heard) {
-      super.addEventListener(type, heard);
-    }
-    set onmessage(heard) {
-      this.addEventListener("message", heard);
     }
     terminate() {
       this.frame.remove();
