@@ -179,7 +179,7 @@ def blocks(markdown: str) -> Iterator[tuple[int, list[str], bool]]:
 
 def plain(text: str) -> str:
     """Markdown without code, formulas and addresses."""
-    text = re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "code", text)
-    text = re.sub(r"\$[^$\n]+\$", "formula", text)
+    text = re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "Code", text)
+    text = re.sub(r"\$[^$\n]+\$", "Formula", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     return re.sub(r"\*\*|(?<!\w)[*_]|[*_](?!\w)", "", text)

@@ -40,7 +40,7 @@ def test_sentences_are_those_that_people_read() -> None:
     )
     found = list(sentences(page))
     assert [text for _, text, _ in found] == [
-        "A title", "One line.", "Another code ends here.", "an item", "a link is text", "a", "b", "one", "two",
+        "A title", "One line.", "Another Code ends here.", "an item", "a link is text", "a", "b", "one", "two",
     ]  # fmt: skip
     assert [line for line, _, _ in found] == [1, 3, 3, 9, 10, 12, 12, 14, 14]
 
