@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-PARTS = {"build": "docs.everything", "serve": "docs.serve", "prose": "docs.prose"}
+PARTS = {"serve": "docs.serve", "prose": "docs.prose"}
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # scripts/: its folders are packages

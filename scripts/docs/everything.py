@@ -1,7 +1,9 @@
 """Builds the documentation site; a dead link or anchor, or a page that the navigation lacks, is an error.
 
-make docs                                    (the site, in site/)
-python scripts/docs build --output FOLDER
+    make docs                                 (the site, in site/)
+    python scripts/docs --output FOLDER       (in another folder)
+
+Commands, choices, Python and HTTP in the reference are made from the program while the site is built.
 """
 
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ from docs.site import SITE, build
 
 def main(words: Sequence[str]) -> int:
     """The exit code: 1 where mkdocs has a warning, 2 where it is not installed."""
-    parser = new_parser("docs build" if words and words[0] == "build" else "docs", __doc__)
+    parser = new_parser("docs", __doc__)
     parser.add_argument("--output", type=Path, default=SITE, help="folder of the site, which is emptied (site/)")
     arguments = parser.parse_args(words)
     code = build(arguments.output.expanduser().resolve())

@@ -1,7 +1,9 @@
 """Shows the documentation site in a browser, and builds it again when a page changes.
 
-make docs ARGS=serve
-python scripts/docs serve --port 8001
+    make docs ARGS=serve
+    python scripts/docs serve --port 8001
+
+The site is at http://127.0.0.1:8000 until Ctrl-C.
 """
 
 from collections.abc import Sequence
