@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from helpers.pages import BLOCK, HOW_TO, LENIENT, PAGES, ROOT, STRICT, Typed, UnknownLineError, commands, in_blocks, split
+from helpers.pages import BLOCK, HOW_TO, LENIENT, PAGES, ROOT, STRICT, Typed, UnknownLineError, commands, in_blocks, typed
 from helpers.small_runs import make_run
 
 from demo.__main__ import parse_arguments
@@ -25,9 +25,10 @@ VERBS = list(cli.VERBS)
 IN_YAML = re.compile(r"# .*?(nmt [a-z]+ \w[^()]*?=[^()]*?)(?:  +\(.*| < .*)?$", re.MULTILINE)
 TYPED = {f"{name}: {' '.join(command.words)}": command for command, name in commands().items()}
 TYPED |= {
-    f"{path.relative_to(ROOT)}: {command}": Typed(tuple(split(command)))
+    f"{path.relative_to(ROOT)}: {text}": command
     for path in YAML
-    for command in IN_YAML.findall("\n".join(path.read_text("utf-8").split("\n")[:4]))
+    for text in IN_YAML.findall("\n".join(path.read_text("utf-8").split("\n")[:4]))
+    if (command := typed(text)) is not None
 }
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 READING = ("scores", "attention", "rnn", "beam", "trainer")  # the order of the files

@@ -138,6 +138,7 @@ def test_a_mistake_gets_the_line_that_the_page_shows(
     assert (main(words), capsys.readouterr().err.splitlines()[-1]) == (2, error)
 
 
+@pytest.mark.slow
 def test_your_own_files_in_four_commands(
     world: Path, run: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
