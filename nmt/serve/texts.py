@@ -9,6 +9,7 @@ from nmt.serve.engine import Part
 from nmt.translation.long_lines import read_lines_in_parts
 from nmt.translation.translations import Translation, gap_between
 
+
 @dataclass(frozen=True)
 class Sentence:
     """A sentence of a text and its translation, with the places of both."""
