@@ -51,5 +51,5 @@ function suggestion(sentence) {
     }
   }
   return make("form", { class: "suggest", submit: send }, make("span", {}, "Do you know a better one?"), field,
-    make("button", { class: "quiet" }, "Suggest"), said);
+    make("button", { class: "strong" }, "Suggest"), said);
 }

@@ -29,8 +29,8 @@ def test_a_stale_request_is_aborted_and_its_answer_never_shown(page: Any, behavi
     page.wait_for_timeout(400)
     page.fill("#source", "cat")
     page.evaluate(
-        "window.seen = []; new MutationObserver(() => window.seen.push(document.querySelector('#target .words').textContent))"
-        ".observe(document.querySelector('#target .words'), {childList: true})"
+        "window.seen = []; const words = document.querySelector('#target .words');"
+        "new MutationObserver(() => window.seen.push(words.textContent)).observe(words, {childList: true})"
     )
     settled(page)
     assert shown(page) == "Katze"
@@ -180,9 +180,11 @@ def test_first_paint(context: Any, url: str) -> None:
         ready = time.perf_counter() - began
         page.wait_for_timeout(100)
         paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-        shift = page.evaluate("""() => new Promise((done) => new PerformanceObserver((list) =>
-            done(list.getEntries().reduce((sum, entry) => sum + entry.value, 0))).observe({type: 'layout-shift', buffered: true})
-            || setTimeout(() => done(0), 50))""")
+        shift = page.evaluate("""() => new Promise((done) => {
+            new PerformanceObserver((list) => done(list.getEntries().reduce((sum, entry) => sum + entry.value, 0)))
+                .observe({type: 'layout-shift', buffered: true});
+            setTimeout(() => done(0), 50);
+        })""")
         paints.append((paint, ready, shift))
         page.close()
     paint, ready, shift = sorted(paints)[2]
