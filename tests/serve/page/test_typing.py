@@ -130,6 +130,19 @@ def test_letters_beyond_the_basic_plane_keep_their_places(text: str, page: Any, 
     assert behaviour.texts() == [text[text.index(". ") + 2 : -1] + "!"]
 
 
+def test_what_is_still_being_composed_is_not_translated(page: Any, behaviour: Any) -> None:
+    page.select_option("#from", "zh")
+    page.focus("#source")
+    method = page.context.new_cdp_session(page)
+    method.send("Input.imeSetComposition", {"text": "xiao", "selectionStart": 4, "selectionEnd": 4})
+    page.wait_for_timeout(400)
+    assert page.input_value("#source") == "xiao"
+    assert behaviour.texts() == []
+    method.send("Input.insertText", {"text": "小狗"})
+    settled(page)
+    assert behaviour.texts() == ["小狗"]
+
+
 def test_detection_holds_for_parts_of_the_text(page: Any, behaviour: Any) -> None:
     page.select_option("#from", "auto")
     page.select_option("#to", "en")
