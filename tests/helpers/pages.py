@@ -105,7 +105,15 @@ def in_text(page: str) -> list[Typed]:
     """Every command in running text and tables, between backquotes; with … it is part of one."""
     spans = re.findall(r"`([^`\n]+)`", BLOCK.sub("", page))
     whole = [text for text in spans if re.match(r"(?:nmt|make) [a-z-]", text) and "…" not in text and text not in BARE]
-    return [command for text in whole if (command := typed(text)) is not None]
+    found = [command for text in whole if (command := typed(text)) is not None]
+    return [with_a_model(command) for command in found]
+
+
+def with_a_model(command: Typed) -> Typed:
+    """Running text may leave the model out, as in `nmt evaluate sentences=split`."""
+    if command.words[1] not in ("evaluate", "translate") or any(word.startswith("model=") for word in command.words):
+        return command
+    return replace(command, words=(*command.words, "model=runs/mine"))
 
 
 def commands() -> dict[Typed, str]:
