@@ -27,7 +27,6 @@ NAMES = [
     "translation", "shortlist", "busy_translation", "data", "scale",
 ]  # fmt: skip
 SCRIPT = "scripts/bench"
-PEERS = "Beside other toolkits"
 SCORES = "dot,scaled_dot,cosine,general,reduced_rank,additive,key_value,multi_head,none"
 
 
