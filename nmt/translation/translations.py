@@ -174,3 +174,15 @@ def with_space(sentence: Translation) -> Translation:
     attention = sentence.attention
     padded = None if attention is None else np.pad(attention, ((0, 0), (0, 0), (1, 0), (0, 0)))
     return replace(sentence, tgt_pieces=[SPACE, *sentence.tgt_pieces], attention=padded)
+
+
+def joined_links(parts: Sequence[WordLinks]) -> WordLinks:
+    """Those of the whole; a word that two parts share is one in each."""
+    src: list[str] = []
+    tgt: list[str] = []
+    links: list[tuple[int, int]] = []
+    for part in parts:
+        links += [(len(src) + i, len(tgt) + j) for i, j in part.links]
+        src += part.src
+        tgt += part.tgt
+    return WordLinks(src, tgt, links)
