@@ -62,7 +62,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (folder / f"{name}.{side}").write_text("".join(f"{line}\n" for line in text), "utf-8")
     (folder / "new.align").write_text("0-0\n" * LINES)
     (folder / "begin.de").write_text("der Hund \n" * LINES)
-    (folder / "pairs.tsv").write_text("en\tde\n" + "".join(f"{s}\t{t}\n" for s, t in zip(sources, targets, strict=True)))
+    (folder / "pairs.tsv").write_text(
+        "en\tde\n" + "".join(f"{s}\t{t}\n" for s, t in zip(sources, targets, strict=True))
+    )
     (folder / "newstest-src.en.sgm").write_text(sgm("srcset", 'srclang="en"', sources))
     (folder / "newstest-ref.de.sgm").write_text(sgm("refset", 'srclang="en" trglang="de"', targets))
     (folder / "newstest.en-de.xml").write_text(wmt_xml(sources, targets))
@@ -93,10 +95,10 @@ def sgm(kind: str, attributes: str, lines: list[str]) -> str:
 
 def wmt_xml(sources: list[str], targets: list[str]) -> str:
     """A test set as WMT has it."""
-    sides = "".join(
-        f'<{tag} lang="{lang}"><p>{"".join(f"<seg id={chr(34)}{n}{chr(34)}>{t}</seg>" for n, t in enumerate(lines, 1))}</p></{tag}>'
-        for tag, lang, lines in (("src", "en", sources), ("ref", "de", targets))
-    )  # fmt: skip
+    sides = ""
+    for tag, lang, lines in (("src", "en", sources), ("ref", "de", targets)):
+        segments = "".join(f'<seg id="{number}">{line}</seg>' for number, line in enumerate(lines, 1))
+        sides += f'<{tag} lang="{lang}"><p>{segments}</p></{tag}>'
     return f'<?xml version="1.0" encoding="utf-8"?>\n<dataset id="small"><doc id="one">{sides}</doc></dataset>\n'
 
 
