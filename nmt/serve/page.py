@@ -40,7 +40,9 @@ class Asset:
         """The file as the request's headers want it, or 304 where the browser has it."""
         known = (tag.strip().removeprefix("W/") for tag in asked.get("If-None-Match", "").split(","))
         if self.headers["ETag"] in known:
-            return Response(status_code=304, headers={key: self.headers[key] for key in ("ETag", "Cache-Control", "Vary")})
+            return Response(
+                status_code=304, headers={key: self.headers[key] for key in ("ETag", "Cache-Control", "Vary")}
+            )
         if "gzip" in asked.get("Accept-Encoding", ""):
             weak = {"Content-Encoding": "gzip", "ETag": f"W/{self.headers['ETag']}"}
             return Response(self.packed, headers={**self.headers, **weak})

@@ -1,10 +1,10 @@
-"""Runs the benchmarks one after another and writes docs/speed.md and the table of the README.
+"""Runs the benchmarks one after another and writes docs/speed.md.
 
     make bench ARGS="--multi30k FOLDER --tatoeba FOLDER"           (1.5 hours on two idle cores, the first time 2)
     make bench ARGS="--multi30k FOLDER --tatoeba FOLDER --quick"   (short forms: to see that everything runs)
 
-Without --quick the README gets the tables of `bench peers` and docs/speed.md all that was printed. --only does some
-sections again (or goes on after an interruption); of the others the page keeps what they printed last. A part alone,
+Without --quick docs/speed.md gets all that was printed. --only does some sections again (or goes on after an
+interruption); of the others the page keeps what they printed last. A part alone,
 with the options that --help names: python scripts/bench PART --help, where PART is also network (which needs root),
 on_paper or precision.
 """
@@ -22,13 +22,11 @@ from bench import machine
 from bench.arguments import WORK, add_multi30k, add_tatoeba, check_multi30k, check_tatoeba, chosen
 from command_line import ROOT, new_parser
 
-BEGIN, END = "<!-- written by make bench -->\n", "<!-- end of what make bench writes -->\n"
 NAMES = [
     "peers", "scores", "fp32", "feeding", "busy", "workers",
     "translation", "shortlist", "busy_translation", "data", "scale",
 ]  # fmt: skip
 SCRIPT = "scripts/bench"
-PEERS = "Beside other toolkits"  # the part that the README shows as well
 SCORES = "dot,scaled_dot,cosine,general,reduced_rank,additive,key_value,multi_head,none"
 
 
@@ -166,20 +164,12 @@ def said_of_now() -> str:
 
 
 def write(sections: Mapping[str, str]) -> None:
-    """docs/speed.md, of titles and texts; the README's part between the two marks is the comparison, if it is there.
-
-    The pictures are those of the last part, how cost grows.
-    """
+    """docs/speed.md, of titles and texts; the pictures are those of the last part, how cost grows."""
     page = "".join(f"\n## {title}\n\n{text}" for title, text in sections.items())
     head = "# Speed\n\nWritten by `make bench`. [What was tried](speed-tried.md), and why curves bend\n"
     pictures = sorted((ROOT / "docs" / "speed").glob("*.png"))
     shown = "".join(f"\n![{path.stem.replace('_', ' ')}](speed/{path.name})\n" for path in pictures)
     (ROOT / "docs" / "speed.md").write_text(head + page + shown, "utf-8")
-    if PEERS in sections:
-        readme = (ROOT / "README.md").read_text("utf-8")
-        before, _, rest = readme.partition(BEGIN)
-        _, _, after = rest.partition(END)
-        (ROOT / "README.md").write_text(f"{before}{BEGIN}\n{sections[PEERS]}\n{END}{after}", "utf-8")
 
 
 def fenced(printed: str) -> str:

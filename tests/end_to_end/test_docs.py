@@ -1,4 +1,4 @@
-"""What README.md and CONTRIBUTING.md tell people to type can be typed: keys, targets, files. Nothing is trained."""
+"""What README, docs/ and CONTRIBUTING tell people to type can be typed: keys, targets, files. Nothing is trained."""
 
 import re
 import shlex
@@ -8,6 +8,18 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from helpers.pages import (
+    BLOCK,
+    HOW_TO,
+    LENIENT,
+    PAGES,
+    ROOT,
+    STRICT,
+    UnknownLineError,
+    commands,
+    in_blocks,
+    typed,
+)
 from helpers.small_runs import make_run
 
 from demo.__main__ import parse_arguments
@@ -19,46 +31,19 @@ from nmt.config.verbs import TrainCommand
 from nmt.training.parts import refuse_untrainable
 from nmt.tune.plan import Plan
 
-ROOT = Path(__file__).parents[2]
-NAMES = (
-    "README.md",
-    "CONTRIBUTING.md",
-    "data/README.md",
-    "docs/many-files.md",
-    "docs/cleaning.md",
-    "docs/sentences.md",
-)
-PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
 YAML = sorted((ROOT / "configs").rglob("*.yaml"))
-COMMAND = re.compile(r"(?:nmt|make) [a-z-].*")
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VERBS = list(cli.VERBS)
-BARE = [f"nmt {verb}" for verb in VERBS]  # names a verb, is no command
-
-
-def commands(page: str) -> list[str]:
-    """Every command of ours on the page, in blocks of code and in running text, as typed."""
-    lines, running = [], page
-    for block in BLOCK.finditer(page):
-        running = running.replace(block[0], "")
-        if block[1] in ("", "console"):
-            lines += [line.removeprefix("$ ") for line in block[2].splitlines()]
-    lines += [text for text in re.findall(r"`([^`\n]+)`", running) if text not in BARE]
-    return [line for line in lines if COMMAND.fullmatch(line) and "…" not in line]
-
-
-def words(command: str) -> list[str]:
-    """The words as a shell passes them on: without comments, without redirections."""
-    return shlex.split(re.sub(r"\s[<>]\s*\S+", " ", command), comments=True)
-
-
-TYPED = {f"{name}: {command}": words(command) for name, page in PAGES.items() for command in commands(page)}
 IN_YAML = re.compile(r"# .*?(nmt [a-z]+ \w[^()]*?=[^()]*?)(?:  +\(.*| < .*)?$", re.MULTILINE)
+TYPED = {f"{name}: {' '.join(command.words)}": command for command, name in commands().items()}
 TYPED |= {
-    f"{path.relative_to(ROOT)}: {command}": words(command)
+    f"{path.relative_to(ROOT)}: {text}": command
     for path in YAML
-    for command in IN_YAML.findall("\n".join(path.read_text("utf-8").split("\n")[:4]))
+    for text in IN_YAML.findall("\n".join(path.read_text("utf-8").split("\n")[:4]))
+    if (command := typed(text)) is not None
 }
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+EXAMPLES = ("configs/attention/biased.yaml",)  # files that a reader is to write
+READING = ("scores", "attention", "rnn", "beam", "trainer")  # the order of the files
 
 
 @pytest.fixture
@@ -93,79 +78,132 @@ def check(given: Any) -> None:
 
 def targets() -> set[str]:
     """Targets that the Makefile declares."""
-    declared = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    declared = re.findall(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)
     return set(" ".join(declared).split())
 
 
+def words_of_make(verb: str, given: list[str]) -> list[str]:
+    """The words that a target passes on: ARGS, or what the Makefile has in their place."""
+    arguments = next((word.removeprefix("ARGS=") for word in given if word.startswith("ARGS=")), "")
+    if arguments:
+        return shlex.split(arguments)
+    instead = re.search(rf"nmt {verb} \$\(or \$\(ARGS\),(.*)\)$", MAKEFILE, re.MULTILINE)
+    return [] if instead is None else shlex.split(instead[1])
+
+
 def test_the_commands_are_found() -> None:
-    verbs = {typed[1] for typed in TYPED.values()}
+    verbs = {command.words[1] for command in TYPED.values()}
     assert {*VERBS, "demo", "test", "check", "setup", "tensorboard"} <= verbs
-    assert {place.split(":")[0] for place in TYPED} >= {"README.md", "CONTRIBUTING.md", "configs/train.yaml"}
+    places = {place.split(":")[0] for place in TYPED}
+    assert places >= {"README.md", "CONTRIBUTING.md", "configs/train.yaml", "docs/tutorial/first-translator.md"}
+
+
+def test_a_line_that_no_test_knows_is_refused() -> None:
+    page = "```\nnmt train data=demo_en_de\nrm -r runs\n```\n"
+    assert [command.words for command in in_blocks(page, strict=True)] == [("nmt", "train", "data=demo_en_de")]
+    with pytest.raises(UnknownLineError, match="nmd train"):
+        in_blocks(page.replace("nmt", "nmd"), strict=True)
 
 
 @pytest.mark.parametrize("place", TYPED)
-def test_every_command_can_be_typed(
-    place: str, composed: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    program, verb, *rest = TYPED[place]
+def test_every_command_can_be_typed(place: str, composed: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+    program, verb, *rest = TYPED[place].words
     if program == "make":
         assert verb in targets()
-        arguments = next((word.removeprefix("ARGS=") for word in rest if word.startswith("ARGS=")), "")
-        rest = shlex.split(arguments)
+        rest = words_of_make(verb, rest)
         if verb == "demo":
             verb, rest = "train", parse_arguments(rest)[1]
         if verb not in VERBS:
             return
-    line = PAGES.get(place.partition(":")[0], "").partition(place.partition(": ")[2])[2].splitlines()[1:2]
-    if line and line[0].startswith("error: "):
-        check_mistake([verb, *rest], line[0], composed, capsys)
+    code = main([verb, *(word.split(",")[0] if word.startswith("seed=") else word for word in rest)])
+    error = TYPED[place].error
+    if error is not None:  # errors of the work itself are those of test_docs_run.py
+        assert composed or (code, capsys.readouterr().err) == (2, f"{error}\n")
         return
-    code = main([verb, *rest])
     assert code == 0, capsys.readouterr().err
-    shows = {"--help", "--cfg"} & set(rest)
+    shows = {"--help", "--cfg", "--version"} & {verb, *rest}
     assert bool(composed) != bool(shows)
     for config in composed:
         check(config)
 
 
-def check_mistake(typed: list[str], message: str, composed: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
-    """The page shows the error that the command line gives; errors of the work itself are tested elsewhere."""
-    code = main(typed)
-    assert composed or (code, capsys.readouterr().err) == (2, f"{message}\n")
-
-
-def test_the_python_example_runs(
+def test_the_python_examples_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_run(tmp_path / "runs" / "mine")
     monkeypatch.chdir(tmp_path)
-    [example] = [block[2] for block in BLOCK.finditer(PAGES["README.md"]) if block[1] == "python"]
-    exec(example, {})
-    assert capsys.readouterr().out.strip()
+    examples = [text for language, text in BLOCK.findall(PAGES["docs/how-to/python.md"]) if language == "python"]
+    assert len(examples) >= 3
+    for example in examples:
+        exec(example, {})
+        assert capsys.readouterr().out.strip()
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if "/" not in name] + ["CHANGELOG.md"])
-def test_linked_files_exist(name: str) -> None:
+@pytest.mark.parametrize("name", [*STRICT, "CONTRIBUTING.md", "CHANGELOG.md", ".github/SECURITY.md"])
+def test_linked_files_and_titles_exist(name: str) -> None:
     page = (ROOT / name).read_text("utf-8")
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", page) if not link.startswith("http")]
-    assert all((ROOT / name).parent.joinpath(link).exists() for link in links), links
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", BLOCK.sub("", page)) if not link.startswith("http")]
+    for link in links:
+        path, _, title = link.partition("#")
+        linked = (ROOT / name).parent / path if path else ROOT / name
+        assert linked.exists(), link
+        if title:
+            assert title in anchors(linked.read_text("utf-8")), link
+        if name.startswith("docs/"):
+            assert (ROOT / "docs") in linked.resolve().parents, f"{link} leaves docs/, which the site does not have"
+
+
+def anchors(page: str) -> set[str]:
+    """The anchors of its titles, as GitHub and mkdocs make them."""
+    titles = re.findall(r"^#+ (.*)$", BLOCK.sub("", page), re.MULTILINE)
+    return {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}
 
 
 def test_named_files_exist() -> None:
-    named = re.findall(r"`((?:nmt|configs|tests)/[\w./]+)`", PAGES["CONTRIBUTING.md"])
+    pages = "".join(PAGES[name] for name in ("CONTRIBUTING.md", *STRICT))
+    named = {path for path in re.findall(r"`((?:nmt|configs|tests|scripts)/[\w./]+)`", pages) if path not in EXAMPLES}
     assert named
-    assert all((ROOT / path).exists() for path in named), named
+    assert not [path for path in sorted(named) if not (ROOT / path).exists()]
 
 
-def test_the_scores_of_the_readme_exist() -> None:
+def test_the_scores_of_the_page_exist() -> None:
     """Not the reverse: `nmt attentions` lists them all, so that a new score needs no edit elsewhere."""
-    section = PAGES["README.md"].partition("## Attention")[2].partition("\n## ")[0]
+    section = PAGES["docs/how-to/attention.md"].partition("## Attention scores")[2].partition("\n## ")[0]
     described = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
     assert len(described) >= 9
     assert {*described} <= {path.stem for path in (ROOT / "configs" / "attention").glob("*.yaml")}
+    assert all(f"`{name}`" in PAGES["README.md"] for name in described)
 
 
-def test_every_format_stands_in_the_readme() -> None:
-    section = PAGES["README.md"].partition("## Formats")[2].partition("\n## ")[0]
+def test_every_format_is_described() -> None:
+    section = PAGES["docs/how-to/own-data.md"].partition("## Formats")[2].partition("\n## ")[0]
     described = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE)))
     assert sorted(described) == sorted(path.stem for path in (ROOT / "configs" / "data").glob("*.yaml"))
+
+
+def test_the_readme_is_one_screen_and_its_reading_order_holds() -> None:
+    readme = PAGES["README.md"]
+    assert len(readme.splitlines()) <= 120
+    rows = re.findall(r"^\| \[(nmt/\S+?)\]\(\1\) \| (\d+) \|", readme, re.MULTILINE)
+    assert [Path(path).stem for path, _ in rows] == list(READING)
+    for path, lines in rows:
+        now = len((ROOT / path).read_text("utf-8").splitlines())
+        assert abs(int(lines) - now) <= 0.2 * now, f"{path} has {now} lines"
+
+
+def test_every_how_to_page_is_listed_and_begins_with_what_it_is_for() -> None:
+    pages = [path for path in HOW_TO if path.parent.name == "how-to" and path.stem != "index"]
+    assert {path.name for path in pages} == set(re.findall(r"\]\(([\w-]+\.md)\)", PAGES["docs/how-to/index.md"]))
+    for path in pages:
+        assert re.match(r"# .+\n\nThis page (says|lists) ", path.read_text("utf-8")), path
+
+
+@pytest.mark.parametrize("name", ["docs/tutorial/attention.md"])
+def test_code_that_is_shown_is_the_code_that_runs(name: str) -> None:
+    scores = (ROOT / "nmt/model/scores.py").read_text("utf-8")
+    [shown] = [text for language, text in BLOCK.findall(PAGES[name]) if language == "python"]
+    assert shown in scores
+
+
+def test_no_page_is_checked_twice() -> None:
+    assert not set(STRICT) & set(LENIENT)

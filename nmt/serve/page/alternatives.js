@@ -26,8 +26,8 @@ export function alternatives(details, sentence, { choose, suggestions }) {
     share.style.setProperty("--w", Math.exp(Math.min(0, one.log_prob - best)).toFixed(3));
     return make("tr", {},
       make("td", { lang: sentence.to, dir: "auto" }, text),
-      make("td", { class: "number" }, share, signed(one.score)),
-      make("td", { class: "number" }, signed(one.log_prob)));
+      make("td", { class: "number" }, signed(one.score)),
+      make("td", { class: "number" }, share, signed(one.log_prob)));
   });
   const head = make("tr", {}, make("th", { scope: "col" }, "Translation"),
     make("th", { scope: "col" }, "Score"), make("th", { scope: "col" }, "Log-probability"));
@@ -51,5 +51,5 @@ function suggestion(sentence) {
     }
   }
   return make("form", { class: "suggest", submit: send }, make("span", {}, "Do you know a better one?"), field,
-    make("button", { class: "quiet" }, "Suggest"), said);
+    make("button", { class: "strong" }, "Suggest"), said);
 }

@@ -232,14 +232,14 @@ export class Target extends EventTarget {
   exchange(sentence, parts) {
     const { translation, words, weights, sourceWords, score, caution, prefix } = sentence;
     this.choices.push([sentence, { translation, words, weights, sourceWords, score, caution, prefix }]);
-    Object.assign(sentence, parts, { element: null, details: null });
+    Object.assign(sentence, parts, { element: null, details: null, others: null });
   }
 
   undo() {
     while (this.choices.length) {
       const [sentence, parts] = this.choices.pop();
       if (!this.sentences.includes(sentence) || sentence.stale) continue;
-      Object.assign(sentence, parts, { element: null, details: null });
+      Object.assign(sentence, parts, { element: null, details: null, others: null });
       break;
     }
     this.draw();

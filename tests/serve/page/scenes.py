@@ -4,15 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 DOG = "A small dog is running across the wet grass."
-LONG = "\n\n".join(
-    [
-        "The teacher shows how it works. A small dog runs across the wet grass and the children play with the red ball. "
-        "An old man reads the book in the park.",
-        "Two children play under the trees. The cat sleeps and the dog is running. We see how the teacher shows the book. "
-        "The first sentence is old, the second sentence is small, and the third sentence is wet.",
-        "An old teacher and two small children read in the park. The ball is red. The dog sees the cat under the trees.",
-    ]
-)
+LONG = """The teacher shows how it works. A small dog runs across the wet grass and the children play with the red \
+ball. An old man reads the book in the park.
+
+Two children play under the trees. The cat sleeps and the dog is running. We see how the teacher shows the book. \
+The first sentence is old, the second sentence is small, and the third sentence is wet.
+
+An old teacher and two small children read in the park. The ball is red. The dog sees the cat under the trees."""
 
 
 def until(page: Any, expression: str, arg: Any = None) -> None:
@@ -34,9 +32,10 @@ def write(page: Any, text: str, source: str = "en", target: str = "de") -> None:
 
 def settled(page: Any, pane: str = "#target") -> None:
     """Waits until the pane shows the translation of all that was typed."""
-    until(page, 
+    until(
+        page,
         "pane => { const root = document.querySelector(pane);"
-        " return root.querySelector('.word') && root.getAttribute('aria-busy') === 'false' && !root.querySelector('.stale') }",
+        " return root.querySelector('.word') && root.matches('[aria-busy=false]') && !root.querySelector('.stale') }",
         arg=pane,
     )
 

@@ -1,5 +1,6 @@
 """What goes wrong is said in place, in plain words, and tried again where that may help."""
 
+import json
 from typing import Any
 
 import pytest
@@ -88,8 +89,12 @@ def test_a_slow_server_shows_that_it_works(page: Any, behaviour: Any) -> None:
 
 def test_a_stream_that_breaks_off_keeps_what_has_come(page: Any, behaviour: Any) -> None:
     page.select_option("#from", "en")
-    body = 'event: sentence\ndata: {"text": 0, "sentence": 0, "of": 2, "score": -1, "log_prob": -1, "n_best": [], "caution": null, '
-    body += '"source": {"text": "The dog runs.", "start": 0, "end": 13}, "target": {"text": "Der Hund.", "start": 0, "end": 9}}\n\n'
+    sentence = {
+        "text": 0, "sentence": 0, "score": -1, "log_prob": -1, "n_best": [], "caution": None,
+        "source": {"text": "The dog runs.", "start": 0, "end": 13},
+        "target": {"text": "Der Hund.", "start": 0, "end": 9},
+    }  # fmt: skip
+    body = f"event: sentence\ndata: {json.dumps(sentence)}\n\n"
     page.route("**/v1/translate", lambda route: route.fulfill(body=body, content_type="text/event-stream"))
     text = "The dog runs. " + "A dog is running across the wet grass. " * 20
     page.fill("#source", text)

@@ -41,7 +41,9 @@ def test_only_what_has_its_version_in_its_name_is_kept_for_good(client: TestClie
     assert client.get("/page/000000000000/main.js").status_code == 404
 
 
-@pytest.mark.parametrize("name", ["page.py", "..%2fpage.py", "%2e%2e/page.py", "../page.py", "main.js/", "", "MAIN.JS", "main.js%00"])
+@pytest.mark.parametrize(
+    "name", ["page.py", "..%2fpage.py", "%2e%2e/page.py", "../page.py", "main.js/", "", "MAIN.JS", "main.js%00"]
+)
 def test_other_names_are_unknown(name: str, client: TestClient) -> None:
     assert client.get(f"/page/{VERSION}/{name}", follow_redirects=False).status_code in (404, 307)
     assert b"import" not in client.get(f"/page/{VERSION}/{name}", follow_redirects=False).content

@@ -23,6 +23,8 @@ def test_an_alternative_becomes_the_translation(page: Any, behaviour: Any) -> No
     page.click(".alternative >> nth=2")
     until(page, "text => document.querySelector('#target .words').innerText === text", arg=other)
     assert behaviour.asked[-1][1].get("prefix") == other or behaviour.asked[-2][1].get("prefix") == other
+    page.wait_for_selector(".alternative[aria-pressed=true] >> text=" + other)
+    assert rows.count() == 5  # the list stays: one may change one's mind
     page.click("#target .undo")
     assert page.inner_text("#target .words").startswith("Ein kleiner")
 

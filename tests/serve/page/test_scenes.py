@@ -16,7 +16,9 @@ WIDTH = "[document.documentElement.scrollWidth, document.body.scrollWidth, inner
 
 @pytest.fixture
 def axe() -> Any:
-    axe_playwright = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core: pip install axe-playwright-python")
+    axe_playwright = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="no axe-core: pip install axe-playwright-python"
+    )
     return axe_playwright.Axe()
 
 

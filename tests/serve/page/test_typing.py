@@ -29,8 +29,8 @@ def test_a_stale_request_is_aborted_and_its_answer_never_shown(page: Any, behavi
     page.wait_for_timeout(400)
     page.fill("#source", "cat")
     page.evaluate(
-        "window.seen = []; new MutationObserver(() => window.seen.push(document.querySelector('#target .words').textContent))"
-        ".observe(document.querySelector('#target .words'), {childList: true})"
+        "window.seen = []; const words = document.querySelector('#target .words');"
+        "new MutationObserver(() => window.seen.push(words.textContent)).observe(words, {childList: true})"
     )
     settled(page)
     assert shown(page) == "Katze"
@@ -130,6 +130,19 @@ def test_letters_beyond_the_basic_plane_keep_their_places(text: str, page: Any, 
     assert behaviour.texts() == [text[text.index(". ") + 2 : -1] + "!"]
 
 
+def test_what_is_still_being_composed_is_not_translated(page: Any, behaviour: Any) -> None:
+    page.select_option("#from", "zh")
+    page.focus("#source")
+    method = page.context.new_cdp_session(page)
+    method.send("Input.imeSetComposition", {"text": "xiao", "selectionStart": 4, "selectionEnd": 4})
+    page.wait_for_timeout(400)
+    assert page.input_value("#source") == "xiao"
+    assert behaviour.texts() == []
+    method.send("Input.insertText", {"text": "小狗"})
+    settled(page)
+    assert behaviour.texts() == ["小狗"]
+
+
 def test_detection_holds_for_parts_of_the_text(page: Any, behaviour: Any) -> None:
     page.select_option("#from", "auto")
     page.select_option("#to", "en")
@@ -180,9 +193,11 @@ def test_first_paint(context: Any, url: str) -> None:
         ready = time.perf_counter() - began
         page.wait_for_timeout(100)
         paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-        shift = page.evaluate("""() => new Promise((done) => new PerformanceObserver((list) =>
-            done(list.getEntries().reduce((sum, entry) => sum + entry.value, 0))).observe({type: 'layout-shift', buffered: true})
-            || setTimeout(() => done(0), 50))""")
+        shift = page.evaluate("""() => new Promise((done) => {
+            new PerformanceObserver((list) => done(list.getEntries().reduce((sum, entry) => sum + entry.value, 0)))
+                .observe({type: 'layout-shift', buffered: true});
+            setTimeout(() => done(0), 50);
+        })""")
         paints.append((paint, ready, shift))
         page.close()
     paint, ready, shift = sorted(paints)[2]

@@ -27,23 +27,27 @@ def test_pointing_at_a_word_lights_its_counterparts_by_weight(page: Any) -> None
 def test_marks_lie_under_the_letters_of_the_textarea(page: Any) -> None:
     write(page, DOG)
     page.hover("#target .word >> nth=2")
-    strongest = page.evaluate(
-        "(() => { const marks = [...document.querySelectorAll('#marks .mark')];"
-        " const box = marks.sort((a, b) => b.style.getPropertyValue('--w') - a.style.getPropertyValue('--w'))[0].getBoundingClientRect();"
-        " const at = x => document.caretPositionFromPoint(x, box.top + box.height / 2);"
-        " return [at(box.left + 1), at(box.right - 1)].map(place => [place.offsetNode.id, place.offset]) })()"
-    )
+    strongest = page.evaluate("""() => {
+        const weight = (mark) => mark.style.getPropertyValue('--w');
+        const marks = [...document.querySelectorAll('#marks .mark')].sort((one, other) => weight(other) - weight(one));
+        const box = marks[0].getBoundingClientRect();
+        const at = (x) => document.caretPositionFromPoint(x, box.top + box.height / 2);
+        return [at(box.left + 1), at(box.right - 1)].map((place) => [place.offsetNode.id, place.offset]);
+    }""")
     assert strongest == [["source", DOG.index("dog")], ["source", DOG.index("dog") + 3]]
-    fonts = page.evaluate(
-        "['#source', '#mirror'].map(name => { const style = getComputedStyle(document.querySelector(name));"
-        " return ['font', 'lineHeight', 'padding', 'letterSpacing', 'whiteSpace', 'width'].map(key => style[key]).join() })"
-    )
+    fonts = page.evaluate("""() => ['#source', '#mirror'].map((name) => {
+        const style = getComputedStyle(document.querySelector(name));
+        const metrics = ['font', 'lineHeight', 'padding', 'letterSpacing', 'whiteSpace', 'width'];
+        return metrics.map((key) => style[key]).join();
+    })""")
     assert fonts[0] == fonts[1]
 
 
 def test_the_textarea_grows_with_its_text(page: Any) -> None:
     write(page, "\n".join(["The dog runs."] * 40))
-    assert page.evaluate("(({scrollHeight, clientHeight}) => scrollHeight <= clientHeight)(document.querySelector('#source'))")
+    assert page.evaluate(
+        "(({scrollHeight, clientHeight}) => scrollHeight <= clientHeight)(document.querySelector('#source'))"
+    )
 
 
 def test_pointing_at_the_text_lights_the_translation(page: Any) -> None:
@@ -195,6 +199,21 @@ def test_a_choice_survives_edits_of_other_sentences(page: Any, behaviour: Any) -
     page.wait_for_timeout(300)
     settled(page)
     assert page.inner_text("#target .words") == "Der Welpe rennt. Der Katze schläft.!"
+
+
+def test_a_choice_during_a_translation_loses_nothing(page: Any, behaviour: Any) -> None:
+    write(page, "The dog runs. The cat sleeps.")
+    behaviour.delay_s = 1.0
+    page.focus("#source")
+    page.keyboard.press("Control+End")
+    page.keyboard.insert_text("!")
+    page.wait_for_timeout(300)  # on its way
+    page.click("#target .word >> nth=1")
+    page.wait_for_selector("[role=option]")
+    behaviour.delay_s = 0
+    page.click("[role=option]:has-text('Welpe')")
+    settled(page)
+    until(page, "document.querySelector('#target .words').innerText === 'Der Welpe rennt. Der Katze schläft.!'")
 
 
 def test_chinese_words_stand_without_spaces(page: Any) -> None:
