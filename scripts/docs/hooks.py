@@ -68,9 +68,10 @@ def _apart_from_code(markdown: str, change: Any) -> str:
 
 
 def _expanded(nav: Any, known: list[str], docs: Path) -> Any:
-    """The navigation with pages in place of folders; a folder without pages is left out."""
+    """The navigation with pages in place of folders; a title without pages is left out."""
     if isinstance(nav, list):
-        return [item for item in (_expanded(each, known, docs) for each in nav) if item]
+        items = [_expanded(each, known, docs) for each in nav]
+        return [each for item in items for each in (item if isinstance(item, list) else [item]) if each]
     if isinstance(nav, dict):
         return {title: inside for title, item in nav.items() if (inside := _expanded(item, known, docs))}
     if not nav.endswith("/"):

@@ -23,7 +23,10 @@ def mkdocs(verb: str, *words: str) -> int:
         print("error: mkdocs-material is not installed; type make docs, or pip install -e '.[docs]'", file=sys.stderr)
         return 2
     command = [sys.executable, "-m", "mkdocs", verb, "--config-file", str(CONFIG), *words]
-    quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}  # of another project's plans
+    quiet = {
+        "NO_MKDOCS_2_WARNING": "true",  # about another project's plans
+        "PYTHONWARNINGS": "ignore::DeprecationWarning",  # of libraries that the reference is read from
+    }
     try:
         return subprocess.run(command, cwd=ROOT, env=os.environ | quiet).returncode
     except KeyboardInterrupt:
