@@ -12,7 +12,7 @@ from nmt.errors import ConfigError
 
 MODEL_SECTIONS = ("model", "encoder", "decoder", "attention", "tokenizer")  # what weights and vocabularies depend on
 CacheDir = Annotated[
-    Folder, "where prepared corpora are kept; null = nmt in $XDG_CACHE_HOME, or in ~/.cache where that is not set"
+    Folder, "where prepared corpora are kept; null = nmt in $XDG_CACHE_HOME, or in ~/.cache if that is not set"
 ]
 PARTS: dict[str, Group] = {
     "encoder": ENCODERS, "decoder": DECODERS, "optimizer": OPTIMIZERS, "schedule": SCHEDULES,
@@ -38,7 +38,7 @@ class RunConfig(Section):
     """What a run folder stores."""
 
     name: Annotated[
-        Folder, "folder of the run inside runs_dir; null = made from the experiment, what is typed, the seed"
+        Folder, "folder of the run inside runs_dir; null = made from the experiment, the words you type and the seed"
     ]
     runs_dir: Annotated[Folder, "where runs are kept"]
     cache_dir: CacheDir

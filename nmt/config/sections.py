@@ -31,7 +31,7 @@ MOST_HYPOTHESES = 10_000  # of a sentence
 
 Device = Annotated[
     Literal["auto", "cpu", "cuda"],
-    "where tensors live; auto = the GPU where there is one",
+    "where tensors live; auto = the GPU if there is one",
     Instead(
         (
             ("gpu", "type cuda, torch's name for a GPU; without one, cpu; auto takes a GPU where there is one"),
@@ -41,7 +41,7 @@ Device = Annotated[
 ]
 WorkerCount = Annotated[
     Workers | None,
-    "threads that compute side by side, which changes no result; null = one for each core, or OMP_NUM_THREADS",
+    "threads that compute side by side, without any effect on results; null = one per core, or OMP_NUM_THREADS",
 ]
 
 
@@ -49,18 +49,20 @@ WorkerCount = Annotated[
 class SplitConfig:
     """Where one split of a corpus is."""
 
-    src: Annotated[Paths, "text, sgm: source side; a file, a glob or a list of them, compressed or not"]
+    src: Annotated[Paths, "text, sgm: the source side; a file, a glob or a list of them, compressed or not"]
     tgt: Annotated[
         Paths,
-        "text, sgm: target side; line N translates line N of src, in sgm: the segment of the same document and number",
+        "text, sgm: the target side; line N translates line N of src (sgm: the segment of the same document and "
+        "number)",
     ]
     files: Annotated[
-        Paths, "all but text, sgm and hub: files with both sides; auto: of any kind; hub: the split's name"
+        Paths,
+        "all formats but text, sgm and hub: files with both sides; auto: files of any kind; hub: the name of the split",
     ]
     weights: Annotated[
         list[float] | None,
-        "training split: shares of the files, or globs, of the list in each epoch: with [3,1] three of four pairs are "
-        "of the first; null = every pair once an epoch",
+        "training split: the share of each file, or glob, of the list in an epoch; with [3,1] three of four pairs"
+        " come from the first; null = every pair once per epoch",
     ] = None
 
 
@@ -71,26 +73,27 @@ class FilterConfig(Section):
     WHERE: ClassVar[str] = "data.filters"
 
     empty: Annotated[bool, "pairs with a side that has no visible character"]
-    max_tokens: Annotated[Count | None, "pairs with more pieces on either side, end of sentence not counted"]
+    max_tokens: Annotated[Count | None, "pairs with more pieces on either side, not counting the end of sentence"]
     max_ratio: Annotated[
-        Annotated[float, Limits(least=1)] | None, "pairs whose longer side has more times the pieces of the shorter"
+        Annotated[float, Limits(least=1)] | None,
+        "pairs whose longer side has more than this many times the pieces of the shorter",
     ]
     identical: Annotated[bool, "pairs whose source is their target"]
     duplicates: Annotated[
         bool | Literal["loose"],
-        "pairs that were there before; the first one stays; loose: those too that differ from it in case, digits, "
-        "spaces or punctuation alone",
+        "pairs that occurred before; the first one stays; loose: also pairs that differ from it only in case, "
+        "digits, spaces or punctuation",
     ]
     max_characters: Annotated[Count | None, "pairs with more characters on either side"]
     max_length_ratio: Annotated[
         Annotated[float, Limits(least=1)] | None,
-        "pairs whose longer side has more times the letters of the shorter, with 10 added to both; a character of "
-        "Chinese, Japanese or Korean counts as 3",
+        "pairs whose longer side has more than this many times the letters of the shorter, with 10 added to both;"
+        " a character of Chinese, Japanese or Korean counts as 3",
     ]
     max_word: Annotated[
         Count | None, "pairs with a longer word, in characters; not in scripts that write without spaces"
     ]
-    min_letters: Annotated[Mass | None, "pairs with a side of whose visible characters a smaller share are letters"]
+    min_letters: Annotated[Mass | None, "pairs with a side whose visible characters hold a smaller share of letters"]
     numbers: Annotated[bool, "pairs that do not have the same digits on both sides, in whatever order"]
     addresses: Annotated[bool, "pairs whose web and mail addresses are not the same on both sides"]
     markup: Annotated[bool, "pairs whose tags (<b>) and character references (&amp;) are not the same on both sides"]
@@ -99,8 +102,8 @@ class FilterConfig(Section):
     ]
     min_language: Annotated[
         Mass | None,
-        "pairs with a side that is in its language, data.src_lang or data.tgt_lang, less likely than this times the "
-        "likeliest language, by py3langid",
+        "pairs with a side whose own language, data.src_lang or data.tgt_lang, is less likely than this times the"
+        " likeliest language, by py3langid",
     ]
 
 
@@ -112,37 +115,39 @@ class DataConfig(Section):
 
     format: Annotated[
         Format,
-        "how pairs are stored; auto: found out for each file by its content",
+        "how pairs are stored; auto = recognised for each file by its content",
     ]
     root: Annotated[
         str | None, "folder that relative paths start from; null = the current one; bundled:NAME = nmt's own data"
     ]
     src_lang: Annotated[
         str | None,
-        "code of the source's language (ISO 639), such as en; tmx, xliff, po, wmt_xml: which texts are the source",
+        "code of the source language (ISO 639), such as en; tmx, xliff, po, wmt_xml: which texts are the source",
     ]
     tgt_lang: Annotated[
         str | None,
-        "the same for the target; decides what BLEU counts as a word, too; null = the script decides that",
+        "code of the target language; also decides what BLEU counts as a word; null = the script decides that",
     ]
-    tokenized: Annotated[bool, "the text is tokenised already: BLEU counts what is between spaces (tokeniser none)"]
+    tokenized: Annotated[
+        bool, "the text is tokenised already, so BLEU counts the words between spaces (tokeniser none)"
+    ]
     src_column: Annotated[
         str | int | None,
-        "tables: name of the column, nested by dots (translation.en); csv, tsv, xlsx: or its number, counted from 0; "
-        "null = found by the header (src_lang, or source), or the first of two",
+        "tables: name of the source column, nested with dots (translation.en); csv, tsv, xlsx: or its number, "
+        "counted from 0; null = found by the header (src_lang, or source), or the first of two",
     ]
-    tgt_column: Annotated[str | int | None, "the same for the target"]
+    tgt_column: Annotated[str | int | None, "tables: the same for the target"]
     inline: Annotated[
         Inline,
-        "tmx, xliff: inline codes; strip: taken out, text stays; keep: placeholders <1>, </1>, <1/>, with the same "
-        "numbers on both sides",
+        "tmx, xliff: inline codes; strip = removed, and their text stays; keep = placeholders <1>, </1>, <1/>, "
+        "with the same numbers on both sides",
     ]
     delimiter: Annotated[
-        Literal["comma", "semicolon", "tab", "pipe"] | None, "csv, tsv: what is between columns; null = found out"
+        Literal["comma", "semicolon", "tab", "pipe"] | None, "csv, tsv: the separator of columns; null = detected"
     ]
-    header: Annotated[bool | None, "csv, tsv, xlsx: is the first row one of names? null = found out"]
-    quotes: Annotated[bool | None, "csv, tsv: do quotes enclose cells, or are they text? null = found out"]
-    encoding: Annotated[str | None, "csv, tsv: such as utf-8, utf-16 or cp1252; null = found out"]
+    header: Annotated[bool | None, "csv, tsv, xlsx: is the first row a header? null = detected"]
+    quotes: Annotated[bool | None, "csv, tsv: do quotes enclose cells, or are they text? null = detected"]
+    encoding: Annotated[str | None, "csv, tsv: the encoding, such as utf-8, utf-16 or cp1252; null = detected"]
     hub: Annotated[str | None, "format hub: id of the dataset"]
     hub_config: Annotated[str | None, "format hub: name of its configuration"]
     hub_revision: Annotated[str | None, "format hub: branch, tag or commit"]
@@ -150,16 +155,20 @@ class DataConfig(Section):
     dev: SplitConfig
     test: SplitConfig
     dev_size: Annotated[
-        Whole, "pairs cut off the training split where dev is not given, at most a tenth of it; 0 = no dev"
+        Whole, "pairs cut off the training split if no dev split is given, at most a tenth of it; 0 = no dev split"
     ]
-    test_size: Annotated[Whole, "the same for test"]
+    test_size: Annotated[Whole, "the same for the test split"]
     gold: Annotated[
         str | None, "file of word alignments of the test split: i-j, or ipj for a possible link; null = none"
     ]
-    gold_units: Annotated[Unit, "what these count: words between spaces; tokens: a word's punctuation by itself"]
-    nfc: Annotated[bool, "Unicode NFC on both sides: é is one character, however it was typed"]
+    gold_units: Annotated[
+        Unit, "what these alignments count: words between spaces; tokens: a word's punctuation by itself"
+    ]
+    nfc: Annotated[bool, "Unicode NFC on both sides, so that é is one character, however it was typed"]
     plain_source: Annotated[
-        bool, "typographic quotes, apostrophes and spaces, ligatures and look-alikes of the source become plain ones"
+        bool,
+        "replaces typographic quotes, apostrophes and spaces, ligatures and look-alikes of the source by plain "
+        "characters",
     ]
     filters: FilterConfig
 
@@ -195,24 +204,24 @@ class TokenizerConfig(Section):
     WHERE: ClassVar[str] = "tokenizer"
 
     model: Annotated[Literal["unigram", "bpe", "char", "word"], "kind of pieces"]
-    joint: Annotated[bool, "one vocabulary for both sides (needed for model.tie=all)"]
-    vocab_size: Annotated[Size, "pieces, per model; includes 4 special ones and, with byte_fallback, 256 bytes"]
+    joint: Annotated[bool, "one vocabulary for both sides (required for model.tie=all)"]
+    vocab_size: Annotated[Size, "pieces per model, including 4 special ones and, with byte_fallback, 256 bytes"]
     character_coverage: Annotated[Mass, "share of the characters in the training text that get a piece"]
-    byte_fallback: Annotated[bool, "any other character becomes its UTF-8 bytes, so that every text comes back"]
+    byte_fallback: Annotated[bool, "writes any other character as its UTF-8 bytes, so that every text can be restored"]
     user_defined_symbols: Annotated[
-        list[str], "texts that are always one piece, such as [<br>,{name}]; on both sides, and counted in vocab_size"
+        list[str], "texts that are always one piece, such as [<br>,{name}], on both sides; vocab_size counts them"
     ]
-    split_digits: Annotated[bool, "each digit is a piece of its own, so that numbers of any length are spelled alike"]
+    split_digits: Annotated[bool, "each digit is its own piece, so that numbers of any length are spelled alike"]
     normalization: Annotated[
         Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"],
-        "identity: none beyond data.nfc; the others rewrite characters, such as full-width ones",
+        "identity = none beyond data.nfc; the others rewrite characters, such as full-width ones",
     ]
     sampling_alpha: Annotated[
         Positive | None,
-        "draw segmentations in training (Kudo 2018): 0.1 to 0.5, smaller = more varied; bpe: dropout probability, "
-        "such as 0.1; null = off",
+        "draws segmentations in training (Kudo 2018): 0.1 to 0.5, smaller = more varied; bpe: the dropout "
+        "probability, such as 0.1; null = off",
     ]
-    max_sentences: Annotated[Count, "training sentences shown to SentencePiece at most, drawn at random by the seed"]
+    max_sentences: Annotated[Count, "most training sentences shown to SentencePiece, drawn at random by the seed"]
 
     def refuse(self) -> None:
         symbols = self.user_defined_symbols
@@ -254,11 +263,11 @@ class ModelConfig(Section):
     WHERE: ClassVar[str] = "model"
 
     d_embed: Annotated[Size, "size of a token's vector"]
-    embed_dropout: Annotated[Share, "dropout on these vectors, one mask per sequence"]
+    embed_dropout: Annotated[Share, "dropout on these vectors, with one mask per sequence"]
     word_dropout: Annotated[Share, "probability that an input token's vector is zero, in training"]
     tie: Annotated[
         Literal["none", "target", "all"],
-        "shared tables; target: embeddings with output; all: source too (joint vocabulary)",
+        "shared tables; target: target embeddings and output; all: the source's too (joint vocabulary)",
     ]
 
 
@@ -268,55 +277,58 @@ class TrainConfig(Section):
 
     WHERE: ClassVar[str] = "train"
 
-    batch_tokens: Annotated[Count, "target tokens in a batch, padding included"]
+    batch_tokens: Annotated[Count, "target tokens in a batch, including padding"]
     accumulate: Annotated[Count, "batches per update"]
     parts: Annotated[
         Count,
-        "parts of each batch, each computed by one worker: any number of workers gives the same weights, bit for bit; "
-        "null = chosen when a run begins, from the cores and batch_tokens",
+        "parts of each batch; one worker computes a part, and any number of workers gives the same weights, bit "
+        "for bit; null = chosen when a run begins, from the cores and batch_tokens",
     ]
-    max_updates: Annotated[Count | None, "updates at most; null = until max_epochs or early stopping"]
-    max_epochs: Annotated[Count | None, "epochs at most; null = until max_updates or early stopping"]
-    label_smoothing: Annotated[Share, "share of the probability spread over all pieces"]
+    max_updates: Annotated[Count | None, "most updates; null = until max_epochs or early stopping"]
+    max_epochs: Annotated[Count | None, "most epochs; null = until max_updates or early stopping"]
+    label_smoothing: Annotated[Share, "share of the probability that is spread over all pieces"]
     consistency: Annotated[
         NotNegative,
-        "R-Drop (Liang et al. 2021): every batch is read twice under different dropout, and this times how far the "
-        "predictions diverge joins the loss; 1 to 5; 0 = off, half the time",
+        "R-Drop (Liang et al. 2021): reads every batch twice with different dropout, and adds the divergence of "
+        "the two predictions to the loss, times this; 1 to 5; 0 = off, half the time",
     ]
     lowercase_share: Annotated[
         Share,
-        "of the sources, read in lower case, for models that will read text that nobody has put in its usual case",
+        "share of the sources that are read in lower case, for a model that will read text without its usual case",
     ]
     init_range: Annotated[
-        Positive | None, "matrices start uniformly between ± this (Luong et al. 2015: 0.1); null = each layer's own way"
+        Positive | None,
+        "weight matrices start uniformly between ± this (Luong et al. 2015: 0.1); null = each layer's own start",
     ]
     clip_norm: Annotated[Positive | None, "gradient norm at most; null = off"]
     on_nonfinite: Annotated[
         Literal["stop", "skip"],
-        "where loss or gradient is infinite or NaN: stop, or skip (the update changes nothing and is counted; 20 in a "
-        "row stop the run)",
+        "when loss or gradient is infinite or NaN: stop the run, or skip the update (it changes nothing and is "
+        "counted; 20 in a row stop the run)",
     ]
     precision: Annotated[
         Literal["auto", "fp32", "bf16"],
-        "of products; auto = bf16 where the machine multiplies it natively; bf16 is refused where no LSTM runs in it",
+        "precision of products; auto = bf16 where the machine multiplies it natively; bf16 is refused where no "
+        "LSTM runs in it",
     ]
     device: Device
     workers: WorkerCount
     peer_timeout_s: Annotated[
-        Count, "with torchrun: seconds that a process waits for another, until it names it and gives up"
+        Count, "with torchrun: seconds that a process waits for another before it names it and gives up"
     ]
-    validate_every: Annotated[Count | None, "updates between validations; null = each epoch"]
+    validate_every: Annotated[Count | None, "updates between validations; null = once per epoch"]
     bleu_sentences: Annotated[Whole | None, "dev sentences translated at each validation; null = all; 0 = none"]
     metric: Annotated[
-        Literal["bleu", "loss"], "decides what is best; bleu: the dev loss below 1 BLEU, and among equals"
+        Literal["bleu", "loss"],
+        "decides which checkpoint is best; bleu: below 1 BLEU and between equal scores, the dev loss decides",
     ]
     patience: Annotated[
         Count | None,
-        "validations after the warm-up without a new best, or a lower dev loss, before stopping; null = off",
+        "validations after the warm-up without a new best or a lower dev loss before training stops; null = off",
     ]
-    keep_best: Annotated[Count, "checkpoints kept besides the last"]
-    average_best: Annotated[bool, "end with the average of the kept checkpoints, if better on dev"]
-    log_every: Annotated[Count, "updates between lines and tensorboard points"]
+    keep_best: Annotated[Count, "checkpoints kept besides the last one"]
+    average_best: Annotated[bool, "ends with the average of the kept checkpoints if it is better on dev"]
+    log_every: Annotated[Count, "updates between log lines and tensorboard points"]
     examples: Annotated[Whole, "fixed dev sentences shown in tensorboard"]
 
     def refuse(self) -> None:
@@ -337,7 +349,7 @@ class SearchConfig(Section):
     beam: Annotated[Annotated[int, Limits(least=1, most=MOST_HYPOTHESES)], "open hypotheses per sentence; 1 = greedy"]
     n_best: Annotated[
         Annotated[int, Limits(least=1, most=10 * MOST_HYPOTHESES)],
-        "hypotheses returned, best first; at most beam (sampling: number of draws)",
+        "hypotheses returned, best first; at most beam (sampling: the number of draws)",
     ]
     length_penalty: Annotated[
         Literal["average", "wu", "none"],
@@ -345,27 +357,30 @@ class SearchConfig(Section):
     ]
     alpha: Annotated[
         Annotated[float, Limits(least=0, most=5)],
-        "exponent of the length penalty; length counts the end of sentence; 0 = no penalty",
+        "exponent of the length penalty, whose length includes the end of sentence; 0 = no penalty",
     ]
     coverage_penalty: Annotated[
-        NotNegative, "beta of Wu et al. 2016, eq. 14: punishes source positions that get little attention; 0 = off"
+        NotNegative, "beta of Wu et al. 2016, eq. 14: penalises source positions that get little attention; 0 = off"
     ]
     max_length_a: Annotated[
         Annotated[float, Limits(least=0, most=100_000)],
-        "at most a + b * source length target tokens, end of sentence not counted on either side",
+        "a translation has at most a + b * source length tokens, not counting the end of sentence on either side",
     ]
-    max_length_b: Annotated[Annotated[float, Limits(least=0, most=100)], "b of the same"]
-    no_repeat_ngram: Annotated[Count | None, "an n-gram of this size occurs at most once in a translation; null = off"]
-    sample: Annotated[bool, "draw n_best translations at random instead of searching"]
+    max_length_b: Annotated[Annotated[float, Limits(least=0, most=100)], "b in a + b * source length"]
+    no_repeat_ngram: Annotated[
+        Count | None, "size of the n-grams that may occur only once in a translation; null = off"
+    ]
+    sample: Annotated[bool, "draws n_best translations at random instead of searching"]
     temperature: Annotated[
-        Annotated[float, Limits(least=1e-6, most=1e6)], "sampling: below 1 sharper than the model, above 1 flatter"
+        Annotated[float, Limits(least=1e-6, most=1e6)], "sampling: below 1 = sharper than the model, above 1 = flatter"
     ]
-    top_k: Annotated[Count | None, "sampling: only the k likeliest tokens (Fan et al. 2018); null = all"]
+    top_k: Annotated[Count | None, "sampling: only from the k likeliest tokens (Fan et al. 2018); null = from all"]
     top_p: Annotated[
-        Mass | None, "sampling: only the likeliest tokens with this mass (nucleus, Holtzman et al. 2020); null = all"
+        Mass | None,
+        "sampling: only from the likeliest tokens with this mass (nucleus, Holtzman et al. 2020); null = from all",
     ]
     batch_sentences: Annotated[
-        Count, "sentences searched together at beam 5, and as many hypotheses at other beams: memory against speed"
+        Count, "sentences searched together at beam 5; other beams have as many hypotheses in all: memory against speed"
     ]
 
     def refuse(self) -> None:

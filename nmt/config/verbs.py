@@ -16,16 +16,16 @@ from nmt.errors import ConfigError
 
 Trust = Annotated[list[str], "your own packages that parts may come from"]
 Model = Annotated[Folder, "run folder, for example runs/first"]
-Models = Annotated[Folder | list[str], "run folder, for example runs/first; several choose each token together"]
+Models = Annotated[Folder | list[str], "run folder, for example runs/first; several models choose each token together"]
 Precisions = Annotated[
     Literal["auto", "float", "fp32", "bf16", "int8"],
-    "auto = the fastest: bf16 where the machine multiplies it natively, and the decoder of a search in 8-bit "
-    "integers where it has them; float = the same without integers",
+    "auto = the fastest: bf16 where the machine multiplies it natively, and 8-bit integers in the decoder of "
+    "a search where it has them; float = the same without integers",
 ]
 Shortlisting = Annotated[
     bool | Literal["auto"],
-    "search over the run's shortlist: auto (where it has one that fits its weights), true (must be there: nmt "
-    "shortlist), false; samples, and scores of given texts, are of the whole vocabulary",
+    "search over the run's shortlist: auto (if it has one that fits its weights), true (it must have one: nmt"
+    " shortlist), false; samples, and scores of given texts, use the whole vocabulary",
 ]
 Input = Annotated[str | list[str] | None, "file, glob or list of them; null = standard input"]
 
@@ -37,18 +37,18 @@ class TrainCommand(Section):
     run: RunConfig
     recipe: Annotated[
         Literal["auto"] | None,
-        "auto: what nobody typed is chosen for the corpus, and printed; null = values as in configs/; an experiment is "
-        "a recipe of its own",
+        "auto = chooses for the corpus everything that you do not type, and prints it; null = values as in "
+        "configs/; an experiment is a recipe of its own",
     ]
     budget: Annotated[
         str | None,
-        "time that the whole command may take, such as 30m or 1h30m: decides size and length of the training by what "
-        "this machine does; null = until it no longer pays",
+        "time for the whole command, such as 30m or 1h30m; the speed of this machine decides size and length of "
+        "the training; null = until it no longer pays",
     ]
-    resume: Annotated[Folder | None, "folder of a run to go on with, with its stored configuration"]
+    resume: Annotated[Folder | None, "folder of a run to continue, with its stored configuration"]
     resume_with: Annotated[
         str | list[str],
-        "keys of it that may be changed, such as [train.max_epochs,optimizer.lr]; the change is stored",
+        "keys of that configuration that may change, such as [train.max_epochs,optimizer.lr]; the change is stored",
     ]
     trust: Trust
     changes: Changes
@@ -76,10 +76,11 @@ class CompareCommand(TrainCommand):
     """nmt compare: one job of its sweep."""
 
     split: Annotated[
-        Literal["test", "dev"], "split of the corpus that the runs are scored on; dev for choosing settings"
+        Literal["test", "dev"], "split of the corpus on which the runs are scored; dev for choosing settings"
     ]
     output: Annotated[
-        str | None, "folder for page, table and figures; null = made from what is typed, in comparisons/ of runs_dir"
+        str | None,
+        "folder for page, table and figures; null = made from the words you type, in comparisons/ of runs_dir",
     ]
 
 
@@ -87,8 +88,10 @@ class CompareCommand(TrainCommand):
 class TuneCommand(TrainCommand):
     """nmt tune."""
 
-    trials: Annotated[Whole, "runs in all, those of earlier calls included; 0 = only draw the pictures"]
-    startup: Annotated[Count, "first trials: settings at random, none is pruned; after them TPE and the median rule"]
+    trials: Annotated[Whole, "runs in total, including those of earlier calls; 0 = only draw the pictures"]
+    startup: Annotated[
+        Count, "first trials, with random settings and without pruning; later ones use TPE and the median rule"
+    ]
     space: Annotated[dict[str, Any], "ranges and choices"]
 
     def refuse(self) -> None:
@@ -123,16 +126,15 @@ class TranslationCommand(ModelCommand):
     shortlist: Shortlisting
     long_lines: Annotated[
         Literal["split", "truncate"],
-        "split: what is translated at once (see sentences) and has more than 1,000 pieces is translated in parts, cut "
-        "where a sentence, a clause or a word ends; truncate: only its first 1,000 pieces are; such lines are named on "
-        "stderr",
+        "text of more than 1,000 pieces that is translated at once (see sentences); split: in parts, cut where a "
+        "sentence, a clause or a word ends; truncate: only its first 1,000 pieces; stderr names such lines",
     ]
     sentences: Annotated[
         Literal["auto", "split", "keep"],
         "split: a line of several sentences is translated sentence by sentence, and joined again; keep: as a whole; "
         "auto: as many sentences together as half of the lines that the model was trained on had at least",
     ]
-    seed: Annotated[Seed | None, "decides what search.sample=true draws; null = another each time, printed on stderr"]
+    seed: Annotated[Seed | None, "decides what search.sample=true draws; null = a new one each time, printed on stderr"]
 
 
 @dataclass(frozen=True)
@@ -141,10 +143,10 @@ class EvaluateCommand(TranslationCommand):
 
     src: Annotated[
         str | None,
-        "file to translate: text, SGML or IWSLT's XML of a test set; or one with its translations: WMT's XML, TSV, "
-        "CSV, xlsx, TMX, XLIFF; null = the corpus's own split",
+        "file to translate: text, or a test set in SGML or IWSLT's XML; or a file with its translations: WMT's "
+        "XML, TSV, CSV, xlsx, TMX, XLIFF; null = the corpus's own split",
     ]
-    ref: Annotated[str | list[str] | None, "its reference, or several: [A,B]; null where src holds it"]
+    ref: Annotated[str | list[str] | None, "its reference, or several: [A,B]; null if src holds it"]
     test_set: Annotated[str | None, "a test set that sacreBLEU knows by name, such as wmt14"]
     split: Annotated[Literal["train", "dev", "test"], "which split of the corpus"]
     output: Annotated[str | None, "folder for hypotheses and scores; null = evaluations/ in the run"]
@@ -156,7 +158,7 @@ class EvaluateCommand(TranslationCommand):
     gold_units: Annotated[
         Unit | None, "what it counts: words, or tokens (punctuation by itself); null = words, or as the corpus says"
     ]
-    gold_reverse: Annotated[bool, "the file counts the target's language first"]
+    gold_reverse: Annotated[bool, "the file puts the target's language first"]
     cache_dir: CacheDir
 
     def refuse(self) -> None:
@@ -176,27 +178,27 @@ class TranslateCommand(TranslationCommand):
     input: Input
     output: Annotated[
         str | None,
-        "file, written whole or not at all; or folder (one that exists, or FOLDER/), for one file of the same name for "
-        "each input, those that are there not made again; null = standard output",
+        "file, written whole or not at all; or a folder (an existing one, or FOLDER/) that gets a file of the "
+        "same name for each input, and keeps the files that it has; null = standard output",
     ]
     shard: Annotated[
         str | Count | None,  # a number is refused like other texts that are not i/n
-        "i/n: of the input files in the order of their names every n-th, from the i-th on, into the folder output; "
-        "null = all; those that another process is translating are left to it",
+        "i/n: every n-th input file in the order of their names, from the i-th on, into the folder output; null ="
+        " all files, except those that another process is translating",
     ]
     format: Annotated[Literal["text", "jsonl"], "text, or jsonl: scores, n-best and alignments as well"]
     n_best: Annotated[
         Count | None,
-        "translations per line, or fewer where pieces spell the same text in several ways; the beam at least as wide; "
-        "null = search.n_best; above 1 jsonl only",
+        "translations per line, fewer where several spell the same text; widens the beam if needed; null = "
+        "search.n_best; above 1 jsonl only",
     ]
-    alignments: Annotated[bool, "jsonl: word alignments and the words they join"]
+    alignments: Annotated[bool, "jsonl: word alignments, and the words that they join"]
     prefixes: Annotated[
         str | None,
-        "file with what each line's translation begins with, nothing where a line is empty; behind a space at the end "
-        "the last word is whole, else it may go on",
+        "file with the beginning of each line's translation (an empty line: any); after a space at the end, the "
+        "last word is whole, else it may go on",
     ]
-    buffer: Annotated[Count, "lines read ahead, so that those of similar length are translated together"]
+    buffer: Annotated[Count, "lines read ahead, so that lines of similar length are translated together"]
 
     def refuse(self) -> None:
         if self.alignments and self.format == "text":
@@ -224,14 +226,14 @@ class VisualiseCommand(TranslationCommand):
 
     model: Model
     input: Input
-    tgt: Annotated[str | None, "file with a translation of every line, drawn in place of the model's; null = search"]
-    tgt_text: Annotated[str | list[str] | None, "the same, typed: one text, or a list of one for every line"]
+    tgt: Annotated[str | None, "file with a translation of every line, drawn instead of the model's; null = search"]
+    tgt_text: Annotated[str | list[str] | None, "the same, typed: one text, or a list with one for every line"]
     output: Annotated[str | None, "folder; null = visualisations/ in the run folder"]
     format: Annotated[
         Literal["png", "svg", "html"], "png, svg (files for every line), or html (one page with all lines)"
     ]
-    layer: Annotated[Count | None, "from 1; null = the mean of all, and a panel for each"]
-    head: Annotated[Count | None, "from 1; null = the mean of all, and a panel for each"]
+    layer: Annotated[Count | None, "from 1; null = the mean of all, with a panel for each"]
+    head: Annotated[Count | None, "from 1; null = the mean of all, with a panel for each"]
 
     def refuse(self) -> None:
         if self.tgt is not None and self.tgt_text is not None:
@@ -246,7 +248,7 @@ class AlignCommand(ModelCommand):
     """nmt align."""
 
     model: Model
-    src: Annotated[str, "file with a sentence a line"]
+    src: Annotated[str, "file with one sentence per line"]
     tgt: Annotated[str, "its translations, line by line"]
     output: Annotated[str | None, "file, written whole or not at all; null = standard output"]
     units: Annotated[Unit, "what links count, from 0: words (between spaces; characters in scripts without), or tokens"]
@@ -254,11 +256,13 @@ class AlignCommand(ModelCommand):
         Literal["argmax", "threshold"],
         "argmax: each target unit to its heaviest source unit; threshold: every link heavy enough",
     ]
-    threshold: Annotated[Mass | None, "rule=threshold: least share of a target unit's attention"]
+    threshold: Annotated[Mass | None, "rule=threshold: smallest share of a target unit's attention"]
     layer: Annotated[Count | None, "layer of attention, from 1; null = the mean of all"]
     head: Annotated[Count | None, "head of attention, from 1; null = the mean of all"]
     reverse_model: Annotated[Folder | None, "run folder of a model of the other direction, to align with both"]
-    symmetrise: Annotated[Literal["intersection", "union", "grow-diag-final-and"] | None, "how both are joined"]
+    symmetrise: Annotated[
+        Literal["intersection", "union", "grow-diag-final-and"] | None, "how the two directions are joined"
+    ]
 
     def refuse(self) -> None:
         if self.rule == "threshold" and self.threshold is None:
@@ -283,7 +287,7 @@ class InteractiveCommand(TranslationCommand):
     """nmt interactive."""
 
     history: Annotated[
-        str | None, "file of the sentences typed; auto = history in the folder that cache_dir=null means; null = none"
+        str | None, "file for the sentences that you type; auto = history in the folder of cache_dir=null; null = none"
     ]
 
 
@@ -385,10 +389,10 @@ class ShortlistCommand(ModelCommand):
     """nmt shortlist."""
 
     model: Model
-    best: Annotated[Count, "target pieces kept for each source piece, those that attention links it to most"]
+    best: Annotated[Count, "target pieces kept for each source piece: the ones that attention links it to most"]
     frequent: Annotated[Whole, "most frequent target pieces, which every sentence may use"]
-    sentences: Annotated[Count | None, "training pairs that are read at most, drawn at random; null = all"]
-    seed: Annotated[Seed, "decides which pairs these are"]
+    sentences: Annotated[Count | None, "most training pairs that are read, drawn at random; null = all"]
+    seed: Annotated[Seed, "decides which pairs are drawn"]
     cache_dir: CacheDir
 
 
@@ -400,8 +404,8 @@ class CleanCommand(Section):
     output: Annotated[
         Folder, "folder for the pairs that stay and the report, new or empty; written whole or not at all"
     ]
-    samples: Annotated[Whole, "pairs shown in the report of those that each filter drops, drawn at random"]
-    seed: Annotated[Seed, "decides which pairs these are"]
+    samples: Annotated[Whole, "pairs shown in the report for each filter that dropped them, drawn at random"]
+    seed: Annotated[Seed, "decides which pairs are drawn"]
     scorer: Annotated[
         Folder | None, "run folder of a model of these languages, which scores the pairs; null = no pair is scored"
     ]
@@ -412,18 +416,18 @@ class CleanCommand(Section):
     ]
     max_end_surprise: Annotated[
         Positive | None,
-        "scorer: pairs are dropped whose target ends where the model expects it to go on: nats of the end of sentence, "
-        "such as 2; with scorer_reverse the source's end counts too",
+        "scorer: drops pairs whose target ends where the model expects it to continue: nats of the end of "
+        "sentence, such as 2; with scorer_reverse the source's end counts too",
     ]
     max_contrast: Annotated[
         Positive | None,
-        "scorer: pairs are dropped whose target the model expects hardly better with its own source than with that of "
-        "another pair: ratio of the two cross-entropies, such as 0.9; twice the work; with scorer_reverse the higher "
-        "ratio of both directions counts",
+        "scorer: drops pairs whose target the model expects hardly more with its own source than with that of "
+        "another pair: ratio of the two cross-entropies, such as 0.9; twice the work; with scorer_reverse the "
+        "higher ratio of both directions counts",
     ]
-    max_cross_entropy: Annotated[Positive | None, "scorer: pairs with a higher score are dropped, in nats per piece"]
+    max_cross_entropy: Annotated[Positive | None, "scorer: drops pairs with a higher score, in nats per piece"]
     drop_worst: Annotated[
-        Share | None, "scorer: this share of the pairs that the filters leave is dropped, those with the highest scores"
+        Share | None, "scorer: drops this share of the pairs that the filters leave, those with the highest scores"
     ]
     trust: Trust
     device: Device
