@@ -21,7 +21,7 @@ from nmt.translation.translator import Translator
 
 
 class TranslateBatch:
-    """Adds to batches of rows, each a NumPy array for every column, a column of translations."""
+    """Adds a column of translations to batches of rows, which have a NumPy array for each column."""
 
     def __init__(
         self,
@@ -32,10 +32,10 @@ class TranslateBatch:
         precision: TranslationPrecision = "auto",
         workers: int = 1,
     ) -> None:
-        """`model`, `settings` and `precision` as for `Translator.load`; every machine must reach the folder.
+        """`model`, `settings` and `precision` are those of `Translator.load`; every machine must reach the folder.
 
-        `text` and `translation` name columns: that of the texts and the new one. `workers`: as many as it has of the
-        cluster's CPUs, `num_cpus`.
+        `text` names the column of the texts, `translation` the new column.
+        `workers`: as many as its share of the cluster's CPUs, `num_cpus`.
         """
         keep_freed_memory()
         self.translator = Translator.load(model, settings, precision=precision, workers=workers)
@@ -43,7 +43,7 @@ class TranslateBatch:
         self.text, self.translation = text, translation
 
     def __call__(self, batch: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The same columns and the new one: strings, in the order of the rows."""
+        """The columns of the batch and the new one: strings, in the order of the rows."""
         if self.text not in batch:
             columns = ", ".join(batch)
             raise DataError(f"the rows have no column '{self.text}'; name the one with the texts, text=…: {columns}")

@@ -15,8 +15,8 @@ class Candidate:
     """One translation of a sentence."""
 
     text: str
-    score: float  # after length and coverage penalties: what the search ranks by
-    log_prob: float  # nats, end of sentence included; under a shortlist, of the pieces on it
+    score: float  # after length and coverage penalties; the search ranks by it
+    log_prob: float  # nats, end of sentence included; with a shortlist, among its pieces
 
 
 def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -29,7 +29,7 @@ def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 @dataclass(frozen=True)
 class WordLinks:
-    """The words of a sentence and of its translation, and which are linked."""
+    """The words of a sentence and of its translation, and the links between them."""
 
     src: list[str]
     tgt: list[str]
@@ -44,11 +44,11 @@ class Translation:
     n_best: list[Candidate]
     src_pieces: list[str]
     tgt_pieces: list[str]
-    attention: NDArray[np.float32] | None  # [L, H, T, S] pieces; None: not asked for, none there, a very long line
-    kept_links: WordLinks | None = None  # drawn from attention that was not kept
-    sentences: int = 1  # that were translated one by one
-    parts: int = 1  # that were searched one by one, more than its sentences where one is too long; 0: no text
-    dropped: int = 0  # source pieces at its end that were not translated
+    attention: NDArray[np.float32] | None  # [L, H, T, S] pieces; None: not asked for, no attention, or a very long line
+    kept_links: WordLinks | None = None  # word links, drawn from attention that was not kept
+    sentences: int = 1  # sentences that were translated one by one
+    parts: int = 1  # parts that were searched one by one: more than sentences if one is too long; 0: no text
+    dropped: int = 0  # source pieces at the end that were not translated
 
     @property
     def text(self) -> str:

@@ -105,11 +105,12 @@ class Translator:
     ) -> "Translator":
         """The best model of a run folder, or those of several, which then choose each token together (an ensemble).
 
-        `settings` replace the search settings stored with it (with the first of several).
-        `shortlist`: search over the run's shortlist: "auto" where it has one that fits, True (must be there), False.
-        `long_lines`: what is more than one search can bear is searched in parts ("split") or left out ("truncate").
-        `sentences` of a line are translated one by one ("split"), together ("keep"), or as many together as the lines
-        had that the model was trained on ("auto").
+        `settings` replace the search settings that are stored with it (with the first of several).
+        `trust` names your own packages that parts of the model may come from.
+        `shortlist`: search over the run's shortlist: "auto" (if it has one that fits), True (it must have one), False.
+        `long_lines`: text that is too long for one search is searched in parts ("split") or cut off ("truncate").
+        `sentences` of a line are translated one by one ("split"), together ("keep"), or as many together as the
+        training lines usually had ("auto").
         `seed` decides what sampling draws; None: the run's own.
         `workers`: threads that search side by side, a batch each; None: as many as torch has.
         """
@@ -128,12 +129,12 @@ class Translator:
 
     @property
     def parameters(self) -> int:
-        """How many numbers the model has learned."""
+        """The number of parameters."""
         return sum(parameter.numel() for parameter in self.model.parameters())
 
     @property
     def precision(self) -> str:
-        """In which numbers it computes, for people."""
+        """The precision of its products, as text: fp32, or bf16, int8 decoder."""
         return ("bf16" if self.dtype == torch.bfloat16 else "fp32") + (", int8 decoder" if self.int8 else "")
 
     def translate(
@@ -143,11 +144,13 @@ class Translator:
         settings: SearchConfig | None = None,
         prefixes: Sequence[str | None] | None = None,
     ) -> list[Translation]:
-        """A translation of every line, in order; an empty line has an empty one.
+        """One translation for each line, in order; an empty line has an empty one.
 
-        White space between sentences, line ends included, is that of the source where the target's script writes any.
-        `prefixes`: what each translation begins with (None: anything). Where one ends in a space, its last word is
-        whole; else that word may go on.
+        White space between sentences, including line ends, is copied from the source if the target's script uses any.
+        `attention`: True keeps the attention, "words" only word links, which take little memory.
+        `settings` replace the translator's own for this call.
+        `prefixes`: the beginning of each translation (None: any). After a space at the end, the last word is whole;
+        else it may go on.
         """
         if isinstance(lines, str):
             raise TypeError('translate takes a list of sentences: translate(["A sentence."])')
@@ -200,7 +203,7 @@ class Translator:
     ) -> Iterator[Translation]:
         """One translation for every line, in order; at most `buffer` lines are read ahead and held in memory.
 
-        `prefixes`: what they begin with, as in `translate`; as many.
+        `prefixes`: the beginnings of the translations, as in `translate`, one for each line.
         """
         chunk: list[str] = []
         begun: list[str | None] = []
@@ -327,9 +330,9 @@ class Translator:
         )
 
     def force(self, sources: Sequence[str], targets: Sequence[str], first: int = 1) -> list[Translation]:
-        """Each given target as if it were the translation, with its forced score and its attention.
+        """Each target as if it were the translation, with its forced score and its attention.
 
-        `first` is what errors call the number of the first pair.
+        `first`: the number of the first pair in errors.
         """
         src, tgt = self.encode_pairs(sources, targets, first)
         done: dict[int, Translation] = {}
@@ -341,7 +344,7 @@ class Translator:
         return [done[row] for row in range(len(src))]
 
     def forced_scores(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
-        """Log-probability (nats, end of sentence included) of each given target under the model."""
+        """Log-probability of each target given its source, in nats, end of sentence included."""
         src, tgt = self.encode_pairs(sources, targets, first=1)
         scores = [0.0] * len(src)
         for rows, (log_probs, _) in self.forced_side_by_side(src, tgt):
@@ -350,7 +353,7 @@ class Translator:
         return scores
 
     def cross_entropy(self, sources: Sequence[str], targets: Sequence[str]) -> float:
-        """Nats per piece, ends of sentences included, of the given targets under the model."""
+        """Cross-entropy of the targets given the sources, in nats per piece, ends of sentences included."""
         pieces = self.tokenizers.tgt.encode_batch([self.cleaning.target(text) for text in targets])
         return -sum(self.forced_scores(sources, targets)) / sum(len(sentence) + 1 for sentence in pieces)
 

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -90,7 +91,7 @@ def page(verb: str) -> str:
     lines = [f"# nmt {verb}", "", plain(about), ""]
     lines += ["```", *examples, "```", ""] if examples else []
     if verb in LIKE_TRAIN:
-        lines += ["The words are those of [nmt train](train.md).", ""]
+        lines += ["Every key of [nmt train](train.md) works here, too.", ""]
     if chosen:
         lines += ["## Choices", "", "Each word picks one file of a [group](../choices.md), `word=choice`.", ""]
         named = [
@@ -132,11 +133,13 @@ def _top(verb: str) -> list[str]:
     comment = [
         line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ") and "@package" not in line
     ]
+    command = re.compile(rf'(echo "[^"]*" \| )?nmt {verb} (?!-)\S.*$')
     said, examples = [], []
     for line in comment:
-        about, nmt, words = line.removeprefix(f"nmt {verb}: ").partition(f" nmt {verb} ")
-        said.append(about)
-        examples += [f"nmt {verb} {words}"] if nmt else []
+        about = line.removeprefix(f"nmt {verb}: ")
+        found = command.search(about)
+        examples += [found[0]] if found else []
+        said.append(about[: found.start()].rstrip() if found else about)
     whole = " ".join(said)
     return [whole[:1].upper() + whole[1:], *examples]
 

@@ -67,7 +67,7 @@ def page() -> str:
         "nothing from its folder.",
         "",
         EXAMPLE,
-        "`settings` is a `SearchConfig` of `nmt.config.sections`; its fields are "
+        "Shapes: L layers, H heads, T target pieces, S source pieces. `settings` is a `SearchConfig` of `nmt.config.sections`; its fields are "
         "[the keys of the search](commands/train.md#the-search-for-translations). Change some of a model's own with "
         "`dataclasses.replace(translator.settings, beam=8, n_best=3)`.",
         "",
@@ -99,7 +99,7 @@ def _described(public: Public) -> Iterator[str]:
             [code(ast.unparse(field.target)), code(ast.unparse(field.annotation)), plain(_comment(text, field))]
             for field in fields
         ]
-        yield from table(["field", "type", ""], rows)
+        yield from table(["field", "type", "meaning"], rows)
     for method in public.methods:
         inside = _member(node, method)
         assert isinstance(inside, ast.FunctionDef)
