@@ -166,7 +166,7 @@ def said_of_now() -> str:
 def write(sections: Mapping[str, str]) -> None:
     """docs/speed.md, of titles and texts; the pictures are those of the last part, how cost grows."""
     page = "".join(f"\n## {title}\n\n{text}" for title, text in sections.items())
-    why = "[What was tried](speed-tried.md) and [where the time goes](explanation/speed.md) explain the figures."
+    why = "[Where the time goes](explanation/speed.md) explains the figures; [these notes](speed-tried.md) list what was tried."
     head = f"# Speed\n\nWritten by `make bench`. {why}\n"
     pictures = sorted((ROOT / "docs" / "speed").glob("*.png"))
     shown = "".join(f"\n![{path.stem.replace('_', ' ')}](speed/{path.name})\n" for path in pictures)

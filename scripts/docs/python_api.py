@@ -67,7 +67,9 @@ def page() -> str:
         "nothing from its folder.",
         "",
         EXAMPLE,
-        "Shapes: L layers, H heads, T target pieces, S source pieces. `settings` is a `SearchConfig` of `nmt.config.sections`; its fields are "
+        "Shapes: L layers, H heads, T target pieces, S source pieces.",
+        "",
+        "`settings` is a `SearchConfig` of `nmt.config.sections`; its fields are "
         "[the keys of the search](commands/train.md#the-search-for-translations). Change some of a model's own with "
         "`dataclasses.replace(translator.settings, beam=8, n_best=3)`.",
         "",
