@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from nmt.serve import deepl, libretranslate, native, operation, page
+from nmt.serve import deepl, libretranslate, native, operation, page, spec
 from nmt.serve.guard import Guard
 from nmt.serve.metrics import Metrics
 from nmt.serve.quick_json import JsonResponse
@@ -24,6 +24,7 @@ def application(server: Server, metrics: Metrics) -> Starlette:
     routes: list[BaseRoute] = [*native.routes(), *libretranslate.routes(), *deepl.routes(), *operation.routes(metrics)]
     if server.settings.page:
         routes += page.routes()
+    routes += spec.routes(routes)
     middleware = [Middleware(Guard, server=server, routes=routes, answered=metrics.answered)]
     if server.settings.origins:
         allowed = {"allow_origins": server.settings.origins, "allow_methods": METHODS, "allow_headers": ["*"]}
