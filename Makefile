@@ -13,7 +13,7 @@ TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
 
-.PHONY: help setup demo test check clean prepare train compare tune evaluate translate interactive keys shortlist align visualise attentions status doctor tensorboard bench torture fuzz mutation distclean
+.PHONY: help setup demo test check clean prepare train compare tune evaluate translate interactive serve keys shortlist align visualise attentions status doctor tensorboard bench torture fuzz mutation distclean
 
 help: ## this list
 	@echo 'make <target> [ARGS="words for the program"]'
@@ -70,6 +70,8 @@ compare: ## train variants, a page:  ARGS="experiment=demo_en_de attention=none,
 tune: ## search for settings:   ARGS="experiment=demo_en_de space=rnn_small trials=30"
 evaluate: ## score a model:          ARGS="model=runs/first"
 translate: ## translate lines:        ARGS="model=runs/first" < in.en > out.de
+serve: $(STAMP) ## a page in the browser:  ARGS="model=runs/first"; without, the models of make demo
+	@$(BIN)/nmt serve $(or $(ARGS),'models=[runs/demo_en_de_general,runs/demo_en_de_none]')
 interactive: ## a prompt to type at:    ARGS="model=runs/first"
 keys: ## who may use a server:  ARGS="add=weblate"
 shortlist: ## faster translation:    ARGS="model=runs/first"

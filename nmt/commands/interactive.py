@@ -13,8 +13,10 @@ from typing import Any
 
 from nmt.config.sections import SearchConfig
 from nmt.config.verbs import InteractiveCommand
+from nmt.data.text import one_line
 from nmt.errors import ConfigError, DataError, NmtError, counted, nearest, printable
 from nmt.machine.home import expanded
+from nmt.translation.long_lines import LONGEST_PART
 from nmt.translation.notes import caution
 from nmt.translation.open import as_typed, note_seed, open_model
 from nmt.translation.translations import Translation
@@ -27,9 +29,19 @@ Type a sentence to translate it, or:
   :bipartite FILE     both sentences joined by lines, the wider the more attention, as a picture
   :nbest N            show the N best translations (1 = only the best; without N, as many as the beam is wide)
   :beam N             search with a beam of N (1 = greedy)
+  :begin TEXT         translate the last sentence so that it begins with TEXT (TEXT*: its last word may go on)
+  :next TEXT          the likeliest words behind TEXT (without TEXT, the first words)
   :help               this list
   :quit               leave (so does Ctrl-D)
 A sentence that begins with a colon and a letter has a second colon before it: ::word is sent as :word."""
+
+
+NEXT_WORDS = 8
+
+
+def as_prefix(text: str) -> str:
+    """What was typed as the beginning of a translation: whole words, unless a star lets the last one go on."""
+    return text[:-1] if text.endswith("*") else f"{text} " if text else ""
 
 
 class Session:
@@ -50,10 +62,10 @@ class Session:
             return self.translate(line[1:])
         return self.command(line[1:]) if line.startswith(":") and line[1:2].isalpha() else self.translate(line)
 
-    def translate(self, sentence: str) -> str:
-        """The translations and the time they took."""
+    def translate(self, sentence: str, prefix: str | None = None) -> str:
+        """The translations, which begin with the prefix, and the time they took."""
         start = perf_counter()
-        self.last = self.translator.translate([sentence], attention=True, settings=self.settings)[0]
+        self.last = self.translator.translate([sentence], True, self.settings, [prefix])[0]
         for said in self.notes.of(self.last).values():
             caution(f"the line {said}")
         took = f"({(perf_counter() - start) * 1000:.0f} ms)"
@@ -72,6 +84,8 @@ class Session:
             "bipartite": lambda: self.save(rest, "bipartite"),
             "nbest": lambda: self.n_best(typed_number(rest, ":nbest 3") if rest else self.settings.beam),
             "beam": lambda: self.beam(typed_number(rest, ":beam 8")),
+            "begin": lambda: self.begin(rest),
+            "next": lambda: self.next_words(rest),
             "help": lambda: COMMANDS_HELP,
         }
         if word not in commands:
@@ -90,6 +104,27 @@ class Session:
             raise ConfigError("search.sample=true draws translations without a beam; start with search=beam")
         return self.change(replace(self.settings, beam=beam, n_best=max(1, min(self.settings.n_best, beam))))
 
+    def begin(self, text: str) -> str:
+        """The last sentence again, in a translation that begins so."""
+        if not text:
+            raise ConfigError("no text is given; type, for example, :begin Der Hund")
+        return self.translate(self.last_source(), as_prefix(text))
+
+    def next_words(self, text: str) -> str:
+        """The likeliest words there, each with its probability and the translation that follows."""
+        from nmt.translation.continuations import continuations
+
+        found = continuations(self.translator, self.last_source(), as_prefix(text), NEXT_WORDS, self.settings)
+        words = [(f"{each.probability:6.1%}", each.text or "(end)", each.translation) for each in found]
+        width = max(len(word) for _, word, _ in words)
+        return "\n".join(f"{share}  {visible(word):<{width}}  {visible(whole)}" for share, word, whole in words)
+
+    def last_source(self) -> str:
+        """The sentence translated last."""
+        if self.last is None:
+            raise ConfigError("nothing is translated yet; type a sentence first")
+        return self.last.source
+
     def change(self, settings: SearchConfig) -> str:
         """Settings for the sentences to come."""
         self.settings = settings
@@ -102,10 +137,10 @@ class Session:
             raise ConfigError("nothing is translated yet; type a sentence first")
         if not self.translator.has_attention:
             raise ConfigError("this model has no attention to show; train one with attention=general, for example")
-        if self.last.parts > 1:
+        if self.last.parts and self.last.attention is None:
             raise ConfigError(
-                f"the last line was translated in {self.last.parts:,} parts, and attention is shown of one; "
-                "type a shorter line"
+                f"the last line has {len(self.last.src_pieces):,} pieces, and attention is shown of "
+                f"{LONGEST_PART:,} at most; type a shorter line"
             )
         return self.last.word_attention
 
@@ -129,7 +164,7 @@ class Session:
 
 def visible(text: str) -> str:
     """Text that cannot command the terminal: an untrained model may write control characters."""
-    return "".join("\ufffd" if unicodedata.category(char) == "Cc" else char for char in text)
+    return "".join("\ufffd" if unicodedata.category(char) == "Cc" and char != "\t" else char for char in one_line(text))
 
 
 def typed_number(text: str, example: str) -> int:

@@ -17,7 +17,7 @@ from nmt.data.train_hashes import HASHES_FILE
 from nmt.errors import NmtError, counted, printable
 from nmt.machine.home import expanded
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record, saved_updates
-from nmt.runs.folder import read_letter_case, read_run, seen_file
+from nmt.runs.folder import SENTENCES_FILE, read_letter_case, read_run, read_usual_sentences, seen_file
 from nmt.runs.learned import caution_of
 from nmt.runs.lock import is_held
 from nmt.runs.tensors import check_tensors
@@ -157,6 +157,8 @@ def damage(run: Path) -> list[str]:
                 seen_file(run)
             elif path.name == LETTER_CASE_FILE:
                 read_letter_case(run)
+            elif path.name == SENTENCES_FILE:
+                read_usual_sentences(run)
         except NmtError as error:
             if path.exists():
                 found.append(str(error))

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
+from itertools import tee, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from nmt.config.sections import SearchConfig
 from nmt.config.verbs import TranslateCommand
 from nmt.data.paths import read_lines
 from nmt.data.streams import LINE_ENDS, input_files, input_lines, output_file
-from nmt.errors import ConfigError
+from nmt.data.text import one_line
+from nmt.errors import ConfigError, DataError
 from nmt.machine.digests import file_digest
 from nmt.machine.home import expanded
 from nmt.machine.seeds import derived_seed
@@ -45,8 +47,11 @@ def main(command: TranslateCommand) -> int:
         into_folder(command, translator, settings, plan)
         return 0
     lines = input_lines(command.input)
+    prefixes = None
+    if command.prefixes is not None:
+        lines, prefixes = in_step(lines, read_lines(expanded(command.prefixes)), command.prefixes)
     with output_file(command.output) as file:
-        for number, line in enumerate(translated(command, translator, settings, lines, caution)):
+        for number, line in enumerate(translated(command, translator, settings, lines, caution, prefixes)):
             print(line, file=file, flush=True)
             if number == 0:  # input and output work: an error would have come without this line
                 print(means(translator, settings), file=sys.stderr)
@@ -59,14 +64,29 @@ def translated(
     settings: SearchConfig,
     lines: Iterable[str],
     say: Callable[[str], None],
+    prefixes: Iterable[str] | None = None,
 ) -> Iterator[str]:
     """The line that is written for each line of input; `say` gets a note for every line that is too long."""
-    stream = translator.stream(lines, command.buffer, "words" if command.alignments else False, settings)
+    stream = translator.stream(lines, command.buffer, "words" if command.alignments else False, settings, prefixes)
     for translation in translator.notes().noted(stream, say):
         if command.format == "jsonl":
             yield translation_json(translation, settings.n_best > 1, command.alignments)
         else:
-            yield translation.text
+            yield one_line(translation.text)
+
+
+def in_step(lines: Iterable[str], prefixes: Iterable[str], name: str) -> tuple[Iterator[str], Iterator[str]]:
+    """The lines and what their translations begin with; refuses files of different length."""
+
+    def pairs() -> Iterator[tuple[str, str]]:
+        for number, (line, prefix) in enumerate(zip_longest(lines, prefixes), start=1):
+            if line is None or prefix is None:
+                more, fewer = (f"prefixes={name}", "the input") if line is None else ("the input", f"prefixes={name}")
+                raise DataError(f"{more} has more than the {number - 1:,} lines of {fewer}; give a line for each")
+            yield line, prefix
+
+    both = tee(pairs())
+    return (line for line, _ in both[0]), (prefix for _, prefix in both[1])
 
 
 def plan_of(command: TranslateCommand) -> bulk.Plan | None:
@@ -76,6 +96,10 @@ def plan_of(command: TranslateCommand) -> bulk.Plan | None:
     path = expanded(command.output)
     if command.shard is None and not command.output.endswith("/") and not path.is_dir():
         return None
+    if command.prefixes is not None:
+        raise ConfigError(
+            f"prefixes={command.prefixes} is for one file, and output={command.output} is a folder; name a file"
+        )
     if command.input is None:
         raise ConfigError(f"output={command.output} is a folder, and input names no files; add input=FILES")
     return bulk.plan(input_files(command.input), path)
@@ -109,6 +133,7 @@ def made_with(command: TranslateCommand, translator: Translator, settings: Searc
         "precision": translator.precision,
         "shortlist": file_digest(shortlist)[:CHECKSUM_DIGITS] if listed else None,
         "long_lines": command.long_lines,
+        "sentences": translator.at_once,
         "format": command.format,
         "alignments": command.alignments,
         "seed": translator.seed if settings.sample else None,

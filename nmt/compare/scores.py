@@ -137,7 +137,9 @@ def measured(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
     """Translates and scores."""
     settings = job.config.train
     precision: TranslationPrecision = "float" if settings.precision == "auto" else settings.precision
-    translator = Translator.load(job.run, None, trust, settings.device, precision, False, workers=settings.workers)
+    translator = Translator.load(
+        job.run, None, trust, settings.device, precision, False, sentences="keep", workers=settings.workers
+    )
     texts = test.sources, [test.references]
     said = [*test.cautions, *cautions.of_training(seen_file(job.run), "the model", *texts)]
     said += cautions.of_test_set(translator.tokenizers, *texts)

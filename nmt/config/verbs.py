@@ -123,8 +123,14 @@ class TranslationCommand(ModelCommand):
     shortlist: Shortlisting
     long_lines: Annotated[
         Literal["split", "truncate"],
-        "split: lines of more than 1,000 pieces are translated in parts, cut where a sentence, a clause or a word "
-        "ends; truncate: only their first 1,000 pieces are; such lines are named on stderr",
+        "split: what is translated at once (see sentences) and has more than 1,000 pieces is translated in parts, cut "
+        "where a sentence, a clause or a word ends; truncate: only its first 1,000 pieces are; such lines are named on "
+        "stderr",
+    ]
+    sentences: Annotated[
+        Literal["auto", "split", "keep"],
+        "split: a line of several sentences is translated sentence by sentence, and joined again; keep: as a whole; "
+        "auto: as many sentences together as half of the lines that the model was trained on had at least",
     ]
     seed: Annotated[Seed | None, "decides what search.sample=true draws; null = another each time, printed on stderr"]
 
@@ -185,6 +191,11 @@ class TranslateCommand(TranslationCommand):
         "null = search.n_best; above 1 jsonl only",
     ]
     alignments: Annotated[bool, "jsonl: word alignments and the words they join"]
+    prefixes: Annotated[
+        str | None,
+        "file with what each line's translation begins with, nothing where a line is empty; behind a space at the end "
+        "the last word is whole, else it may go on",
+    ]
     buffer: Annotated[Count, "lines read ahead, so that those of similar length are translated together"]
 
     def refuse(self) -> None:

@@ -1,8 +1,8 @@
 """Words that decide whether a full stop ends a sentence, in the larger languages of Europe, all in one table.
 
 The language of a text is not known here, and hardly matters: few words are an abbreviation in one language and a
-common last word in another. Words in lower case stand for their capitalised forms, too; capitalised ones do not for those
-in lower case.
+common last word in another. Words in lower case stand for their capitalised forms, too; capitalised ones do not stand
+for those in lower case.
 """
 
 # The sentence goes on behind these, whatever follows.
@@ -25,7 +25,8 @@ NEVER_LAST = frozenset(
 # The sentence goes on behind these unless a word follows that often begins one (FIRST_WORDS).
 SELDOM_LAST = frozenset(
     """
-    st jr snr inc ltd co corp bros dept univ assn ave rd blvd mt ft al ph.d m.d b.a m.a a.m p.m u.s u.k u.s.a u.n b.c a.d
+    st jr snr inc ltd co corp bros dept univ assn ave rd blvd mt ft al ph.d m.d b.a m.a a.m p.m u.s u.k u.s.a u.n b.c
+    a.d
     str n.chr v.chr u.z jh jhd mio mrd tsd
     av bd ste j.-c s.a s.l uu s.p.a s.r.l s.r.o
     г гг в вв тыс млн млрд руб коп обл р н.э м
@@ -38,9 +39,11 @@ BEFORE_SMALL = frozenset("etc usw ecc enz atd itd osv др т.д т.п и.т.д 
 # The sentence goes on behind these where a number follows.
 BEFORE_NUMBERS = frozenset(
     """
-    no nos nr nrn num núm nº p pp pg pag pág págs s ss sp par abs art artt arts ziff rn rz kap cap chap ch sec sect fig figs
+    no nos nr nrn num núm nº p pp pg pag pág págs s ss sp par abs art artt arts ziff rn rz kap cap chap ch sec sect
+    fig figs
     figg abb tab tabl vol vols bd bde tl jg h ed eq gl op ex v vv l ll z zz st bl blz č str kl klo kpl lk tel fax rt
-    jan jän feb febr mar mär apr jun jul aug sep sept oct okt nov dec dez janv févr avr juil déc ene abr ago dic gen mag giu
+    jan jän feb febr mar mär apr jun jul aug sep sept oct okt nov dec dez janv févr avr juil déc ene abr ago dic gen
+    mag giu
     lug set ott mrt
     стр рис табл гл п пп ст кн № ч тел αρ σελ
     """.split()
@@ -49,9 +52,11 @@ BEFORE_NUMBERS = frozenset(
 # A number with a full stop before one of these is a day, or another ordinal.
 BEHIND_ORDINALS = frozenset(
     """
-    januar jänner januari februar feber februari märz april mai juni juli august september oktober november dezember jan feb
+    januar jänner januari februar feber februari märz april mai juni juli august september oktober november dezember
+    jan feb
     febr mär apr jun jul aug sep sept okt nov dez
-    jahrhundert jahrhunderts jh jhd jahrtausend geburtstag hochzeitstag jahrestag todestag weltkrieg lebensjahr mal platz
+    jahrhundert jahrhunderts jh jhd jahrtausend geburtstag hochzeitstag jahrestag todestag weltkrieg lebensjahr mal
+    platz
     stock stocks stockwerk straße etage klasse kapitel auflage spieltag runde minute tag woche monat
     """.split()
 )
@@ -60,7 +65,8 @@ BEHIND_ORDINALS = frozenset(
 BEFORE_ORDINALS = frozenset(
     """
     am im vom zum zur der die das den dem des beim bis ab seit jeder jedes jeden dieser dieses diesen
-    mein meine meinen meinem meiner dein deine deinen deinem deiner sein seine seinen seinem seiner ihr ihre ihren ihrem
+    mein meine meinen meinem meiner dein deine deinen deinem deiner sein seine seinen seinem seiner ihr ihre ihren
+    ihrem
     ihrer unser unsere unseren unserem unserer
     """.split()
 )
@@ -68,10 +74,12 @@ BEFORE_ORDINALS = frozenset(
 # Words that begin sentences and are hardly ever names, so that the full stop before them is an end.
 FIRST_WORDS = frozenset(
     """
-    I The A An This That These Those There Here He She It We You They My His Her Its Our Your Their But And Or If When While
+    I The A An This That These Those There Here He She It We You They My His Her Its Our Your Their But And Or If When
+    While
     Then What Why How Where Who After Before However Although Because Since As At In On For From To With By Not No Yes
     Some Many Most Both Each All Is Are Was Were Do Does Did Has Have Please Also Now
-    Der Die Das Den Dem Des Ein Eine Einen Einem Einer Er Sie Es Ich Du Wir Ihr Man Dies Diese Dieser Dieses Aber Und Oder
+    Der Die Das Den Dem Des Ein Eine Einen Einem Einer Er Sie Es Ich Du Wir Ihr Man Dies Diese Dieser Dieses Aber Und
+    Oder
     Denn Doch Dann Danach Da Dort Hier Wenn Als Nach Vor Seit Bei Mit Auf Aus Für Im Am An Zum Zur Zu Wer Wie Wo Warum
     Wann Was Auch Nur Nun Jetzt Heute Gestern Morgen Nicht Kein Keine Sein Seine Mein Meine Unser Später Dabei Damit
     Daher Deshalb

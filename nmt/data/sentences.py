@@ -6,8 +6,9 @@ capitals at all, as in text typed in haste, small letters may begin another, too
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from statistics import median_low
 
 from nmt.data.abbreviations import (
     BEFORE_NUMBERS,
@@ -86,6 +87,12 @@ def sentence_spans(text: str) -> list[Span]:
     return spans
 
 
+def usual_sentences(lines: Iterable[str]) -> int:
+    """How many sentences half of the lines have at least; 1 where there is no line."""
+    counts = [len(sentence_spans(line)) for line in lines]
+    return max(1, median_low(counts)) if counts else 1
+
+
 def _cut(text: str, start: int, end: int, capitals: bool) -> Iterator[tuple[int, int]]:
     """The sentences of text[start:end], which is of one line; `capitals`: do sentences begin with one?"""
     start = _after_gap(text, start, end)
@@ -133,7 +140,7 @@ def _is_end(text: str, start: int, mark: re.Match[str], following: int, capitals
     if small and capitals:
         return False
     stops = marks if marks == "." else "".join(_STOPS.findall(marks))
-    before = text[max(start, mark.start() - 1) : mark.start()]
+    before = text[max(start, mark.start() - 2) : mark.start()].strip()[-1:]
     if not stops.strip(";") and not _is_greek(before):
         return False
     if not apart:
@@ -187,7 +194,10 @@ def _goes_on(text: str, start: int, stop: int, first: int, word: str, small: boo
         label = number[3] is None
         return label or small or word.lower() in BEHIND_ORDINALS or (ordinal and not begins and word[:1].isalpha())
     *earlier, token = tail.rsplit(maxsplit=4) or [""]
-    token = token.replace("’", "'").rpartition("'")[2].lstrip(_OPENS)
+    elided, _, token = token.replace("’", "'").rpartition("'")
+    token = token.lstrip(_OPENS)
+    if elided.strip(_OPENS) and len(token) == 1:  # my brother's
+        return False
     initial = _is_initial(token)
     if initial and not begins:
         return True
@@ -219,8 +229,8 @@ def _is_initial(token: str) -> bool:
     """Is it one letter, with its marks, of a script that has words of several, and no word itself?"""
     if len(token) > LONGEST_INITIAL or token in ("I", "Я", "я"):
         return False
-    letters = [char for char in token if char.isalnum()]
-    return len(letters) == 1 and letters[0].isalpha() and not _IDEOGRAPH.match(letters[0])
+    marks = [char for char in token[1:] if unicodedata.category(char).startswith("M")]
+    return token[:1].isalpha() and len(token) == 1 + len(marks) and not _IDEOGRAPH.match(token)
 
 
 def _cut_unmarked(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

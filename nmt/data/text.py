@@ -65,6 +65,11 @@ class Cleaning:
         return clean(text, self.nfc)
 
 
+def one_line(text: str) -> str:
+    """The same with spaces for line ends of every kind."""
+    return " ".join(text.splitlines())
+
+
 def is_visible(text: str) -> bool:
     """Has it any character that shows?"""
     return _VISIBLE.search(text) is not None

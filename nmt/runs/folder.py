@@ -6,6 +6,7 @@ runs/NAME/  config.json  manifest.json  src.spm  tgt.spm        written once
             shortlist.safetensors                               see shortlist.py
             learned.json                                        whether it translates: see learned.py
             letter_case.json                                    usual forms of words: see nmt/data/letter_case.py
+            sentences.json                                      how many a line of the training sources usually has
             checkpoints/                                        see training_state.py
             metrics.jsonl  tensorboard/
 """
@@ -14,6 +15,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,8 @@ from nmt.runs.tensors import read_forms, read_signed, refuse_other_forms, set_pa
 FORMAT = 9  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
 TOKENIZER_BYTES = 2**28  # of a file, at most
 LETTER_CASE_BYTES = 2**25
+SENTENCES_FILE = "sentences.json"
+SENTENCES_BYTES = 2**10
 MOST_BYTES = {"config.json": CONFIG_BYTES, "src.spm": TOKENIZER_BYTES, "tgt.spm": TOKENIZER_BYTES}
 
 
@@ -44,18 +48,26 @@ class LoadedModel:
     tokenizers: TokenizerPair
     checksum: str  # of the weights, hexadecimal
     letter_case: LetterCase  # of the sources that it was trained on
+    usual_sentences: int  # that a line of these has
 
 
 def create_run(
-    folder: Path, config: RunConfig, tokenizers: TokenizerPair, letter_case: LetterCase, known: Sequence[Path]
+    folder: Path,
+    config: RunConfig,
+    tokenizers: TokenizerPair,
+    letter_case: LetterCase,
+    usual_sentences: int,
+    known: Sequence[Path],
 ) -> None:
     """Everything but weights into a folder that is there; refuses one that holds another run.
 
+    `letter_case` and `usual_sentences` (see nmt.data.sentences) are those of the training sources.
     `known`: files with hashes of what its model is trained on (see nmt.data.train_hashes).
     """
     refuse_used(folder)
     files = {"config.json": config_bytes(config), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
     files[LETTER_CASE_FILE] = letter_case.bytes
+    files[SENTENCES_FILE] = json.dumps({"usual": usual_sentences}).encode()
     for name, content in files.items():
         write_atomically(folder / name, content)
     checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
@@ -76,14 +88,31 @@ def seen_file(folder: Path) -> Path:
 
 def read_letter_case(folder: Path) -> LetterCase:
     """Of a run's training sources; a run of an earlier nmt knows none."""
-    known = _manifest(folder)["sha256"].get(LETTER_CASE_FILE)
+    content = _known(folder / LETTER_CASE_FILE, LETTER_CASE_BYTES)
+    return LetterCase() if content is None else LetterCase.from_bytes(content, str(folder / LETTER_CASE_FILE))
+
+
+def read_usual_sentences(folder: Path) -> int:
+    """How many sentences a line of a run's training sources usually had; 1 for a run of an earlier nmt."""
+    path = folder / SENTENCES_FILE
+    content = _known(path, SENTENCES_BYTES)
+    if content is None:
+        return 1
+    try:
+        return max(1, index(json.loads(content)["usual"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise CheckpointError(f"{path} is damaged; restore it from a copy") from None
+
+
+def _known(path: Path, most: int) -> bytes | None:
+    """The content of a file that the manifest knows; None: it knows none, the run is of an earlier nmt."""
+    known = _manifest(path.parent)["sha256"].get(path.name)
     if known is None:
-        return LetterCase()
-    path = folder / LETTER_CASE_FILE
-    content = read_file(path, LETTER_CASE_BYTES)
+        return None
+    content = read_file(path, most)
     if hashlib.sha256(content).hexdigest() != known:
         raise CheckpointError(f"{path} is damaged: its checksum differs; restore it from a copy")
-    return LetterCase.from_bytes(content, str(path))
+    return content
 
 
 def change_config(folder: Path, config: RunConfig) -> None:
@@ -170,4 +199,6 @@ def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:
     parameters, signature = read_signed(path)
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
     set_parameters(model, parameters, path)
-    return LoadedModel(config, model.eval(), tokenizers, signature, read_letter_case(folder))
+    return LoadedModel(
+        config, model.eval(), tokenizers, signature, read_letter_case(folder), read_usual_sentences(folder)
+    )

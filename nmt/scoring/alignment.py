@@ -45,6 +45,11 @@ def spaceless(char: str) -> bool:
     return char >= _SPACELESS[0][0] and any(first <= char <= last for first, last in _SPACELESS)
 
 
+def unspaced(char: str) -> bool:
+    """Does the character belong to a script that puts no spaces between sentences either?"""
+    return spaceless(char) and char >= "\u2e80"  # Chinese, Japanese; not Thai, Lao, Khmer, Burmese
+
+
 def units(text: str, unit: Unit) -> list[str]:
     """The text without its spaces, cut into units.
 

@@ -1,1 +1,1 @@
-"""Requests in, translations out: a server for people who open a browser and for programs."""
+"""Requests → answers: a server for people who open a browser, and for programs."""

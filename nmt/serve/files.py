@@ -35,7 +35,9 @@ async def translate_file(request: Request) -> Response:
             raise Refusal(400, f"Invalid request: missing {name} parameter")
     kind = PurePosixPath(upload.name).suffix.lower()
     if kind not in SUPPORTED:
-        raise Refusal(400, f"{kind or 'a file without an ending'} is not supported; send one of: {', '.join(SUPPORTED)}")
+        raise Refusal(
+            400, f"{kind or 'a file without an ending'} is not supported; send one of: {', '.join(SUPPORTED)}"
+        )
     file = await run_in_threadpool(read_text_file, upload.content)
     server.charge(request, sum(map(len, file.lines)))
     chosen = direction(server.catalogue, upload.fields["source"], upload.fields["target"], file.lines)

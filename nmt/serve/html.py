@@ -38,9 +38,7 @@ async def _translated(
     return await run_in_threadpool(_written, passages, answers, rules)
 
 
-def _written(
-    passages: Sequence[Passage], answers: Sequence[Answer], rules: Rules
-) -> tuple[dict[int, str], list[int]]:
+def _written(passages: Sequence[Passage], answers: Sequence[Answer], rules: Rules) -> tuple[dict[int, str], list[int]]:
     done: dict[int, str] = {}
     lost: list[int] = []
     for number, (passage, answer) in enumerate(zip(passages, answers, strict=True)):

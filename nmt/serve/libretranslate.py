@@ -189,5 +189,3 @@ def _alternatives(body: dict[str, Any], n_best: int) -> int:
     if number > n_best - 1:
         raise Refusal(400, f"Invalid request: alternatives parameter must be <= {n_best - 1}")
     return number
-
-

@@ -22,6 +22,7 @@ from nmt.config.run import MODEL_SECTIONS, RunConfig, read_run_config
 from nmt.config.verbs import TrainCommand
 from nmt.data.letter_case import LetterCase
 from nmt.data.prepare import Prepared, prepare
+from nmt.data.sentences import usual_sentences
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import CheckpointError, ConfigError, DataError, printable
 from nmt.machine.device import environment
@@ -123,10 +124,17 @@ def start(
         if peers.first:
             note_begun(folder)
             letter_case = prepared.letter_case.after(earlier)
-            create_run(folder, config, prepared.tokenizers, letter_case, [*known, prepared.seen])
+            sentences = usual_sentences(some_sources(prepared))
+            create_run(folder, config, prepared.tokenizers, letter_case, sentences, [*known, prepared.seen])
         if given is not None:
             trainer.save()  # the weights to start from are part of the run
         return train(trainer, folder)
+
+
+def some_sources(prepared: Prepared) -> list[str]:
+    """Training sources from all over the corpus."""
+    step = 1 + len(prepared.train) // LOOKED_AT
+    return list(prepared.train.select(range(0, len(prepared.train), step))["src"])
 
 
 def start_from(

@@ -88,8 +88,11 @@ def note(translation: Translation) -> str | None:
     if translation.dropped:
         count = len(translation.src_pieces)
         pieces = f"{count + translation.dropped:,} pieces"
-        return f"has {pieces}; only the first {count:,} are translated (long_lines=truncate)"
-    if translation.parts > 1:
+        kept = f"the first {count:,} are translated"
+        if translation.sentences > 1:
+            kept = f"{count:,} are translated, the first {LONGEST_PART:,} of each sentence"
+        return f"has {pieces}; only {kept} (long_lines=truncate)"
+    if translation.parts > translation.sentences:
         pieces = f"{len(translation.src_pieces):,} pieces"
         return f"has {pieces}; translated in {translation.parts:,} parts (long_lines=split)"
     return None

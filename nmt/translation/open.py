@@ -31,6 +31,7 @@ def open_model(command: TranslationCommand, named: str | list[str] | None = None
         command.precision,
         command.shortlist,
         command.long_lines,
+        command.sentences,
         secrets.randbelow(2**32) if command.seed is None else command.seed,
         command.workers,
     )
@@ -81,6 +82,8 @@ def means(translator: Translator, settings: SearchConfig) -> str:
     if translator.shortlist is not None and not settings.sample:
         pieces = translator.tokenizers.tgt.vocab_size
         parts.append(f"shortlist (about {translator.shortlist.candidates:,.0f} of {pieces:,} pieces)")
+    if translator.at_once is not None and translator.at_once > 1:
+        parts.append(f"up to {translator.at_once} sentences together")
     return ", ".join(parts)
 
 

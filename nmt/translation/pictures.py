@@ -16,6 +16,7 @@ from nmt.figures.figure import save_figure, svg_text
 from nmt.figures.page import page
 from nmt.machine.safe_files import folder_beside, put_in_place
 from nmt.scoring.alignment import word_attention
+from nmt.translation.long_lines import LONGEST_PART
 from nmt.translation.translations import Translation
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def drawn(done: Sequence[Translation], choice: Choice) -> Iterator[DrawnLine]:
         if translation.attention is not None and translation.attention.size:
             yield DrawnLine(number, translation, None, translation_pictures(translation, choice))
         else:
-            missing = f"it was translated in {translation.parts:,} parts" if translation.parts > 1 else EMPTY
+            pieces = len(translation.src_pieces)
+            missing = f"it has {pieces:,} pieces, more than {LONGEST_PART:,}" if translation.parts > 1 else EMPTY
             print(f"line {number}: nothing to draw, {missing}", file=sys.stderr)
             yield DrawnLine(number, translation, missing, ())
 

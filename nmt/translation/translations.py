@@ -1,12 +1,13 @@
 """What translating comes to: text, scores, and the attention behind them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.scoring.alignment import align, spaceless, word_attention
+from nmt.data.text import one_line
+from nmt.scoring.alignment import align, spaceless, unspaced, word_attention
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,10 @@ class Translation:
     n_best: list[Candidate]
     src_pieces: list[str]
     tgt_pieces: list[str]
-    attention: NDArray[np.float32] | None  # [L, H, T, S] pieces; None: not asked for, none there, several parts
+    attention: NDArray[np.float32] | None  # [L, H, T, S] pieces; None: not asked for, none there, a very long line
     kept_links: WordLinks | None = None  # drawn from attention that was not kept
-    parts: int = 1  # that were searched one by one, because the line is long; 0: no text
+    sentences: int = 1  # that were translated one by one
+    parts: int = 1  # that were searched one by one, more than its sentences where one is too long; 0: no text
     dropped: int = 0  # source pieces at its end that were not translated
 
     @property
@@ -105,18 +107,62 @@ def joined(source: str, parts: Sequence[Translation], dropped: int) -> Translati
         return Translation(source, NOTHING, [], [], None, parts=0)
     if len(parts) == 1:
         return replace(parts[0], source=source, dropped=dropped)
+    return _joined(source, parts, lambda before, after, _: "" if spaceless(before) else " ", len(parts), dropped)
+
+
+def joined_sentences(source: str, sentences: Sequence[Translation], gaps: Sequence[str]) -> Translation:
+    """The translation of a line from those of its sentences, with the white space that is between these in the source.
+
+    Attention is kept where every sentence has it: each looks at its own source alone.
+    """
+    if len(sentences) == 1:
+        return replace(sentences[0], source=source)
+    parts, dropped = sum(each.parts for each in sentences), sum(each.dropped for each in sentences)
+    whole = _joined(source, sentences, lambda before, after, n: gap_between(before, after, gaps[n]), parts, dropped)
+    blocks = [each.attention for each in sentences if each.parts]
+    found = [block for block in blocks if block is not None]
+    attention = side_by_side(found) if found and len(found) == len(blocks) else None
+    return replace(whole, sentences=len(sentences), attention=attention)
+
+
+def gap_between(before: str, after: str, gap: str) -> str:
+    """What stands between two characters of a translation where the source has this gap between two sentences."""
+    white = "".join(char for char in gap if char.isspace()).replace("\u3000", " ")
+    if unspaced(before) or unspaced(after):
+        return white if one_line(white) != white else ""
+    return white or " "
+
+
+def side_by_side(blocks: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Attention [L, H, T, S] of texts one behind another, none of which looks at another's source."""
+    L, H = blocks[0].shape[:2]
+    whole = np.zeros(
+        (L, H, sum(block.shape[2] for block in blocks), sum(block.shape[3] for block in blocks)), np.float32
+    )
+    t = s = 0
+    for block in blocks:
+        T, S = block.shape[2:]
+        whole[:, :, t : t + T, s : s + S] = block
+        t, s = t + T, s + S
+    return whole
+
+
+def _joined(
+    source: str, parts: Sequence[Translation], gap: Callable[[str, str, int], str], searched: int, dropped: int
+) -> Translation:
+    """`gap`: what stands between two texts that end and begin with these characters, the first being of this number."""
     n_best = []
     for candidates in zip(*(part.n_best for part in parts), strict=False):  # as many as every part has
         text = ""
-        for candidate in candidates:
-            apart = text and candidate.text and not spaceless(text[-1])
-            text += (" " if apart else "") + candidate.text
+        for number, candidate in enumerate(candidates):
+            apart = gap(text[-1], candidate.text[0], number - 1) if text and candidate.text else ""
+            text += apart + candidate.text
         scores = [candidate.score for candidate in candidates]
         n_best.append(Candidate(text, sum(scores) / len(scores), sum(c.log_prob for c in candidates)))
     src = [piece for part in parts for piece in part.src_pieces]
     tgt = [piece for part in parts for piece in part.tgt_pieces]
     links = joined_links([part.word_links for part in parts])
-    return Translation(source, n_best, src, tgt, None, links, len(parts), dropped)
+    return Translation(source, n_best, src, tgt, None, links, parts=searched, dropped=dropped)
 
 
 def joined_links(parts: Sequence[WordLinks]) -> WordLinks:

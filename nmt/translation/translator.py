@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch, make_batch
 from nmt.data.batching import even_batches, forced_batches
-from nmt.data.text import Cleaning
+from nmt.data.text import Cleaning, one_line
 from nmt.data.tokenizer import MARK, UNK
 from nmt.errors import CheckpointError, ConfigError, DataError, counted
 from nmt.machine.device import Precision, TranslationPrecision, choose_device, choose_dtype, choose_int8
@@ -29,9 +30,10 @@ from nmt.search.int8 import with_int8_decoder
 from nmt.search.prefix import Prefix, Prefixes, Spelling
 from nmt.search.shortlist import Shortlist, Shortlisted
 from nmt.search.steering import UNSTEERED, Steering
-from nmt.translation.long_lines import Line, LongLines, read_lines_in_parts
+from nmt.translation.long_lines import LONGEST_PART, Line, LongLines, read_lines_in_parts
 from nmt.translation.notes import Notes
-from nmt.translation.translations import Candidate, Translation, distinct, joined
+from nmt.translation.sentences import Sentences, cut_line, of_first_texts
+from nmt.translation.translations import Candidate, Translation, distinct, joined, joined_sentences
 
 CHUNK_SENTENCES = 1024  # sentences translated between two looks of the progress bar
 
@@ -58,6 +60,7 @@ class Translator:
         int8: bool,
         shortlist: Shortlist | None,
         long_lines: LongLines,
+        sentences: Sentences,
         seed: int | None,
         workers: Workers,
     ) -> None:
@@ -79,6 +82,7 @@ class Translator:
         self.step_model: StepModel[Any, Any] = as_one(stepping)
         self.shortlist = None if shortlist is None else shortlist.to(device)
         self.long_lines: LongLines = long_lines
+        self.at_once = {"auto": first.usual_sentences, "split": 1, "keep": None}[sentences]  # sentences of a line
         self.cleaning = Cleaning.of(first.config.data)
         self.letter_case = first.letter_case
         self.seed = first.config.seed if seed is None else seed  # of what is drawn
@@ -95,6 +99,7 @@ class Translator:
         precision: TranslationPrecision = "auto",
         shortlist: Use = "auto",
         long_lines: LongLines = "split",
+        sentences: Sentences = "auto",
         seed: int | None = None,
         workers: int | None = None,
     ) -> "Translator":
@@ -103,6 +108,8 @@ class Translator:
         `settings` replace the search settings stored with it (with the first of several).
         `shortlist`: search over the run's shortlist: "auto" where it has one that fits, True (must be there), False.
         `long_lines`: what is more than one search can bear is searched in parts ("split") or left out ("truncate").
+        `sentences` of a line are translated one by one ("split"), together ("keep"), or as many together as the lines
+        had that the model was trained on ("auto").
         `seed` decides what sampling draws; None: the run's own.
         `workers`: threads that search side by side, a batch each; None: as many as torch has.
         """
@@ -116,7 +123,8 @@ class Translator:
         dtype, int8 = choose_dtype(factors, chosen), choose_int8(precision, chosen)
         name = ", ".join(map(str, folders))
         own = settings or loaded[0].config.search
-        return cls(name, loaded, own, chosen, dtype, int8, listed, long_lines, seed, workers_on(chosen, workers))
+        used = workers_on(chosen, workers)
+        return cls(name, loaded, own, chosen, dtype, int8, listed, long_lines, sentences, seed, used)
 
     @property
     def parameters(self) -> int:
@@ -130,24 +138,38 @@ class Translator:
 
     def translate(
         self,
-        sentences: Sequence[str],
+        lines: Sequence[str],
         attention: Attention = False,
         settings: SearchConfig | None = None,
         prefixes: Sequence[str | None] | None = None,
     ) -> list[Translation]:
-        """A translation of every sentence, in order; an empty sentence has an empty one.
+        """A translation of every line, in order; an empty line has an empty one.
 
+        White space between sentences, line ends included, is that of the source where the target's script writes any.
         `prefixes`: what each translation begins with (None: anything). Where one ends in a space, its last word is
         whole; else that word may go on.
         """
-        if isinstance(sentences, str):
+        if isinstance(lines, str):
             raise TypeError('translate takes a list of sentences: translate(["A sentence."])')
-        texts = [self.as_read(sentence) for sentence in sentences]
-        lines = read_lines_in_parts(texts, self.tokenizers.src, self.long_lines)
-        parts = [part for line in lines for part in line.parts]
-        kept = [attention is True and len(line.parts) == 1 for line in lines for _ in line.parts]
+        if prefixes is not None and len(prefixes) != len(lines):
+            raise DataError(
+                f"{counted(len(lines), 'source')} but prefixes for {len(prefixes):,}; give one for each, or None"
+            )
+        cuts = [cut_line(line, self.at_once) for line in lines]
+        texts = [self.as_read(text) for cut in cuts for text in cut.texts]
+        read = read_lines_in_parts(texts, self.tokenizers.src, self.long_lines)
+        begun = self.prefixes_of_parts(None if prefixes is None else of_first_texts(prefixes, cuts), read)
+        following = iter(read)
+        in_parts = [[next(following) for _ in cut.texts] for cut in cuts]
+        parts = [part for line in in_parts for text in line for part in text.parts]
+        lengths = [sum(len(part) for text in line for part in text.parts) for line in in_parts]
+        kept = [
+            attention is True and length <= LONGEST_PART
+            for length, line in zip(lengths, in_parts, strict=True)
+            for text in line
+            for _ in text.parts
+        ]
         chosen = settings or self.settings
-        begun = self.prefixes_of_parts(prefixes, lines)
 
         def work(batch: list[int]) -> list[Translation]:
             given = [begun[part] for part in batch]
@@ -161,25 +183,37 @@ class Translator:
         for batch, translations in zip(batches, workers.each(work, batches), strict=True):
             done.update(zip(batch, translations, strict=True))
         in_order = (done[part] for part in range(len(parts)))
-        return [
-            joined(sentence, [next(in_order) for _ in line.parts], line.dropped)
-            for sentence, line in zip(sentences, lines, strict=True)
-        ]
+        whole = []
+        for line, cut, found in zip(lines, cuts, in_parts, strict=True):
+            pairs = zip(cut.texts, found, strict=True)
+            sentences = [joined(text, [next(in_order) for _ in own.parts], own.dropped) for text, own in pairs]
+            whole.append(joined_sentences(line, sentences, cut.gaps))
+        return whole
 
     def stream(
-        self, lines: Iterable[str], buffer: int, attention: Attention = False, settings: SearchConfig | None = None
+        self,
+        lines: Iterable[str],
+        buffer: int,
+        attention: Attention = False,
+        settings: SearchConfig | None = None,
+        prefixes: Iterable[str | None] | None = None,
     ) -> Iterator[Translation]:
-        """One translation for every line, in order; at most `buffer` lines are read ahead and held in memory."""
+        """One translation for every line, in order; at most `buffer` lines are read ahead and held in memory.
+
+        `prefixes`: what they begin with, as in `translate`; as many.
+        """
         chunk: list[str] = []
+        begun: list[str | None] = []
         room = READ_AHEAD
-        for line in lines:
+        for line, prefix in zip(lines, repeat(None) if prefixes is None else prefixes, strict=prefixes is not None):
             chunk.append(line)
+            begun.append(prefix)
             room -= len(line)
             if len(chunk) == buffer or room <= 0:
-                yield from self.translate(chunk, attention, settings)
-                chunk, room = [], READ_AHEAD
+                yield from self.translate(chunk, attention, settings, None if prefixes is None else begun)
+                chunk, begun, room = [], [], READ_AHEAD
         if chunk:
-            yield from self.translate(chunk, attention, settings)
+            yield from self.translate(chunk, attention, settings, None if prefixes is None else begun)
 
     def batch(
         self, ids: list[list[int]], attention: bool, settings: SearchConfig, steering: Steering = UNSTEERED
@@ -254,10 +288,6 @@ class Translator:
         """What each part of these lines begins with in translation."""
         if prefixes is None:
             return [None for line in lines for _ in line.parts]
-        if len(prefixes) != len(lines):
-            raise DataError(
-                f"{counted(len(lines), 'source')} but prefixes for {len(prefixes):,}; give one for each, or None"
-            )
         found: list[Prefix | None] = []
         for text, line in zip(prefixes, lines, strict=True):
             prefix = None if text is None else self.prefix(text)
@@ -386,7 +416,7 @@ class Translator:
 
     def candidates(self, hypotheses: Sequence[Hypothesis], settings: SearchConfig) -> list[Candidate]:
         """Hypotheses as text, each on one line whatever the model spells; a search finds a text once."""
-        texts = (" ".join(self.tokenizers.tgt.decode(hypothesis.tokens).splitlines()) for hypothesis in hypotheses)
+        texts = (one_line(self.tokenizers.tgt.decode(hypothesis.tokens)) for hypothesis in hypotheses)
         found = [Candidate(text, each.score, each.log_prob) for text, each in zip(texts, hypotheses, strict=True)]
         return found if settings.sample else distinct(found)
 
@@ -431,6 +461,6 @@ def translate_all(translator: Translator, sources: Sequence[str], say: Callable[
     texts = []
     with progress_bar(len(sources), "sentences") as bar:
         for translation in translator.notes().noted(translator.stream(sources, CHUNK_SENTENCES), say):
-            texts.append(translation.text)
+            texts.append(one_line(translation.text))
             bar.update()
     return texts

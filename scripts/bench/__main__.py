@@ -16,6 +16,7 @@ PARTS = {
     "precision": "bench.precision",
     "recipes": "bench.recipes",
     "noise": "bench.noise",
+    "sentences": "bench.sentences",
     "cleaned": "bench.cleaned",
     "replay": "bench.replay",
     "typed": "bench.typed",

@@ -197,7 +197,7 @@ def lone(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) 
             f"{median:.1f}; {late:.1f} ms",
             "≤ 3; ≤ 10 ms",
             median <= 3 and late <= 10,
-        )  # noqa: E501
+        )
         with busy_neighbours(1):
             beside = added(server, yardstick, arguments.requests // 4)
         ratio = beside.whole_ms / idle.whole_ms
@@ -249,7 +249,7 @@ def overload(arguments: argparse.Namespace, yardstick: Yardstick, words: list[st
         f"{late:.0f} ms ({counts})",
         "≤ 50 ms",
         late <= 50,
-    )  # noqa: E501
+    )
     row("its memory grows by", f"{growth:.1%}", "≤ 10 %", growth <= 0.1)
     bad = swapped + outcome.lost + len(outcome.other)
     row("wrong, swapped or lost; ties", f"{bad}; {ties}", "0", bad == 0)
@@ -301,7 +301,7 @@ def ends(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) 
         f"{lost} of {answered + lost:,}",
         "0",
         lost == 0,
-    )  # noqa: E501
+    )
 
 
 async def until_end(server: Serving) -> Outcome:

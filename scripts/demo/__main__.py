@@ -63,6 +63,7 @@ def main(given: Sequence[str]) -> int:
 
 NEXT = """
 Type next:
+  make serve                                     the same in the browser: both models side by side, and where they look
   make interactive ARGS="model={run}"        type sentences; :attention shows where the model looks
   make evaluate ARGS="model={run}"           BLEU, chrF and TER with confidence intervals
   make tensorboard                               the learning curves

@@ -98,8 +98,8 @@ def test_mistakes_are_told_and_change_nothing(session: Session, tmp_path: Path) 
         ":bipartite": "no file is named; type, for example, :bipartite attention.png",
         ":bipartite a.png": "nothing is translated yet",
         ":atention": "unknown command ':atention'; did you mean ':attention'? (to translate the line, begin it with ::",
-        ":smile: it": "unknown command ':smile:'; choose from: :attention, :beam, :bipartite, :help, :nbest, :quit, "
-        ":save (to translate the line, begin it with ::smile:)",
+        ":smile: it": "unknown command ':smile:'; choose from: :attention, :beam, :begin, :bipartite, :help, "
+        ":nbest, :next, :quit, :save (to translate the line, begin it with ::smile:)",
         ":quti": "did you mean ':quit'?",
         ":nbest x": "'x' is not a number; type, for example, :nbest 3",
         ":beam": "'' is not a number; type, for example, :beam 8",

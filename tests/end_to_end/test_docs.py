@@ -20,7 +20,14 @@ from nmt.training.parts import refuse_untrainable
 from nmt.tune.plan import Plan
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("README.md", "CONTRIBUTING.md", "data/README.md", "docs/many-files.md", "docs/cleaning.md")
+NAMES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "data/README.md",
+    "docs/many-files.md",
+    "docs/cleaning.md",
+    "docs/sentences.md",
+)
 PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
 YAML = sorted((ROOT / "configs").rglob("*.yaml"))
 COMMAND = re.compile(r"(?:nmt|make) [a-z-].*")

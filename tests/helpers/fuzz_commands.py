@@ -25,8 +25,8 @@ from nmt.errors import NmtError
 NEVER = ("train", "-m", "--multirun", "--run", "-r", "--info")  # with these Hydra makes folders of its own
 KEYS = """seed name data data.train.src data.root attention attention.heads attention@attention.score train.lr
 train.batch_tokens train encoder encoder.layers experiment search search.beam model input output n_best format
-long_lines shortlist trust resume resume_with optimizer.lr tokenizer.vocab_size hydra defaults _target_ space trials
-src data@x hydra/launcher encoder/x""".split()
+long_lines sentences shortlist trust resume resume_with optimizer.lr tokenizer.vocab_size hydra defaults _target_ space
+trials src data@x hydra/launcher encoder/x""".split()
 VALUES = """1 -1 1.5 1e400 true null [] [a,b] {a:1} {} x '' " [ ${seed} ${nothing} ${oc.env:HOME} ??? additive general
 multi_head demo_en_de text runs/a [runs/a,runs/b] greedy a=b choice(1,2) range(3) glob(*) 1,2 é""".split()
 VALUES += ["a b", " ", "\t", "\u2028", "7" * 400]
@@ -89,7 +89,7 @@ def translate_command() -> TranslateCommand:
 
 WAYS: list[dict[str, Any]] = [
     {}, {"format": "jsonl"}, {"format": "jsonl", "alignments": True}, {"format": "jsonl", "n_best": 3, "buffer": 1},
-    {"long_lines": "truncate", "buffer": 2},
+    {"long_lines": "truncate", "buffer": 2}, {"sentences": "keep"},
 ]  # fmt: skip
 
 

@@ -33,7 +33,8 @@ def small_tokenizer() -> Tokenizer:
 
 def make_run(
     folder: Path, attention: str = "general", seed: int = 0, data: dict[str, Any] | None = None,
-    train: dict[str, Any] | None = None, letter_case: LetterCase | None = None, **search: Any,
+    train: dict[str, Any] | None = None, letter_case: LetterCase | None = None,
+    usual_sentences: int = 1, **search: Any,
 ) -> Path:  # fmt: skip
     """A run folder whose model is random; `data`, `train`, `search`: changes to these sections."""
     about = {"src_lang": "en", "tgt_lang": "de"} | (data or {})
@@ -48,6 +49,6 @@ def make_run(
         for parameter in model.parameters():  # far from the small initial values, so that errors show
             parameter.mul_(3.0)
     folder.mkdir(parents=True, exist_ok=True)
-    create_run(folder, stored, TokenizerPair(tokenizer, tokenizer), letter_case or LetterCase(), [])
+    create_run(folder, stored, TokenizerPair(tokenizer, tokenizer), letter_case or LetterCase(), usual_sentences, [])
     write_tensors(folder / "model.safetensors", parameters_of(model))
     return folder

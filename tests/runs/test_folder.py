@@ -30,14 +30,16 @@ from nmt.machine.safe_files import draft, join_files, read_file, refuse_unwritab
 from nmt.machine.signals import SAVED
 from nmt.runs import checkpoints as training_state
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, prune, read_record, save_checkpoint, saved_updates
-from nmt.runs.folder import FORMAT, load_model, read_letter_case
+from nmt.runs.folder import FORMAT, SENTENCES_FILE, load_model, read_letter_case, read_usual_sentences
 from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.stored_config import config_bytes, read_config
 from nmt.runs.tensors import packed, parameters_of, read_signed, read_tensors, signed, write_tensors
 from nmt.training.report import Reporter
 from nmt.training.trainer import Trainer
 
-MODEL_FILES = ["manifest.json", "config.json", "letter_case.json", "src.spm", "tgt.spm", "model.safetensors"]
+MODEL_FILES = [
+    "manifest.json", "config.json", "letter_case.json", "sentences.json", "src.spm", "tgt.spm", "model.safetensors"
+]  # fmt: skip
 STATE_FILES = ["weights.safetensors", "training.safetensors", "training.json"]
 ROOT = Path(__file__).parents[2]
 T = TypeVar("T")
@@ -98,6 +100,24 @@ def test_a_run_of_an_earlier_nmt_knows_no_forms_of_words(run: Path) -> None:
     (run / "manifest.json").write_text(json.dumps(manifest))
     (run / LETTER_CASE_FILE).unlink()
     assert load_model(run).letter_case == LetterCase()
+
+
+def test_a_run_knows_how_many_sentences_its_training_lines_have(run: Path, data: Path, tmp_path: Path) -> None:
+    assert read_usual_sentences(run) == load_model(run).usual_sentences == 1
+    several = corpus(tmp_path / "several")
+    lines = [f"Eins {line}. Zwei {line}? Drei!" for line in (several / "train.src").read_text().splitlines()]
+    (several / "train.src").write_text("".join(f"{line}\n" for line in lines))
+    assert start(several, tmp_path, name="of_three", train__max_updates=1, data__dev_size=0) == 0
+    assert read_usual_sentences(tmp_path / "of_three") == 3
+    manifest = json.loads((run / "manifest.json").read_text())
+    for content in ("{}", '{"usual": 1e999}', '{"usual": "x"}', "[", "[" * 1000):
+        manifest["sha256"][SENTENCES_FILE] = hashlib.sha256(content.encode()).hexdigest()
+        (run / "manifest.json").write_text(json.dumps(manifest))
+        (run / SENTENCES_FILE).write_text(content)
+        assert refusal(lambda: load_model(run)) == f"{run / SENTENCES_FILE} is damaged; restore it from a copy"
+    del manifest["sha256"][SENTENCES_FILE]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    assert load_model(run).usual_sentences == 1  # as of an earlier nmt
 
 
 def test_a_model_that_is_trained_further_knows_the_words_of_both_corpora(run: Path, tmp_path: Path) -> None:

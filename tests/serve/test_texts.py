@@ -1,11 +1,14 @@
 """Texts, cut and put together again; where words are; what the cache keeps."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.data.sentences import Span, sentence_spans
+from nmt.data.text import INVISIBLE
 from nmt.serve.cache import Cache, cost
 from nmt.serve.places import word_places
 from nmt.serve.texts import Assembly
@@ -45,13 +48,13 @@ def test_white_space_around_sentences_is_kept(source: str, translations: list[st
 
 @given(st.text(max_size=200))
 def test_a_text_translated_by_itself_stays_itself(text: str) -> None:
-    """But for a space between sentences of a script that has none, where the next letter is of one that has."""
+    """But for white space, and what cannot be seen, between its sentences."""
     assembly = Assembly(text)
     spans = sentence_spans(text)
     for span in spans:
         assembly.add(span, said(text[span.start : span.end]))
     answer = assembly.end()
-    assert "".join(answer.text.split()) == "".join(text.split())
+    assert re.sub(f"[{INVISIBLE}]", "", answer.text) == re.sub(f"[{INVISIBLE}]", "", text)
     for each in answer.sentences:
         assert answer.text[each.target.start : each.target.end] == text[each.source.start : each.source.end]
 

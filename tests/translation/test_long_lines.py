@@ -188,7 +188,7 @@ def test_interactive_says_when_a_line_is_long(
     assert out.count("ms)") == 2
     first, *more = err.splitlines()
     assert first == f"caution: the line {CUT[mode]}"
-    refused = "error: the last line was translated in 2 parts, and attention is shown of one; type a shorter line"
+    refused = "error: the last line has 1,200 pieces, and attention is shown of 1,000 at most; type a shorter line"
     assert more == ([refused] if mode == "split" else [])
     assert out.count("░ ≥ 0.05") == (1 if mode == "split" else 2)
 
@@ -202,4 +202,4 @@ def test_pictures_are_not_drawn_of_a_line_in_parts(
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2
     assert f"caution: line 2 {CUT['split']}\n" in err
-    assert "line 2: nothing to draw, it was translated in 2 parts\n" in err
+    assert "line 2: nothing to draw, it has 1,200 pieces, more than 1,000\n" in err
