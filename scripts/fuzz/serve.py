@@ -12,6 +12,7 @@ status was answered; the exit code is 1, after the request, where something does
 import re
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,11 +38,13 @@ def main(words: Sequence[str]) -> int:
 
     start = perf_counter()
     total = 0
+    said: list[str] = []
     print("| part | cases | s | answers |\n|---|---:|---:|---|", flush=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with command("device=cpu", "precision=fp32", *words_of(folder), timeout_s=12 * 3600) as (url, process):
             normal = Normal(folder / "first")
+            threading.Thread(target=said.extend, args=(process.stderr,), daemon=True).start()
             try:
                 before = 0.0
                 for share in (0.1, 0.9):
@@ -56,9 +59,11 @@ def main(words: Sequence[str]) -> int:
                     before = before or memory_mb(process.pid)
                 after = memory_mb(process.pid)
                 assert process.poll() is None, "the server has ended"
+                assert not said, "the server complained"
                 assert after <= GROWTH * before + SLACK_MB, f"memory grew from {before:,.0f} to {after:,.0f} MB"
             except Exception:
                 traceback.print_exc(file=sys.stdout)
+                print("the server said:", *said[-100:], sep="\n", flush=True)
                 return 1
     print(f"\n{total:,} cases, memory {before:,.0f} → {after:,.0f} MB, {perf_counter() - start:.0f} s; all holds")
     return 0

@@ -37,7 +37,7 @@ async def reply(reader: asyncio.StreamReader, method: str) -> Reply:
         raise ValueError(f"no status line: {head[:200]!r}")
     status = int(found[1])
     headers: dict[str, str] = {}
-    for line in head[found.end() : -4].decode("latin-1").split("\r\n"):
+    for line in head[found.end() : -2].decode("latin-1").splitlines():
         name, colon, value = line.partition(":")
         if not colon:
             raise ValueError(f"no header: {line!r}")
