@@ -1,5 +1,5 @@
 -- A load test of nmt serve by wrk (https://github.com/wg/wrk; Debian: apt install wrk):
---   wrk -t 2 -c 64 -d 30s --latency -s docs/serve/load.lua http://127.0.0.1:5000 -- FILE SOURCE TARGET [KEY]
+--   wrk -t 2 -c 64 -d 30s --timeout 25s --latency -s docs/serve/load.lua http://127.0.0.1:5000 -- FILE SOURCE TARGET [KEY]
 -- FILE holds a sentence a line; every request asks for the next one. All threads together go through the file.
 
 local threads = {}

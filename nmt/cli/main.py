@@ -44,14 +44,13 @@ VERBS = {
 }
 
 HELP = """\
-nmt <verb> [key=value …]
+nmt <verb> [key=value …]   or   nmt --version
 
 {verbs}
 
 nmt <verb> --help         every key that the verb takes, with its value
 nmt <verb> --cfg job      the configuration as it would be used, without running
 nmt train -m seed=1,2     one run for each value
-nmt --version
 eval "$(nmt -sc install=bash)"    completion of verbs, keys and values by the tab key
 Start with:  nmt train data=demo_en_de name=first
 """

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median_low
 
 from nmt.data.abbreviations import (
@@ -78,13 +79,26 @@ def sentence_spans(text: str) -> list[Span]:
 
     Between two of them lies no visible character: white space, a line end, or nothing.
     """
-    spans = []
+    return sentence_groups(text, 1)
+
+
+def sentence_groups(text: str, at_once: int) -> list[Span]:
+    """The same for so many sentences of a line together, at most, and about as many in each group of a line."""
+    groups = []
     for line in _LINE.finditer(text):
-        for start, end in _cut(text, *line.span(), capitals=True):
-            bare = _without_capitals(text[start:end])
-            for sentence in _cut(text, start, end, capitals=False) if bare else [(start, end)]:
-                spans += [Span(*part) for part in _cut_unmarked(text, *sentence)]
-    return spans
+        spans = list(_spans_of_line(text, *line.span()))
+        count = -(-len(spans) // at_once)
+        bounds = [number * len(spans) // count for number in range(count + 1)] if count else []
+        groups += [Span(spans[first].start, spans[end - 1].end) for first, end in pairwise(bounds)]
+    return groups
+
+
+def _spans_of_line(text: str, line_start: int, line_end: int) -> Iterator[Span]:
+    for start, end in _cut(text, line_start, line_end, capitals=True):
+        bare = _without_capitals(text[start:end])
+        for sentence in _cut(text, start, end, capitals=False) if bare else [(start, end)]:
+            for part in _cut_unmarked(text, *sentence):
+                yield Span(*part)
 
 
 def usual_sentences(lines: Iterable[str]) -> int:

@@ -1,4 +1,4 @@
-"""Whose request it is."""
+"""Whose request it is, and how it came."""
 
 from collections.abc import Sequence
 
@@ -15,3 +15,10 @@ def address_of(request: Request, proxies: Sequence[str]) -> str:
             if each.strip() and each.strip() not in proxies:
                 return each.strip()[:64]
     return peer
+
+
+def scheme_of(request: Request, proxies: Sequence[str]) -> str:
+    """http or https: what the client used, as one of these proxies tells in X-Forwarded-Proto."""
+    peer = request.client.host if request.client is not None else "local"
+    told = request.headers.get("x-forwarded-proto", "").strip().lower()
+    return told if peer in proxies and told in ("http", "https") else request.url.scheme

@@ -32,12 +32,13 @@ def meant(code: str, served: Iterable[str]) -> str | None:
     """
     codes = list(served)
     wanted = code.strip().replace("_", "-").lower()
-    for each in codes:
-        if each.replace("_", "-").lower() == wanted:
-            return each
     candidates = [wanted, ALIASES[wanted].lower()] if wanted in ALIASES else [wanted]
     for candidate in candidates:
-        known = {each: _language_and_script(each) for each in codes}
+        for each in codes:
+            if each.replace("_", "-").lower() == candidate:
+                return each
+    known = {each: _language_and_script(each) for each in codes}
+    for candidate in candidates:
         language = _language_and_script(candidate)
         found = [each for each in codes if language is not None and known[each] == language]
         if found:

@@ -1,7 +1,8 @@
 """Translating files as LibreTranslate's clients ask for it: upload, translate, download once."""
 
+import asyncio
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 from urllib.parse import quote
 
@@ -10,6 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from nmt.serve.addresses import scheme_of
+from nmt.serve.catalogue import Served
 from nmt.serve.directions import Direction, direction
 from nmt.serve.quick_json import JsonResponse
 from nmt.serve.refusal import Refusal
@@ -17,10 +20,12 @@ from nmt.serve.results import Result
 from nmt.serve.search_wish import Search
 from nmt.serve.server import Server
 from nmt.serve.text_files import read_text_file
+from nmt.serve.texts import Answer
 from nmt.serve.uploads import read_upload
 
 SUPPORTED = [".txt"]
-LINES_AT_ONCE = 32
+LINES_AT_ONCE, CHARACTERS_AT_ONCE = 32, 5000
+ATTEMPTS, LONGEST_PAUSE_S = 10, 5  # where the queue is full
 LONGEST_NAME = 100  # characters of the client's file name
 
 
@@ -44,7 +49,8 @@ async def translate_file(request: Request) -> Response:
     lines = await _translated(request, server, chosen, file.lines)
     result = Result(_named(upload.name, chosen.target), file.with_lines(lines))
     token = await run_in_threadpool(server.files.keep, result)
-    return JsonResponse({"translatedFileUrl": str(request.url_for("download_file", token=token))})
+    url = request.url_for("download_file", token=token)
+    return JsonResponse({"translatedFileUrl": str(url.replace(scheme=scheme_of(request, server.settings.trust_proxy)))})
 
 
 async def download_file(request: Request) -> Response:
@@ -65,16 +71,45 @@ async def download_file(request: Request) -> Response:
 
 async def _translated(request: Request, server: Server, chosen: Direction, lines: Sequence[str]) -> list[str]:
     """The lines, a few at once, so that a long file leaves room for others; what has no letters stays as it is."""
-    if chosen.served is None:
-        return list(lines)
     done = list(lines)
-    wanted = [number for number, line in enumerate(lines) if any(char.isalpha() for char in line)]
-    for start in range(0, len(wanted), LINES_AT_ONCE):
-        some = wanted[start : start + LINES_AT_ONCE]
-        answers = await server.translate_admitted(request, chosen.served, [lines[number] for number in some], Search())
+    if chosen.served is None:
+        return done
+    for some in _portions(lines, server.settings.characters):
+        answers = await _patiently(request, server, chosen.served, [lines[number] for number in some])
         for number, answer in zip(some, answers, strict=True):
             done[number] = answer.text
     return done
+
+
+def _portions(lines: Sequence[str], most: int) -> Iterator[list[int]]:
+    """The numbers of lines that are translated together. Raises Refusal where one has more characters than `most`."""
+    for number, line in enumerate(lines, 1):
+        if len(line) > most:
+            message = f"line {number:,} has {len(line):,} characters, more than {most:,}; break it into several"
+            raise Refusal(400, message)
+    some: list[int] = []
+    characters = 0
+    for number, line in enumerate(lines):
+        if any(char.isalpha() for char in line):
+            if some and (len(some) == LINES_AT_ONCE or characters + len(line) > CHARACTERS_AT_ONCE):
+                yield some
+                some, characters = [], 0
+            some.append(number)
+            characters += len(line)
+    if some:
+        yield some
+
+
+async def _patiently(request: Request, server: Server, served: Served, texts: Sequence[str]) -> list[Answer]:
+    """The translations. A full queue is no reason to give up a file: it is asked again, some times."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return await server.translate_admitted(request, served, texts, Search())
+        except Refusal as refusal:
+            if refusal.status != 503 or server.stopping:
+                raise
+            await asyncio.sleep(min(refusal.retry_after_s or 1, LONGEST_PAUSE_S))
+    return await server.translate_admitted(request, served, texts, Search())
 
 
 def _named(client_name: str, target: str) -> str:

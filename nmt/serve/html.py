@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from nmt.serve.texts import Answer
 from nmt.translation.inline_tags import KeptIsLostError, with_tags
 from nmt.translation.markup_segments import Passage, Rules, cut
-from nmt.translation.tag_words import LinkedText, SentenceLinks, linked_text
+from nmt.translation.tag_words import LinkedText, PlacedSentence, linked_text
 
 Translate = Callable[[list[str]], Awaitable[list[Answer]]]
 
@@ -54,7 +54,7 @@ def _written(passages: Sequence[Passage], answers: Sequence[Answer], rules: Rule
 def links_of(answer: Answer, passage: Passage) -> LinkedText:
     """The answer with its words; between sentences the white space of the document."""
     text = ""
-    sentences: list[SentenceLinks] = []
+    sentences: list[PlacedSentence] = []
     reached = 0
     for sentence in answer.sentences:
         gap = answer.text[reached : sentence.target.start]
@@ -62,10 +62,7 @@ def links_of(answer: Answer, passage: Passage) -> LinkedText:
         text += source_gap if gap == " " and source_gap is not None else gap
         target = answer.text[sentence.target.start : sentence.target.end]
         source = passage.source.text[sentence.source.start : sentence.source.end]
-        words = sentence.translation.word_links
-        sentences.append(
-            SentenceLinks(source, target, sentence.source.start, len(text), words.src, words.tgt, words.links)
-        )
+        sentences.append(PlacedSentence(source, sentence.source.start, target, len(text), sentence.translation))
         text += target
         reached = sentence.target.end
     return linked_text(text + answer.text[reached:], sentences)

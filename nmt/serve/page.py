@@ -1,7 +1,8 @@
 """Routes of the web page: the files in `page/`, read once; nothing else is served, whatever a request names."""
 
+import gzip
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 from starlette.requests import Request
@@ -20,42 +21,52 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-cache",  # kept by the browser, and asked about by its ETag: a new version shows at once
+    "Vary": "Accept-Encoding",
 }
+ASK_EACH_TIME = "no-cache"
+KEEP = "public, max-age=31536000, immutable"
 
 
-@dataclass(frozen=True)
 class Asset:
     """One file of the page, ready to be sent."""
 
-    content: bytes
-    headers: dict[str, str]
-
-    @classmethod
-    def read(cls, path: Path) -> "Asset":
-        content = path.read_bytes()
+    def __init__(self, content: bytes, suffix: str, cache: str) -> None:
+        self.plain = content
+        self.packed = gzip.compress(content, mtime=0)
         etag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
-        return cls(content, {**HEADERS, "Content-Type": TYPES[path.suffix], "ETag": etag})
+        self.headers = {**HEADERS, "Content-Type": TYPES[suffix], "ETag": etag, "Cache-Control": cache}
 
-    def response(self, request: Request) -> Response:
-        """The file, or 304 where the browser has it."""
-        known = request.headers.get("If-None-Match", "")
-        if self.headers["ETag"] in (tag.strip().removeprefix("W/") for tag in known.split(",")):
-            return Response(status_code=304, headers={key: self.headers[key] for key in ("ETag", "Cache-Control")})
-        return Response(self.content, headers=self.headers)
+    def response(self, asked: Mapping[str, str]) -> Response:
+        """The file as the request's headers want it, or 304 where the browser has it."""
+        known = (tag.strip().removeprefix("W/") for tag in asked.get("If-None-Match", "").split(","))
+        if self.headers["ETag"] in known:
+            return Response(
+                status_code=304, headers={key: self.headers[key] for key in ("ETag", "Cache-Control", "Vary")}
+            )
+        if "gzip" in asked.get("Accept-Encoding", ""):
+            weak = {"Content-Encoding": "gzip", "ETag": f"W/{self.headers['ETag']}"}
+            return Response(self.packed, headers={**self.headers, **weak})
+        return Response(self.plain, headers=self.headers)
 
 
 def routes() -> list[Route | Mount]:
-    """`/` is the page, `/page/NAME` a file of it. Names are looked up among the files, never used as paths."""
-    assets = {path.name: Asset.read(path) for path in FOLDER.iterdir() if path.suffix in TYPES}
+    """`/` is the page, `/page/VERSION/NAME` a file of it. Names are looked up among the files, never used as paths.
 
-    async def index(request: Request) -> Response:
-        return assets["index.html"].response(request)
+    The version is a hash of all files, so that browsers keep them for good and still get what belongs to the page.
+    """
+    files = {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in TYPES}
+    version = hashlib.sha256(b"\0".join(files.values())).hexdigest()[:12]
+    html = files.pop("index.html").replace(b'"page/', f'"page/{version}/'.encode())
+    index = Asset(html, ".html", ASK_EACH_TIME)
+    assets = {name: Asset(content, Path(name).suffix, KEEP) for name, content in files.items()}
+
+    async def page(request: Request) -> Response:
+        return index.response(request.headers)
 
     async def asset(request: Request) -> Response:
         found = assets.get(request.path_params["name"])
-        if found is None:
+        if found is None or request.path_params["version"] != version:
             return PlainTextResponse("The page has no such file.", status_code=404, headers=HEADERS)
-        return found.response(request)
+        return found.response(request.headers)
 
-    return [Route("/", index), Route("/page/{name}", asset)]
+    return [Route("/", page), Route("/page/{version}/{name}", asset)]

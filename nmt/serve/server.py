@@ -127,7 +127,7 @@ class Server:
         return key
 
     def key_of(self, request: Request) -> Key | None:
-        """The key that came with the request. Raises Refusal for one that is wrong, or missing where it must be there."""
+        """The key that came with the request. Raises Refusal for one that is wrong, or missing where it must be."""
         key = None
         secret = secret_of(request)
         if self.keys is not None and secret is not None:

@@ -33,9 +33,9 @@ def read_text_file(content: bytes) -> TextFile:
         try:
             text = content[len(mark) :].decode("utf-8")
         except UnicodeDecodeError:
-            name = likely_encoding(content[: 1 << 16]) or "an unknown encoding"
+            name = likely_encoding(content[: 1 << 16]) or "an encoding of its own"
     if name is not None:
-        raise Refusal(400, f"the file is in {name}, not in UTF-8; save it as UTF-8 and send it again")
+        raise Refusal(400, f"the file is probably in {name}, not in UTF-8; save it as UTF-8 and send it again")
     if "\0" in text:
         raise Refusal(400, "the file is not a text; it has zero bytes")
     parts = LINE_END.split(text)

@@ -1,16 +1,13 @@
 """Texts, cut into sentences for the search, and put together again from their translations."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nmt.data.sentences import Span, sentence_spans
+from nmt.data.sentences import Span, sentence_groups
 from nmt.serve.catalogue import Served
 from nmt.serve.engine import Part
 from nmt.translation.long_lines import read_lines_in_parts
 from nmt.translation.translations import Translation, gap_between
-
-LINE_END = re.compile("[\n-\r\x1c-\x1e\x85\u2028\u2029]")
 
 
 @dataclass(frozen=True)
@@ -42,26 +39,13 @@ class Prepared:
 def prepare(texts: Sequence[str], served: Served, split: bool, prefix: str | None) -> list[Prepared]:
     """Cuts and encodes; a prefix is for the one sentence of one text."""
     translator = served.translator
-    spans = [_grouped(text, translator.at_once or 1) if split else _whole(text) for text in texts]
+    spans = [sentence_groups(text, translator.at_once or 1) if split else _whole(text) for text in texts]
     sentences = [text[span.start : span.end] for text, own in zip(texts, spans, strict=True) for span in own]
     lines = read_lines_in_parts([translator.as_read(each) for each in sentences], translator.tokenizers.src, "split")
     begun = translator.prefixes_of_parts(None if prefix is None else [prefix] * len(lines), lines)
     rest = iter(begun)
     parts = iter([[Part(ids, next(rest)) for ids in line.parts] for line in lines])
     return [Prepared(text, own, [next(parts) for _ in own]) for text, own in zip(texts, spans, strict=True)]
-
-
-def _grouped(text: str, at_once: int) -> list[Span]:
-    """Its sentences; of a line so many together as the model is used to."""
-    found: list[Span] = []
-    count = 0
-    for span in sentence_spans(text):
-        if found and count < at_once and not LINE_END.search(text, found[-1].end, span.start):
-            found[-1], count = Span(found[-1].start, span.end), count + 1
-        else:
-            found.append(span)
-            count = 1
-    return found
 
 
 def _whole(text: str) -> list[Span]:

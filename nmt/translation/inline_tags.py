@@ -153,7 +153,9 @@ class Placing:
         """The run of translated words for what the node encloses; none where others have them all."""
         own = self._own(node)
         linked = {j for j in words if self.sources[j] & own} or self._at_like_place(node, free)
-        worth = {j: 1.0 if j in linked else OUTSIDE if self._is_linked_word(j) else UNLINKED for j in words}
+        worth = {
+            j: 1.0 if j in linked else OUTSIDE if self.sources[j] and not self._is_mark(j) else UNLINKED for j in words
+        }
         best, best_worth = range(0), 0.0  # places in `words`
         if node.at_start or node.at_end:
             total, found = 0.0, False
@@ -204,16 +206,17 @@ class Placing:
         first = bisect_left([end for _, end in self.translation.src], node.src[0] + 1)
         return set(range(first, bisect_left(self.src_starts, node.src[1])))
 
-    def _is_linked_word(self, j: int) -> bool:
-        return bool(self.sources[j]) and not is_punctuation(self.translation.text[slice(*self.translation.tgt[j])])
+    def _is_mark(self, j: int) -> bool:
+        return is_punctuation(self.translation.text[slice(*self.translation.tgt[j])])
 
     def _at_like_place(self, node: Node, free: set[int]) -> set[int]:
         """The free words that lie as far into the translation as the element lies in the text: at least one."""
         scale = len(self.translation.text) / max(1, len(self.text))
         start, end = node.src[0] * scale, node.src[1] * scale
-        middles = {j: sum(self.translation.tgt[j]) / 2 for j in free}
+        words = {j for j in free if not self._is_mark(j)} or free
+        middles = {j: sum(self.translation.tgt[j]) / 2 for j in words}
         inside = {j for j, middle in middles.items() if start <= middle < end}
-        return inside or set(sorted(free, key=lambda j: abs(middles[j] - (start + end) / 2))[:1])
+        return inside or set(sorted(words, key=lambda j: abs(middles[j] - (start + end) / 2))[:1])
 
     def _proportional(self, at: int) -> int:
         """The start of the word that lies as far into the translation as the offset lies in the text."""

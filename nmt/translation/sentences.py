@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from nmt.data.sentences import Span, sentence_spans
+from nmt.data.sentences import sentence_groups
 
 Sentences = Literal["auto", "split", "keep"]
 
@@ -19,13 +19,10 @@ class Cut:
 
 
 def cut_line(line: str, at_once: int | None) -> Cut:
-    """In texts of at most so many sentences, all of about as many; None: the line as it is."""
-    spans = [] if at_once is None else sentence_spans(line)
-    if at_once is None or len(spans) <= at_once:
+    """In texts of at most so many sentences; None: the line as it is. A line end is always a gap."""
+    groups = [] if at_once is None else sentence_groups(line, at_once)
+    if len(groups) <= 1:
         return Cut([line], [])
-    texts = -(-len(spans) // at_once)
-    firsts = [number * len(spans) // texts for number in range(texts + 1)]
-    groups = [Span(spans[first].start, spans[end - 1].end) for first, end in pairwise(firsts)]
     return Cut(
         [line[group.start : group.end] for group in groups],
         [line[group.end : following.start] for group, following in pairwise(groups)],

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt.data.text import one_line
-from nmt.scoring.alignment import align, spaceless, unspaced, word_attention
+from nmt.scoring.alignment import SPACE, align, spaceless, unspaced, word_attention
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,14 @@ def joined_sentences(source: str, sentences: Sequence[Translation], gaps: Sequen
     """
     if len(sentences) == 1:
         return replace(sentences[0], source=source)
+    sentences = [sentences[0], *map(with_space, sentences[1:])]
     parts, dropped = sum(each.parts for each in sentences), sum(each.dropped for each in sentences)
     whole = _joined(source, sentences, lambda before, after, n: gap_between(before, after, gaps[n]), parts, dropped)
     blocks = [each.attention for each in sentences if each.parts]
     found = [block for block in blocks if block is not None]
-    attention = side_by_side(found) if found and len(found) == len(blocks) else None
-    return replace(whole, sentences=len(sentences), attention=attention)
+    if not found or len(found) < len(blocks):
+        return replace(whole, sentences=len(sentences))
+    return replace(whole, sentences=len(sentences), attention=side_by_side(found), kept_links=None)
 
 
 def gap_between(before: str, after: str, gap: str) -> str:
@@ -163,6 +165,15 @@ def _joined(
     tgt = [piece for part in parts for piece in part.tgt_pieces]
     links = joined_links([part.word_links for part in parts])
     return Translation(source, n_best, src, tgt, None, links, parts=searched, dropped=dropped)
+
+
+def with_space(sentence: Translation) -> Translation:
+    """The same where it stands behind another sentence: a model may begin one without the sign of a new word."""
+    if not sentence.tgt_pieces or sentence.tgt_pieces[0].startswith(SPACE):
+        return sentence
+    attention = sentence.attention
+    padded = None if attention is None else np.pad(attention, ((0, 0), (0, 0), (1, 0), (0, 0)))
+    return replace(sentence, tgt_pieces=[SPACE, *sentence.tgt_pieces], attention=padded)
 
 
 def joined_links(parts: Sequence[WordLinks]) -> WordLinks:

@@ -58,10 +58,12 @@ def tortured(place: Path, arguments: argparse.Namespace) -> int:
     """Runs until so many kills are done."""
     chance, start = random.Random(arguments.seed), perf_counter()
     write_corpus(place)
-    alone = {setting: trained(place, setting, f"alone-{n}", Fate())[0] for n, setting in enumerate(SETTINGS)}
+    alone: dict[Setting, Path] = {}
     kills = runs = wrong = 0
     while kills < arguments.kills:
         setting, count = SETTINGS[runs % len(SETTINGS)], COUNTS[runs % len(COUNTS)]
+        if setting not in alone:
+            alone[setting], _ = trained(place, setting, f"alone-{len(alone)}", Fate())
         run = place / "runs" / f"together-{runs}"
         killed, failed = killed_again_and_again(
             place, words_of(place, setting, run.name), count, min(MOST_OF_ONE, arguments.kills - kills), chance

@@ -18,7 +18,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -31,6 +31,7 @@ from torture.victims import PHASES, WAYS, End, Fate, Victims
 
 MANY = 60  # kills, of which some must meet what is rare
 RARE = ("validation", "checkpoint")
+FEWEST = 14  # updates: a checkpoint in the first half, where runs die
 ATTEMPTS = 200  # of one run; one that needs more does not get on
 JUMP_S = 30 * 24 * 3600  # by which a jumping clock is wrong at most
 ENDED: dict[str, str] = {
@@ -71,7 +72,8 @@ def main(words: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
         place = Path(folder)
         write_corpus(place)
-        for number, setting in enumerate(SETTINGS):
+        for number, each in enumerate(SETTINGS):
+            setting = replace(each, words=(*each.words, f"train.max_updates={arguments.updates}"))
             wanted = arguments.kills * (number + 1) // len(SETTINGS)
             whole, limits = left_alone(place, setting, chance)
             while kills(deaths) < wanted:
@@ -100,10 +102,13 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     """What was typed."""
     parser = new_parser("torture resume", __doc__)
     parser.add_argument("--kills", type=int, default=100, help="in all (100)")
+    parser.add_argument("--updates", type=int, default=60, help="of a run that nothing stops (60)")
     add_options(parser)
     arguments = parser.parse_args(words)
     if arguments.kills < len(SETTINGS):
         parser.error(f"--kills {arguments.kills} leaves a setting out; give {len(SETTINGS)} or more")
+    if arguments.updates < FEWEST:
+        parser.error(f"--updates {arguments.updates} has no checkpoint to go on from; give {FEWEST} or more")
     check_work(parser, arguments.work)
     return arguments
 

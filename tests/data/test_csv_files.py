@@ -172,7 +172,7 @@ def test_another_form_is_another_corpus(tmp_path):
 cells = st.text(st.characters(codec="cp1252", exclude_characters="\x00\r\n\x81\x8d\x8f\x90\x9d"), max_size=12)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(cells, cells), min_size=1, max_size=8),
     st.sampled_from(sorted(DELIMITERS)),
@@ -187,7 +187,7 @@ def test_any_table_comes_back(tmp_path_factory, pairs, word, quoting, encoding, 
     assert found == pairs
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(["csv", "tsv"]),
     st.sampled_from(sorted(DELIMITERS)),

@@ -89,7 +89,7 @@ values = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.li
 objects = st.dictionaries(st.sampled_from(["src", "tgt", "x"]), values, max_size=3)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(objects, max_size=5),
     st.lists(st.tuples(st.integers(0, 999), st.integers(0, 255)), max_size=3),
@@ -174,7 +174,7 @@ def test_without_openpyxl_the_extra_is_named(tmp_path, monkeypatch):
     assert "data.format=xlsx needs the package openpyxl; type: pip install 'nmt[xlsx]'" in refused(tmp_path, "xlsx")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**5), st.integers(0, 255)), min_size=1, max_size=5))
 def test_damaged_workbooks_give_pairs_or_one_clear_line(tmp_path_factory, changes):
     content = bytearray(workbook(SOME))

@@ -197,7 +197,7 @@ def test_memory_is_bounded(tmp_path, monkeypatch):
 DAMAGE = st.lists(st.tuples(st.integers(0, 10**6), st.binary(max_size=3)), min_size=1, max_size=4)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=100)
 @given(st.sampled_from([SRC, WMT, TALK]), DAMAGE)
 def test_any_damage_ends_in_pairs_or_in_one_refusal(tmp_path, whole, damage):
     blob = bytearray(whole.encode())

@@ -20,12 +20,14 @@ def elements(draw: st.DrawFn, depth: int = 2) -> str:
             own = draw(elements(depth=depth - 1))
             part = f"<{kind}>{own}</{kind}>"
         else:
-            part = {"img": "<img src='1'>", "x": "<x></x>"}.get(kind) or " ".join(draw(st.lists(WORDS, min_size=1, max_size=3)))
+            words = " ".join(draw(st.lists(WORDS, min_size=1, max_size=3)))
+            part = {"img": "<img src='1'>", "x": "<x></x>"}.get(kind, words)
         result += part + draw(st.sampled_from(["", " "]))
     return result.strip()
 
 
-WELL_NESTED = st.lists(elements(), min_size=1, max_size=3).map(lambda parts: "".join(f"<p>{part}</p>\n" for part in parts))
+PARAGRAPHS = st.lists(elements(), min_size=1, max_size=3)
+WELL_NESTED = PARAGRAPHS.map(lambda parts: "".join(f"<p>{part}</p>\n" for part in parts))
 DOCUMENTS = (
     WELL_NESTED
     | st.lists(PIECES | st.sampled_from([" ", "\n", "  "]), max_size=25).map("".join)

@@ -1,6 +1,7 @@
 """Small random models for the tests, built from the configuration that ships, over every attention there is."""
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,16 @@ NEEDS_BF16 = pytest.mark.skipif(
 )
 
 
+@cache
+def shipped(name: str) -> dict[str, Any]:
+    """A file below configs/ as plain data, read once; whoever changes it needs a copy."""
+    values: dict[str, Any] = yaml.safe_load((CONFIGS / name).read_text())
+    return values
+
+
 def section(group: str, name: str, **changes: Any) -> dict[str, Any]:
     """A group's file as plain data, with these values instead of its own; KeyError for a key that it lacks."""
-    values: dict[str, Any] = yaml.safe_load((CONFIGS / group / f"{name}.yaml").read_text())
+    values = deepcopy(shipped(f"{group}/{name}.yaml"))
     for inner in values.pop("defaults", []):  # such as {"/attention@score": "scaled_dot"}
         for key, choice in inner.items():
             source, _, target = key.lstrip("/").partition("@")
@@ -81,10 +89,10 @@ def model_config(
 @cache
 def defaults() -> dict[str, Any]:
     """The configuration of a run as it ships, in plain data."""
-    root: dict[str, Any] = yaml.safe_load((CONFIGS / "train.yaml").read_text())
+    root = deepcopy(shipped("train.yaml"))
     groups = {key: choice for each in root.pop("defaults") if isinstance(each, dict) for key, choice in each.items()}
-    shipped = {group: section(group, name) for group, name in groups.items() if name and group != "data"}
-    whole = root | shipped | {"data": section("data", "text"), "name": "run", "cache_dir": "cache"}
+    chosen = {group: section(group, name) for group, name in groups.items() if name and group != "data"}
+    whole = root | chosen | {"data": section("data", "text"), "name": "run", "cache_dir": "cache"}
     whole["attention"] |= root["attention"]
     whole["train"] |= {"parts": 1}  # null is for a command line
     return {key: value for key, value in whole.items() if key not in OF_ONE_COMMAND}

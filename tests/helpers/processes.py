@@ -10,6 +10,8 @@ from typing import Any
 
 import yaml
 
+from helpers.forked import Forked, forked_nmt
+
 
 def words_of(config: dict[str, Any], prefix: str = "") -> Iterator[str]:
     """A configuration as words of a command line."""
@@ -42,22 +44,16 @@ def finished(command: Sequence[str], timeout_s: float = 240) -> subprocess.Compl
 
 
 @contextmanager
-def started_apart(commands: Sequence[Sequence[str]], port: int) -> Iterator[list[subprocess.Popen[str]]]:
+def started_apart(commands: Sequence[Sequence[str]], port: int) -> Iterator[list[Forked]]:
     """`nmt train` in as many processes as there are commands, started by no launcher; what is left is killed."""
     processes = []
     for rank, words in enumerate(commands):
         place = {"RANK": str(rank), "WORLD_SIZE": str(len(commands)), "LOCAL_RANK": str(rank)}
         place |= {"LOCAL_WORLD_SIZE": str(len(commands)), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-        processes.append(
-            subprocess.Popen(
-                [sys.executable, "-m", "nmt.cli.main", "train", *words],
-                env=os.environ | place | {"OMP_NUM_THREADS": "1"},
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            )
-        )  # fmt: skip
+        processes.append(forked_nmt(["train", *words], env=os.environ | place | {"OMP_NUM_THREADS": "1"}))
     try:
         yield processes
     finally:
         for process in processes:
             process.kill()
-            process.communicate()
+            process.wait()

@@ -29,7 +29,7 @@ from nmt.serve.texts import Answer, Assembly, Sentence
 from nmt.translation.translations import Candidate, Translation, WordLinks
 
 Words = Callable[[Sequence[str]], tuple[list[str], list[tuple[int, int]]]]
-SENTENCE = re.compile(r"\S[^\n]*?(?:[.!?](?=\s|$)|(?=\s*\n)|$)")
+SENTENCE = re.compile(r"\S[^\n]*?(?:[.!?](?=\s|$)|(?=\s*\n)|(?=\s*$))")
 
 
 def same(words: Sequence[str]) -> tuple[list[str], list[tuple[int, int]]]:

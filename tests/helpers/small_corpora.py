@@ -1,8 +1,11 @@
 """Configurations as the YAML files give them, and corpora of a few lines, for tests."""
 
 import random
+from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -21,10 +24,17 @@ def load_yaml(group: str, name: str) -> DictConfig:
     return merged
 
 
+@cache
+def read_once(group: str, name: str) -> dict[str, Any]:
+    """The same as plain data; whoever changes it needs a copy."""
+    values = OmegaConf.to_container(load_yaml(group, name))
+    assert isinstance(values, dict)
+    return {str(key): value for key, value in values.items()}
+
+
 def data_config(name: str, **changes: object) -> DataConfig:
     """configs/data/NAME.yaml; changes named after a filter go there, others to the top."""
-    values = OmegaConf.to_container(load_yaml("data", name))
-    assert isinstance(values, dict)
+    values = deepcopy(read_once("data", name))
     for split in ("train", "dev", "test"):
         values[split] = SplitConfig(**values[split])
     filters = {key: changes.pop(key) for key in list(changes) if key in FilterConfig.__annotations__}
@@ -34,9 +44,7 @@ def data_config(name: str, **changes: object) -> DataConfig:
 
 def tokenizer_config(name: str = "unigram", **changes: object) -> TokenizerConfig:
     """configs/tokenizer/NAME.yaml with changes."""
-    values = OmegaConf.to_container(load_yaml("tokenizer", name))
-    assert isinstance(values, dict)
-    return replace(TokenizerConfig(**values), **changes)
+    return replace(TokenizerConfig(**deepcopy(read_once("tokenizer", name))), **changes)
 
 
 def text_data(folder: Path, pairs: list[tuple[str, str]], **changes: object) -> DataConfig:

@@ -1,10 +1,14 @@
 """Test helpers refuse what they do not know: a dropped key would let a test pass on something else than it says."""
 
+import os
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from helpers.forked import Forked
 from helpers.models import attention_section, model_config, section, small_model
 from helpers.small_corpora import data_config, tokenizer_config
 from helpers.small_runs import make_run
@@ -46,3 +50,26 @@ def test_a_known_key_arrives_in_every_section_that_has_it() -> None:
     assert config["decoder"]["input_feeding"] is True
     assert config["attention"]["heads"] == 2
     assert config["attention"]["score"] == section("attention", "additive", d_attention=12)
+
+
+def prints(text: str) -> int:
+    """What a process does."""
+    print(text, os.environ["PLACE"], Path.cwd(), flush=True)
+    os.write(2, b"and more")
+    return 3
+
+
+def test_a_forked_process_is_where_it_is_put_and_says_what_it_says(tmp_path: Path) -> None:
+    process = Forked(prints, "here", cwd=tmp_path, env=os.environ | {"PLACE": "there"})
+    assert process.communicate(timeout=240) == (f"here there {tmp_path}\n", "and more")
+    assert process.returncode == 3
+
+
+def test_a_forked_process_can_be_killed() -> None:
+    process = Forked(time.sleep, 600)
+    assert process.poll() is None
+    with pytest.raises(TimeoutError):
+        process.wait(timeout=0.01)
+    process.kill()
+    assert process.wait(timeout=240) == -signal.SIGKILL
+    process.kill()  # does nothing

@@ -1,55 +1,46 @@
 """Tensors by shared memory: they arrive as they were put, whatever their sizes, and beside those by the network."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 
 import pytest
 import torch
+from helpers.forked import Forked
 from helpers.processes import free_port
 
-from nmt.machine import boxes
+from nmt.machine import boxes, peers
 from nmt.machine.boxes import Boxes, machine_name
 
 linux = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this system has no memory without a file")
 
-# Three processes swap tensors, with the name of a machine each: sys.argv[1] has them with commas.
-SWAPS = """
-import os, sys, torch
-from nmt.machine import peers
-rank = int(os.environ["RANK"])
-name = sys.argv[1].split(",")[rank] or None
-peers.machine_name = lambda: name
 
-def chunk(of, to, turn):
+def chunk(of: int, to: int, turn: int) -> torch.Tensor:
+    """What a process sends another: sizes differ, and some are empty."""
     generator = torch.Generator().manual_seed(100 * of + 10 * to + turn)
     return torch.rand((of + 2 * to + turn) % 5 * 1000, generator=generator)
 
-with peers.joined(30) as here:
-    for turn in range(8):
-        wanted = [chunk(of, rank, turn) for of in range(3)]
-        received = here.dealt([chunk(rank, to, turn) for to in range(3)], [len(each) for each in wanted])
-        assert all(torch.equal(*each) for each in zip(received, wanted)), turn
-        mine = [torch.rand(7 * turn + 1, generator=torch.Generator().manual_seed(of)) for of in range(3)]
-        assert torch.equal(here.joined_up(mine[rank]), torch.cat(mine)), turn
-    used = sum(here._boxes.puts.values())
-print(used, file=sys.__stdout__)
-"""
+
+def swaps(name: str) -> None:
+    """One of three processes that swap tensors, on a machine of this name; prints how many went by memory."""
+    rank = int(os.environ["RANK"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(peers, "machine_name", lambda: name or None)
+        with peers.joined(30) as here:
+            for turn in range(8):
+                wanted = [chunk(of, rank, turn) for of in range(3)]
+                received = here.dealt([chunk(rank, to, turn) for to in range(3)], [len(each) for each in wanted])
+                assert all(torch.equal(*each) for each in zip(received, wanted, strict=True)), turn
+                mine = [torch.rand(7 * turn + 1, generator=torch.Generator().manual_seed(of)) for of in range(3)]
+                assert torch.equal(here.joined_up(mine[rank]), torch.cat(mine)), turn
+            used = sum(here._boxes.puts.values())
+    print(used)
 
 
 def swapped(names: Sequence[str]) -> list[str]:
     """What each of the processes says."""
-    port = str(free_port())
-    place = {"WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", SWAPS, ",".join(names)], env=os.environ | place | {"RANK": str(rank)},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for rank in range(3)
-    ]  # fmt: skip
-    said = [process.communicate(timeout=120) for process in processes]
+    place = {"WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
+    processes = [Forked(swaps, name, env=os.environ | place | {"RANK": str(rank)}) for rank, name in enumerate(names)]
+    said = [process.communicate(timeout=240) for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], said
     return [out.strip() for out, _ in said]
 
@@ -59,9 +50,9 @@ def swapped(names: Sequence[str]) -> list[str]:
     ("names", "put"),
     [
         (["a", "b", "a"], [16, 0, 16]),
-        pytest.param(["a", "a", "a"], [32, 32, 32], marks=pytest.mark.slow),
-        pytest.param(["a", "b", "c"], [0, 0, 0], marks=pytest.mark.slow),
-        pytest.param(["", "", ""], [0] * 3, marks=pytest.mark.slow),
+        (["a", "a", "a"], [32, 32, 32]),
+        (["a", "b", "c"], [0, 0, 0]),
+        (["", "", ""], [0] * 3),
     ],
 )
 def test_tensors_arrive_by_memory_by_the_network_and_by_both(names: list[str], put: list[int]) -> None:

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from nmt.cli.main import main
 from nmt.errors import ConfigError
 from nmt.machine.launch import cores, machines, processes, refuse_several
 
@@ -36,13 +37,12 @@ def test_what_is_no_number_of_processes_is_refused(alone: pytest.MonkeyPatch, te
         processes()
 
 
-def test_the_command_line_says_so_in_one_line() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "nmt.cli.main", "status", "model=a"],
-        env=os.environ | {"WORLD_SIZE": "many"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.startswith("error: WORLD_SIZE=many is no number of processes; ")
+def test_the_command_line_says_so_in_one_line(alone: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    alone.setenv("WORLD_SIZE", "many")
+    assert main(["status", "model=a"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith("error: WORLD_SIZE=many is no number of processes; ")
 
 
 def test_this_process_may_use_the_cores_it_is_bound_to() -> None:

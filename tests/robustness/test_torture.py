@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 from safetensors.torch import save_file
 from torch.utils.tensorboard import SummaryWriter
 
+from torture import processes, resume
 from torture.same_run import differences
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +55,7 @@ def test_speed_and_name_are_no_difference_and_everything_else_is(tmp_path: Path)
 
 @pytest.mark.slow
 def test_killed_runs_end_like_those_left_alone(tmp_path: Path) -> None:
-    done = torture("resume", "--kills", "6", "--work", str(tmp_path))
+    done = torture("resume", "--kills", "6", "--updates", "24", "--work", str(tmp_path))
     assert done.returncode == 0, done.stderr[-3000:]
     assert "6 kills, 0 runs that differ" in done.stdout
 
@@ -63,12 +65,6 @@ def test_killed_processes_are_started_anew_and_end_like_one(tmp_path: Path) -> N
     done = torture("processes", "--kills", "2", "--work", str(tmp_path))
     assert done.returncode == 0, done.stderr[-3000:]
     assert "2 kills in 1 runs of 2 to 4 processes; 0 runs that differ" in done.stdout
-
-
-def test_killing_nothing_is_refused() -> None:
-    done = torture("processes", "--kills", "0")
-    assert done.returncode == 2
-    assert "--kills 0 kills nothing; give 1 or more" in done.stderr
 
 
 @pytest.mark.slow
@@ -82,10 +78,18 @@ def test_faults_cost_nothing(part: str, faults: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
-    [(["--kills", "2"], "--kills 2 leaves a setting out"), (["--work", "nowhere"], "--work nowhere is no folder")],
+    ("part", "words", "message"),
+    [
+        (processes.main, ["--kills", "0"], "--kills 0 kills nothing; give 1 or more"),
+        (resume.main, ["--kills", "2"], "--kills 2 leaves a setting out"),
+        (resume.main, ["--updates", "13"], "--updates 13 has no checkpoint to go on from"),
+        (resume.main, ["--work", "nowhere"], "--work nowhere is no folder"),
+    ],
 )
-def test_what_cannot_be_done_is_refused(words: list[str], message: str) -> None:
-    done = torture("resume", *words)
-    assert done.returncode == 2
-    assert message in done.stderr
+def test_what_cannot_be_done_is_refused(
+    part: Callable[[Sequence[str]], int], words: Sequence[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        part(words)
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err

@@ -18,12 +18,13 @@ from typing import Any, TypeVar
 
 import pytest
 import torch
+from helpers.forked import Forked
 from helpers.training_runs import assert_same, corpus, resume, run_config, same, signals_after, start, tensors
 from safetensors.torch import load
 from torch import Tensor
 
 from nmt.cli.main import main
-from nmt.config.run import RunConfig
+from nmt.config.run import RunConfig, read_run_config
 from nmt.data.letter_case import LETTER_CASE_FILE, LetterCase
 from nmt.errors import CheckpointError, ConfigError, NmtError
 from nmt.machine.safe_files import draft, join_files, read_file, refuse_unwritable, write_atomically
@@ -34,6 +35,7 @@ from nmt.runs.folder import FORMAT, SENTENCES_FILE, load_model, read_letter_case
 from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.stored_config import config_bytes, read_config
 from nmt.runs.tensors import packed, parameters_of, read_signed, read_tensors, signed, write_tensors
+from nmt.training import run as training_run
 from nmt.training.report import Reporter
 from nmt.training.trainer import Trainer
 
@@ -476,23 +478,21 @@ def test_an_unwritable_folder_is_said_and_nothing_is_left(tmp_path: Path) -> Non
     )
 
 
+def started_or_resumed(run: Path, new: dict[str, Any]) -> int:
+    """A process that trains."""
+    torch.set_num_threads(1)
+    return resume(run) if run.exists() else training_run.start(read_run_config(new, []))
+
+
 @pytest.mark.slow
 def test_a_run_killed_at_random_instants_ends_as_if_it_had_not(data: Path, tmp_path: Path) -> None:
     settings = {"train__validate_every": 2, "train__max_updates": 60, "train__log_every": 7}
     start(data, tmp_path / "whole", **settings)
-    code = (
-        "import sys, json, torch; torch.set_num_threads(1); from pathlib import Path; "
-        "from nmt.config.run import read_run_config; from nmt.training.run import resume, start; "
-        "given = json.loads(sys.argv[1]); "
-        "sys.exit(resume(Path(given)) if isinstance(given, str) else start(read_run_config(given, [])))"
-    )
     run = tmp_path / "parts" / "run"
-    new, again = run_config(data, tmp_path / "parts", **settings).plain(), str(run)
+    new = run_config(data, tmp_path / "parts", **settings).plain()
     rng, kills = random.Random(time.time()), 0
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     while True:
-        words = [sys.executable, "-c", code, json.dumps(again if run.exists() else new)]
-        process = subprocess.Popen(words, stderr=subprocess.DEVNULL, env=environment)
+        process = Forked(started_or_resumed, run, new)
         if kills < 5:
             before = last_resumable(run)
             while last_resumable(run) == before and process.poll() is None:

@@ -153,7 +153,7 @@ def test_kept_words_are_a_part_of_the_sentence_where_the_model_keeps_them() -> N
         ("<td>12€ &  5</td>", "<td>12€ &  5</td>"),
         ("", ""),
         ("<!DOCTYPE html><html lang=en><title>a</title>", "<!DOCTYPE html><html lang=en><title>A</title>"),
-        ('<a title="a b" href=\'?a=1&b=2\'>c</a>', '<a title="a b" href=\'?a=1&b=2\'>C</a>'),
+        ("<a title=\"a b\" href='?a=1&b=2'>c</a>", "<a title=\"a b\" href='?a=1&b=2'>C</a>"),
         ("<IMG SRC=x>a<BR/>b", "<IMG SRC=x>A<BR/>B"),
         ("<script>if (a<b) c('<p>d</p>')</script>e", "<script>if (a<b) c('<p>d</p>')</script>E"),
         ("<pre>a  b</pre>", "<pre>a  b</pre>"),

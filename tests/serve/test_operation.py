@@ -23,6 +23,8 @@ import pytest
 import yaml
 from helpers.processes import free_port
 
+from nmt.config.compose import command_of
+
 FILES = Path(__file__).parents[2] / "docs" / "serve"
 METRICS = """nmt_requests_total nmt_request_seconds nmt_sentences_total nmt_source_pieces_total nmt_queue_pieces
 nmt_batch_sentences nmt_search_seconds nmt_cache_hits_total nmt_cache_misses_total nmt_refused_total""".split()
@@ -47,6 +49,18 @@ def test_systemd_takes_the_unit_and_finds_it_closed(tmp_path: Path) -> None:
     if "unrecognized option" in rated.stderr:
         pytest.skip("this systemd rates no unit that is not installed")
     assert rated.returncode == 0, rated.stdout[-200:]  # 2.0 of 10 at most
+
+
+def test_what_the_page_and_the_unit_tell_to_type_can_be_typed() -> None:
+    page = (FILES.parent / "serve-operation.md").read_text("utf-8")
+    assert all((FILES.parent / link).exists() for link in re.findall(r"\]\((serve/[^)]*)\)", page))
+    lines = re.findall(r"bin/nmt (\w+) (.*)$", page + (FILES / "nmt.service").read_text(), re.MULTILINE)
+    assert sorted(verb for verb, _ in lines) == ["keys", "keys", "keys", "serve"]
+    for verb, words in lines:
+        command = command_of(verb, words.split())
+        if verb == "serve":
+            assert (command.trust_proxy, command.require_key) == (["127.0.0.1"], True)
+            assert f"{command.body_mb}m;" in (FILES / "nginx.conf").read_text()
 
 
 class Upstream(BaseHTTPRequestHandler):

@@ -64,13 +64,14 @@ def test_what_is_refused(tmp_path: Path, changed: dict[str, object], error: str)
 
 
 def test_the_file_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suggestions, "MOST_BYTES", 1000)
+    monkeypatch.setattr(suggestions, "MOST_BYTES", 1200)
     file = tmp_path / "suggestions.jsonl"
+    for _ in range(12):
+        add_suggestion(file, "a", "b", "en", "de")
     with pytest.raises(Refusal, match="holds as many suggestions as it may") as refusal:
-        for _ in range(100):
-            add_suggestion(file, "a", "b", "en", "de")
+        add_suggestion(file, "a" * 300, "b", "en", "de")
     assert refusal.value.status == 403
-    assert 800 < file.stat().st_size <= 1000
+    assert 800 < file.stat().st_size <= 1200
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:

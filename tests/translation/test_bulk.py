@@ -9,8 +9,6 @@ import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from helpers.forked import Forked
 
 from nmt.data.packed import packed_format
 from nmt.data.paths import read_lines
@@ -26,38 +25,29 @@ from nmt.machine.claims import claimed_file
 from nmt.translation import bulk
 
 EVERYTHING = slice(None)
-ROOT = Path(__file__).parents[2]
-# A process that writes every line of in/* in capitals, slowly
-WORKER = """
-import pathlib, sys, time
-from nmt.data.paths import read_lines
-from nmt.translation import bulk
-
-def capitals(path):
-    for line in read_lines(path):
-        time.sleep(0.002)
-        yield line.upper()
-
-plan = bulk.plan(sorted(pathlib.Path("in").iterdir()), pathlib.Path(sys.argv[1]))
-bulk.prepare(plan, {"made": "in capitals"}, False)
-bulk.translate_files(plan, slice(None), capitals)
-"""
 WRITTEN = re.compile(r"^out/(\S+): [\d,]+ lines, [\d,]+ a second$", re.MULTILINE)
 
 
-def start(folder: Path, output: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", WORKER, output],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def capitals_slowly(source: Path) -> Iterator[str]:
+    for line in read_lines(source):
+        time.sleep(0.002)
+        yield line.upper()
 
 
-def finish(process: subprocess.Popen[str]) -> str:
+def write_in_capitals(output: str) -> None:
+    """A process that writes every line of in/* in capitals, slowly."""
+    plan = bulk.plan(sorted(Path("in").iterdir()), Path(output))
+    bulk.prepare(plan, {"made": "in capitals"}, False)
+    bulk.translate_files(plan, slice(None), capitals_slowly)
+
+
+def start(folder: Path, output: str) -> Forked:
+    return Forked(write_in_capitals, output, cwd=folder)
+
+
+def finish(process: Forked) -> str:
     """What it said on standard error."""
-    said = process.communicate(timeout=120)[1]
+    said = process.communicate(timeout=240)[1]
     assert process.returncode == 0, said
     return said
 

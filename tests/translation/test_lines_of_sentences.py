@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from nmt.cli.main import main
 from nmt.data.sentences import sentence_spans
+from nmt.errors import DataError
 from nmt.translation.long_lines import LONGEST_PART, note
 from nmt.translation.sentences import Sentences, cut_line
-from nmt.translation.translations import Candidate, Translation, joined_sentences
+from nmt.translation.translations import Candidate, Translation, gap_between, joined_sentences
 from nmt.translation.translator import Translator
 
 FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0", "precision=fp32", "device=cpu"]
@@ -46,15 +47,17 @@ def test_the_texts_of_a_line_and_the_gaps_are_the_line(parts: list[tuple[str, st
     line = "".join(text + gap for text, gap in parts)
     count = len(sentence_spans(line))
     cut = cut_line(line, at_once)
-    assert len(cut.texts) == max(1, -(-count // at_once))
+    of_lines = [len(sentence_spans(each)) for each in line.splitlines()]
+    assert len(cut.texts) == max(1, sum(-(-each // at_once) for each in of_lines))
     assert len(cut.gaps) == len(cut.texts) - 1
     whole = "".join(text + gap for text, gap in zip(cut.texts, [*cut.gaps, ""], strict=True))
     assert whole in line
     assert whole.split() == line.split() or line.replace(whole, "").strip("\u200b \t\n\u3000\u00a0") == ""
     counts = [len(sentence_spans(text)) for text in cut.texts]
     assert sum(counts) == count
-    assert max(counts) <= max(at_once, 1) or count == 0
-    assert max(counts) - min(counts) <= 1
+    assert max(counts) <= at_once
+    assert max(counts) - min(counts) <= 1 or "\n" in line
+    assert len(cut.texts) == 1 or not any("\n" in text for text in cut.texts)
     assert cut_line(line, None).texts == [line]
 
 
@@ -116,15 +119,18 @@ def test_sentences_of_a_line_are_translated_one_by_one(translator: Translator) -
     whole, *alone = translator.translate([line, FIRST, SECOND, THIRD], attention=True, settings=settings)
     assert (whole.source, whole.sentences, whole.parts) == (line, 3, 3)
     first, second, third = (each.text for each in alone)
-    assert whole.text == f"{first}  {second}\t{third}"
+    gaps = gap_between(first[-1], second[0], "  "), gap_between(second[-1], third[0], "\t")
+    assert whole.text == f"{first}{gaps[0]}{second}{gaps[1]}{third}"
     assert whole.log_prob == pytest.approx(sum(each.log_prob for each in alone), abs=1e-3)
     assert whole.score == pytest.approx(np.mean([each.score for each in alone]), abs=1e-4)
     assert whole.src_pieces == [piece for each in alone for piece in each.src_pieces]
     assert whole.attention is not None
     t = s = 0
-    for each in alone:
+    for number, each in enumerate(alone):
         assert each.attention is not None
+        t += number > 0 and not each.tgt_pieces[0].startswith("▁")  # the sign of a new word, which is nobody's choice
         T, S = each.attention.shape[2:]
+        assert whole.tgt_pieces[t : t + T] == each.tgt_pieces
         assert whole.attention[:, :, t : t + T, s : s + S] == pytest.approx(each.attention, abs=1e-5)
         assert not whole.attention[:, :, t : t + T, :s].any()
         assert not whole.attention[:, :, t : t + T, s + S :].any()
@@ -159,9 +165,21 @@ def test_a_model_of_documents_reads_as_many_sentences_as_it_was_trained_on(run: 
     line = f"{FIRST} {SECOND} {THIRD} {FIRST}"
     whole, one, two = auto.translate([line, f"{FIRST} {SECOND}", f"{THIRD} {FIRST}"])
     assert (whole.sentences, one.sentences, auto.at_once) == (2, 1, 2)
-    assert whole.text == f"{one.text} {two.text}"
+    assert whole.text == one.text + gap_between(one.text[-1], two.text[0], " ") + two.text
     assert loaded(trained, "split").translate([line])[0].sentences == 4
     assert loaded(run, "auto").at_once == 1
+
+
+def test_a_prefix_begins_the_first_sentence(run: Path) -> None:
+    translator = loaded(run, "auto")
+    line = f"{FIRST} {SECOND}"
+    begun, free = translator.translate([line, line], prefixes=["der Mann ", None])
+    assert begun.text.startswith("der Mann")
+    first, second = translator.translate([FIRST, SECOND], prefixes=["der Mann ", None])
+    assert begun.text == first.text + gap_between(first.text[-1], second.text[0], " ") + second.text
+    assert free.text == translator.translate([line])[0].text
+    with pytest.raises(DataError, match="1 source but prefixes for 2; give one for each, or None"):
+        translator.translate([line], prefixes=["der Mann ", None])
 
 
 # The verbs

@@ -89,25 +89,29 @@ class Mortal(TranslateBatch):
         return found
 
 
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
     """A Ray cluster of two nodes, with two of Ray's CPUs each; skipped where Ray is not installed."""
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install -e '.[ray]'")
     cluster_utils = pytest.importorskip("ray.cluster_utils")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (ROOT, ROOT / "tests"))))
-    monkeypatch.setenv("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
-    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
-    try:
-        cluster.add_node(num_cpus=2)
-        cluster.wait_for_nodes()
-        ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
-        yield ray
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (ROOT, ROOT / "tests"))))
+        patch.setenv("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+        cluster = cluster_utils.Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False}
+        )
+        try:
+            cluster.add_node(num_cpus=2)
+            cluster.wait_for_nodes()
+            ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
+            yield ray
+        finally:
+            ray.shutdown()
+            cluster.shutdown()
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("ray")
 def test_killed_workers_lose_and_double_nothing(run: Path, cluster: Any, tmp_path: Path) -> None:
     ray = cluster
     assert sum(node["Alive"] for node in ray.nodes()) == 2
@@ -137,6 +141,7 @@ def written(folder: Path) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("ray")
 def test_the_script_of_the_page_runs(run: Path, cluster: Any, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "many-files.md").read_text("utf-8")
     [script] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -6,8 +6,6 @@ import json
 import os
 import shlex
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 import optuna
 import pytest
 from helpers.comparisons import words, write_splits
+from helpers.forked import forked_nmt
 from optuna.trial import TrialState
 
 from nmt.cli.main import main
@@ -232,14 +231,13 @@ def test_settings_with_which_nothing_can_be_trained(
 
 @pytest.mark.slow
 def test_several_processes_train_the_trials_of_one_study(data: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "nmt.cli.main", *typed(data, tmp_path, "name=shared", "trials=6")]
-    workers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    workers = [forked_nmt(typed(data, tmp_path, "name=shared", "trials=6")) for _ in range(3)]
     folder = tmp_path / "studies" / "shared"
     while not (folder / "trial-0001" / "metrics.jsonl").exists():
         assert any(worker.poll() is None for worker in workers)
         time.sleep(0.05)
     workers[0].kill()
-    said = [worker.communicate(timeout=200)[1] for worker in workers]
+    said = [worker.communicate(timeout=240)[1] for worker in workers]
     assert [worker.returncode for worker in workers] == [-signal.SIGKILL, 0, 0], said
     if {trial["state"] for trial in trials(tmp_path, "shared")} & {TrialState.RUNNING}:  # the killed one's, begun last
         assert main(typed(data, tmp_path, "name=shared", "trials=6")) == 0

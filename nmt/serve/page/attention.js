@@ -35,7 +35,7 @@ export function attentionView(details, sentence, shown) {
   redraw();
   const note = make("p", { class: "soft" }, "Each row is a piece of the translation; its colours say where in the text the model looked when it wrote it. "
     + "A row adds up to 100 %. The sign ▁ marks the beginning of a word.");
-  return [settings, place, readout, note];
+  return [settings, make("div", { class: "beside" }, place, make("div", {}, readout, note))];
 }
 
 function heatMap(weights, source, target, sentence, readout) {

@@ -56,10 +56,11 @@ export class Controls {
     const targets = this.models.filter((one) => from === "auto" || one.source === from).map((one) => one.target);
     const to = offer(this.to, named(unique(targets)), wanted.to ?? this.to.value);
     const names = this.served(this.source, to).map((one) => one.name);
-    const model = offer(this.model, names.map((name) => [name, name]), wanted.model ?? this.model.value);
+    const model = offer(this.model, names.length ? names.map((name) => [name, name]) : [["", "automatic"]], wanted.model ?? this.model.value);
     const others = names.filter((name) => name !== model).map((name) => [name, name]);
     offer(this.compare, [["", "nothing"], ...others], wanted.compare ?? this.compare.value);
-    byId("model-label").hidden = byId("compare-label").hidden = names.length < 2;
+    this.model.disabled = names.length < 2;
+    byId("compare-label").hidden = names.length < 2;
     this.swapButton.disabled = !this.source || !this.served(to, this.source).length;
     if (wanted.from === undefined) remember("nmt-languages", `${from} ${to}`);
   }

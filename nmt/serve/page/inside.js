@@ -108,7 +108,7 @@ export class Inside {
     try {
       const details = await target.ask(sentence, more, control.signal);
       if (control.signal.aborted) return;
-      sentence.details = details;
+      sentence.details = sentence.others ? { ...details, n_best: sentence.others } : details;
       this.show();
     } catch (error) {
       if (control.signal.aborted) return;
@@ -120,14 +120,23 @@ export class Inside {
 
   show() {
     const { details } = this.sentence;
-    this.panel.replaceChildren(...this.views()[this.tab](details));
+    const { model, checksum, settings, milliseconds } = details.answer;
+    const origin = `${model} (${checksum.slice(0, 8)}), beam ${settings.beam}, ${Math.round(milliseconds)} ms`;
+    this.panel.replaceChildren(...this.views()[this.tab](details), make("p", { class: "soft" }, origin));
+  }
+
+  /** Makes an alternative the translation; the list stays, although the model was held to one of them. */
+  async choose(text, others) {
+    const { sentence } = this;
+    await this.target.choose(sentence, text, text);
+    sentence.others = others;
   }
 
   views() {
     const missing = (text) => [make("p", { class: "soft" }, text)];
     return {
       alternatives: (details) => alternatives(details, this.sentence, {
-        choose: (text) => this.target.choose(this.sentence, text, text),
+        choose: (text) => this.choose(text, details.n_best),
         suggestions: this.suggestions(),
       }),
       attention: (details) => (details.attention

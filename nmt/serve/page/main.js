@@ -29,15 +29,19 @@ const [main, other] = targets;
 const comparing = () => !second.hidden;
 const panes = () => (comparing() ? targets : [main]);
 
-const source = new Source({ area: byId("source"), mirror: byId("mirror"), marks: byId("marks"), onInput: changed, onPlace: lightFromText });
+const source = new Source({ area: byId("source"), mirror: byId("mirror"), marks: byId("marks"), onInput: typed, onPlace: lightFromText });
 const controls = new Controls({ onChange: configure, onSwap: swap });
 const history = new History(openEntry);
 const menu = new Menu();
 const inside = new Inside({ limits, suggestions: () => server.suggestions, onToggle: expanded });
 
+/** What the pointer is on goes before what has the focus. */
+const lit = { point: null, focus: null };
+
 // ---------------------------------------------------------------- the text
 
 function changed(text, now = false) {
+  lit.point = lit.focus = null;
   const size = [...text].length;
   const most = server.limits.characters;
   const over = size - most;
@@ -51,6 +55,11 @@ function changed(text, now = false) {
     if (over > 0) target.refuse(text, `The text is too long by ${number(over)} characters: the server takes ${number(most)} at a time.`);
     else target.update(text, now);
   }
+}
+
+function typed(text, now) {
+  if (location.hash) window.history.replaceState(null, "", location.pathname + location.search);
+  changed(text, now);
 }
 
 function setText(text) {
@@ -88,7 +97,6 @@ function configure() {
   first.parentElement.classList.toggle("three", comparing());
   set(main, { ...direction, model });
   if (comparing()) {
-    other.text = comparing() && other.text === "" ? source.text : other.text;
     set(other, { from: controls.source, to: direction.to, model: controls.compare.value });
   } else if (inside.target === other) inside.look(main);
   for (const [target, name] of [[main, direction.model || names[0]], [other, controls.compare.value]]) {
@@ -101,8 +109,12 @@ function configure() {
 
 function set(target, direction) {
   const same = Object.keys(direction).every((name) => target.direction[name] === direction[name]);
-  target.text = source.text;
-  if (!same) target.configure(direction);
+  if (!same) {
+    target.text = source.text;
+    target.configure(direction);
+  } else if (target.text !== source.text) {
+    target.update(source.text, true);
+  }
 }
 
 function swap() {
@@ -130,11 +142,11 @@ for (const target of targets) {
       other.markAgainst(main);
     }
     if (inside.target === target) inside.update();
+    relight();
   });
   target.addEventListener("settled", () => {
     inside.update();
     if (target !== main) return;
-    target.wholeAt.textContent = target.translation;
     clearTimeout(announcing);
     clearTimeout(keeping);
     if (!target.text.trim()) return;
@@ -153,7 +165,7 @@ for (const target of targets) {
     const { from, to, model } = controls.direction;
     const address = link({ from, to, model, compare: controls.compare.value, text: source.text });
     window.history.replaceState(null, "", address);
-    flash(target.linkAt, await copy(address) ? "Link copied" : "See the address");
+    flash(target.linkAt, await copy(address) ? "Copied" : "In address");
   });
   target.alternativesAt.addEventListener("click", () => inside.toggle("alternatives", target));
   target.lookAt.addEventListener("click", () => inside.toggle("attention", target));
@@ -173,10 +185,10 @@ function expanded(open, tab) {
 
 // ---------------------------------------------------------------- light
 
-/** What the pointer is on goes before what has the focus. */
-const lit = { point: null, focus: null };
-
 function relight() {
+  for (const how of ["point", "focus"]) {
+    lit[how] = lit[how]?.filter(({ target, sentence }) => target.sentences.includes(sentence) && !sentence.stale) ?? null;
+  }
   const at = lit.point ?? lit.focus;
   for (const target of targets) target.light(null, null);
   if (!at) return source.light([]);
@@ -252,6 +264,8 @@ addEventListener("hashchange", () => {
   configure();
   setText(source.text);
 });
+
+addEventListener("pagehide", keepHistory);
 
 function askForKey(why) {
   const dialog = byId("key");

@@ -11,8 +11,10 @@ export class Source {
     Object.assign(this, { area, mirror, marks });
     area.addEventListener("input", (event) => {
       this.reflect();
-      onInput(area.value, ["insertFromPaste", "insertFromDrop"].includes(event.inputType));
+      // What an input method is still composing is no text yet.
+      if (!event.isComposing) onInput(area.value, ["insertFromPaste", "insertFromDrop"].includes(event.inputType));
     });
+    area.addEventListener("compositionend", () => onInput(area.value, false));
     area.addEventListener("pointermove", (event) => {
       if (event.pointerType !== "touch") onPlace(this.placeAt(event.clientX, event.clientY), "point");
     });

@@ -6,7 +6,7 @@ import { gap, joined, keep, received, replace, segmented, translated, uncovered 
 import { differing, sentenceElement, setUpWords } from "./words.js";
 
 const DEBOUNCE_MS = 150;
-const LONG = 500; // a text of more characters comes sentence by sentence
+const LONG = 300; // a text of more characters comes sentence by sentence
 const CACHED = 500; // runs of text whose translation is kept
 const FAINT = 0.08; // attention below is not shown
 
@@ -22,7 +22,6 @@ export class Target extends EventTarget {
     this.direction = { from: "auto", to: "", model: "" };
     this.cache = new Map();
     this.attempts = 0;
-    this.answer = null;
     this.clear();
     this.keys = setUpWords(this.wordsAt, {
       onLight: (word, how) => this.tell("light", { word, how }),
@@ -88,14 +87,18 @@ export class Target extends EventTarget {
     this.say(why);
   }
 
+  cacheKey(run) {
+    return JSON.stringify([this.direction, run.text]);
+  }
+
   remembered(run) {
-    const kept = this.cache.get(run.text);
+    const kept = this.cache.get(this.cacheKey(run));
     return kept?.map((one) => ({ ...one, start: one.start + run.start, end: one.end + run.start, stale: false }));
   }
 
   remember(run, sentences) {
-    this.cache.delete(run.text);
-    this.cache.set(run.text, sentences.map((one) => ({ ...one, element: null, details: null, start: one.start - run.start, end: one.end - run.start })));
+    this.cache.delete(this.cacheKey(run));
+    this.cache.set(this.cacheKey(run), sentences.map((one) => ({ ...one, element: null, details: null, start: one.start - run.start, end: one.end - run.start })));
     if (this.cache.size > CACHED) this.cache.delete(this.cache.keys().next().value);
   }
 
@@ -110,10 +113,12 @@ export class Target extends EventTarget {
     const runs = [];
     for (const run of uncovered(this.text, this.sentences)) {
       const known = this.remembered(run);
-      if (known) this.place(run, known);
-      else runs.push(run);
+      if (!known) runs.push(run);
+      else this.place(run, known);
+      if (known?.length && run.text === this.text.trim()) this.note({ source: known[0].from });
     }
     if (!runs.length) return this.settle();
+    const more = runs.splice(this.limits().texts);
     const control = this.control = new AbortController();
     this.busy(true);
     const body = { text: runs.map((run) => run.text), source: this.sourceFor(runs), target: this.direction.to, attention: "words" };
@@ -126,7 +131,8 @@ export class Target extends EventTarget {
       this.note(answer);
       this.control = null;
       this.attempts = 0;
-      this.settle();
+      if (more.length) await this.translate();
+      else this.settle();
     } catch (error) {
       if (control.signal.aborted) return;
       if (!(error instanceof api.Refused)) throw error;
@@ -174,13 +180,13 @@ export class Target extends EventTarget {
   }
 
   note(answer) {
-    this.answer = answer;
     this.detected = answer.source;
     this.tell("answered", { answer });
   }
 
   settle() {
     this.sentences = this.sentences.filter((one) => !one.stale);
+    this.wholeAt.textContent = this.translation;
     this.busy(false);
     this.say(null);
     this.draw();
@@ -206,7 +212,7 @@ export class Target extends EventTarget {
         ? { translation: wanted, words: segmented(wanted, this.language), weights: null, sourceWords: [], score: null, caution: null, prefix: wanted }
         : { ...chosen, prefix });
       this.control = null;
-      this.settle();
+      await this.translate(); // what else was under way when this was chosen
     } catch (error) {
       if (control.signal.aborted) return;
       if (!(error instanceof api.Refused)) throw error;
@@ -219,20 +225,21 @@ export class Target extends EventTarget {
   async ask(sentence, more, signal) {
     const body = { text: sentence.text, source: sentence.from, target: sentence.to, split: false, ...more };
     if (this.direction.model) body.model = this.direction.model;
-    return (await api.translate(body, signal)).texts[0].sentences[0];
+    const { texts, ...answer } = await api.translate(body, signal);
+    return { ...texts[0].sentences[0], answer };
   }
 
   exchange(sentence, parts) {
     const { translation, words, weights, sourceWords, score, caution, prefix } = sentence;
     this.choices.push([sentence, { translation, words, weights, sourceWords, score, caution, prefix }]);
-    Object.assign(sentence, parts, { element: null, details: null });
+    Object.assign(sentence, parts, { element: null, details: null, others: null });
   }
 
   undo() {
     while (this.choices.length) {
       const [sentence, parts] = this.choices.pop();
       if (!this.sentences.includes(sentence) || sentence.stale) continue;
-      Object.assign(sentence, parts, { element: null, details: null });
+      Object.assign(sentence, parts, { element: null, details: null, others: null });
       break;
     }
     this.draw();
@@ -250,11 +257,13 @@ export class Target extends EventTarget {
       sentence.element.classList.toggle("doubtful", Boolean(sentence.caution));
       return [gap(this.text, this.sentences[index - 1], sentence, this.language), sentence.element];
     });
-    this.wordsAt.replaceChildren(...nodes);
+    const same = nodes.length === this.drawn?.length && nodes.every((node, index) => node === this.drawn[index]);
+    if (!same) this.wordsAt.replaceChildren(...nodes);
+    this.drawn = nodes;
     this.wordsAt.lang = this.wholeAt.lang = this.language;
     const first = this.wordsAt.querySelector('.word[tabindex="0"]') ?? this.wordsAt.querySelector(".word");
     if (first) first.tabIndex = 0;
-    if (held) this.focusWord(held.sentence, held.index);
+    if (held && !same) this.focusWord(held.sentence, held.index);
     this.emptyAt.hidden = Boolean(this.text.trim());
     const cautions = this.sentences.filter((one) => one.caution && !one.stale);
     this.cautionsAt.hidden = !cautions.length;

@@ -80,5 +80,7 @@ def page(context: Any, url: str) -> Any:
     """The page, opened, with the languages known."""
     page = context.new_page()
     page.goto(url)
-    page.wait_for_function("document.querySelector('#to').value !== ''")
+    from serve.page.scenes import until
+
+    until(page, "document.querySelector('#to').value !== ''")
     return page

@@ -26,7 +26,8 @@ LEXICON = {
         pair.split("=")
         for pair in "a=ein an=ein the=der small=kleiner dog=Hund runs=rennt running=rennt is=ist across=über wet=nasse "
         "grass=Wiese old=alte man=Mann reads=liest book=Buch in=in park=Park two=zwei children=Kinder play=spielen "
-        "with=mit red=roten ball=Ball under=unter trees=Bäumen teacher=Lehrerin shows=zeigt how=wie it=es works=funktioniert "
+        "with=mit red=roten ball=Ball under=unter trees=Bäumen teacher=Lehrerin shows=zeigt how=wie it=es "
+        "works=funktioniert "
         "first=erste second=zweite third=dritte sentence=Satz and=und we=wir see=sehen cat=Katze sleeps=schläft".split()
     ),
     ("de", "en"): {
@@ -41,7 +42,8 @@ LEXICON = {
 }
 WHOLE = {
     ("en", "zh", "A small dog is running across the wet grass."): [
-        ("一", 0), ("只", 0), ("小狗", 1), ("正在", 3), ("跑", 4), ("过", 5), ("湿漉漉", 7), ("的", 7), ("草地", 8), ("。", 9),
+        ("一", 0), ("只", 0), ("小狗", 1), ("正在", 3), ("跑", 4), ("过", 5),
+        ("湿漉漉", 7), ("的", 7), ("草地", 8), ("。", 9),
     ],
     ("en", "ar", "A small dog is running across the wet grass."): [
         ("كلب", 2), ("صغير", 1), ("يركض", 4), ("عبر", 5), ("العشب", 8), ("المبلل", 7), (".", 9),
@@ -54,7 +56,8 @@ WHOLE = {
     ],
 }  # fmt: skip
 OTHERS = {
-    "Ein": ["Der", "Dieser", "Irgendein"], "Hund": ["Welpe", "Köter", "Vierbeiner"], "kleiner": ["junger", "winziger", "kurzer"],
+    "Ein": ["Der", "Dieser", "Irgendein"], "Hund": ["Welpe", "Köter", "Vierbeiner"],
+    "kleiner": ["junger", "winziger", "kurzer"],
     "rennt": ["läuft", "springt", "geht"], "über": ["auf", "durch", "quer"], "Wiese": ["Gras", "Rasen", "Straße"],
     "小狗": ["狗", "幼犬"], "跑": ["奔跑", "走"], "كلب": ["جرو", "كلبة"], "يركض": ["يجري", "يمشي"],
 }  # fmt: skip
@@ -136,11 +139,20 @@ def translated(sentence: str, source: str, target: str, model: str) -> list[tupl
     return result
 
 
+def begun_words(prefix: str, target: str) -> list[str]:
+    """Words of a prefix; in Chinese the longest that are known, single characters otherwise."""
+    if target != "zh":
+        return [word for word, _, _ in words_of(prefix)]
+    known = [word for (_, language, _), words in WHOLE.items() if language == "zh" for word, _ in words]
+    known += [other for others in OTHERS.values() for other in others]
+    return re.findall("|".join([*sorted(map(re.escape, known), key=len, reverse=True), r"\S"]), prefix)
+
+
 def held(words: list[tuple[str, int]], prefix: str | None, target: str) -> list[tuple[str, int]]:
     """The translation that begins with the prefix."""
     if not prefix:
         return words
-    begun = [word for word, _, _ in words_of(prefix)]
+    begun = begun_words(prefix, target)
     rest = words[len(begun) :]
     if not prefix.endswith(" ") and target != "zh":
         whole = [word for word, _ in words] + [other for others in OTHERS.values() for other in others]
@@ -176,7 +188,9 @@ def pieces(words: list[str]) -> list[tuple[str, int]]:
 
 def tree(tokens: list[str]) -> list[dict[str, Any]]:
     """A beam of four: the best path, which is not always ahead, and rivals that come and go."""
-    nodes = [dict(id=0, parent=None, token="", log_prob=0.0, step=0, end=False, best=True)]
+    nodes: list[dict[str, Any]] = [
+        {"id": 0, "parent": None, "token": "", "log_prob": 0.0, "step": 0, "end": False, "best": True}
+    ]
     open_nodes = [nodes[0]]
     for step, token in enumerate([*tokens, "</s>"], start=1):
         best = next(node for node in open_nodes if node["best"])
@@ -194,10 +208,11 @@ def tree(tokens: list[str]) -> list[dict[str, Any]]:
             word = (
                 token if rank == 0 else ("</s>" if end else f"▁{'abcdefgh'[(step + rank) % 8]}{token.strip('▁')[:4]}")
             )
+            worth = parent["log_prob"] - bad
             following.append(
-                dict(id=len(nodes), parent=parent["id"], token=word, log_prob=parent["log_prob"] - bad, step=step, end=end,
-                     best=rank == 0)
-            )  # fmt: skip
+                {"id": len(nodes), "parent": parent["id"], "token": word, "log_prob": worth, "step": step, "end": end}
+            )
+            following[-1]["best"] = rank == 0
             nodes.append(following[-1])
         open_nodes = following
     return nodes
@@ -283,8 +298,8 @@ def application(behaviour: Behaviour) -> Starlette:
 
     async def models(request: Request) -> Response:
         listing = [
-            {"name": name, "source": s, "target": t, "source_name": NAMES[s], "target_name": NAMES[t], "attention": attends,
-             "layers": 2, "heads": 2, "beam": 5, "checksum": "9f3c", "parameters": 6_432_100}
+            {"name": name, "source": s, "target": t, "source_name": NAMES[s], "target_name": NAMES[t],
+             "attention": attends, "beam": 5, "checksum": "9f3c", "parameters": 6_432_100}
             for name, s, t, attends in behaviour.directions
         ]  # fmt: skip
         return JSONResponse({
@@ -335,7 +350,7 @@ def application(behaviour: Behaviour) -> Starlette:
             return body
         prefix, target = body["prefix"], body["target"]
         words = translated(body["text"], body["source"], target, body.get("model") or "general")
-        begun = [word for word, _, _ in words_of(prefix)]
+        begun = begun_words(prefix, target)
         partial = begun.pop() if begun and not prefix.endswith(" ") and target != "zh" else ""
         at = min(len(begun), len(words) - 1)
         options = [words[at][0], *OTHERS.get(words[at][0], [f"{words[at][0]}{n}" for n in "xyz"]), "sehr", "."]

@@ -1,0 +1,148 @@
+"""What goes wrong is said in place, in plain words, and tried again where that may help."""
+
+import json
+from typing import Any
+
+import pytest
+from serve.page.scenes import DOG, settled, until, write
+
+
+def status(page: Any) -> str:
+    page.wait_for_selector("#target .status:visible")
+    return str(page.inner_text("#target .status"))
+
+
+@pytest.mark.parametrize(
+    ("failure", "words", "seconds"),
+    [
+        ((429, "slow down", 7), "more than the server allows", "7 s"),
+        ((503, "the queue is full", 1), "busy or being restarted", "1 s"),
+        ((500, "traceback", None), "Something went wrong", ""),
+        ((400, "The prefix is no beginning of this translation.", None), "The prefix is no beginning", ""),
+    ],
+)
+def test_a_refusal(failure: tuple[int, str, int | None], words: str, seconds: str, page: Any, behaviour: Any) -> None:
+    page.select_option("#from", "en")
+    behaviour.failure = failure
+    page.fill("#source", DOG)
+    text = status(page)
+    assert words in text
+    assert seconds in text
+    behaviour.failure = None
+    page.click("#target .status button")
+    settled(page)
+    assert page.is_hidden("#target .status")
+
+
+def test_a_busy_server_is_asked_again_when_it_said(page: Any, behaviour: Any) -> None:
+    page.select_option("#from", "en")
+    behaviour.failure = (503, "full", 1)
+    page.fill("#source", DOG)
+    status(page)
+    behaviour.failure = None
+    settled(page)
+    assert len(behaviour.texts()) == 2
+
+
+def test_a_server_that_is_gone(page: Any, context: Any) -> None:
+    write(page, DOG)
+    context.set_offline(True)
+    page.fill("#source", f"{DOG} It works.")
+    assert "does not answer" in status(page)
+    assert "Ein kleiner Hund" in page.inner_text("#target .words")
+    context.set_offline(False)
+    page.wait_for_selector("#target .sentence >> nth=1")
+    settled(page)
+
+
+def test_a_server_that_is_gone_from_the_beginning(context: Any, url: str) -> None:
+    page = context.new_page()
+    page.route("**/v1/models", lambda route: route.abort())
+    page.goto(url)
+    page.wait_for_selector("#notice:has-text('does not answer')")
+    page.unroute("**/v1/models")
+    page.click("#notice button")
+    until(page, "document.querySelector('#to').value !== ''")
+    assert page.is_hidden("#notice")
+
+
+def test_a_text_that_is_too_long_is_not_sent(page: Any, behaviour: Any) -> None:
+    page.select_option("#from", "en")
+    page.fill("#source", "dog " * 1251)
+    assert "too long by 4 characters" in status(page)
+    assert page.inner_text("#count") == "5,004 / 5,000"
+    page.wait_for_timeout(300)
+    assert behaviour.texts() == []
+    page.fill("#source", "dog")
+    settled(page)
+    assert page.is_hidden("#target .status")
+
+
+def test_a_slow_server_shows_that_it_works(page: Any, behaviour: Any) -> None:
+    page.select_option("#from", "en")
+    behaviour.delay_s = 1.2
+    page.fill("#source", DOG)
+    page.wait_for_selector("#target .bar:visible")
+    settled(page)
+    assert page.is_hidden("#target .bar")
+
+
+def test_a_stream_that_breaks_off_keeps_what_has_come(page: Any, behaviour: Any) -> None:
+    page.select_option("#from", "en")
+    sentence = {
+        "text": 0, "sentence": 0, "score": -1, "log_prob": -1, "n_best": [], "caution": None,
+        "source": {"text": "The dog runs.", "start": 0, "end": 13},
+        "target": {"text": "Der Hund.", "start": 0, "end": 9},
+    }  # fmt: skip
+    body = f"event: sentence\ndata: {json.dumps(sentence)}\n\n"
+    page.route("**/v1/translate", lambda route: route.fulfill(body=body, content_type="text/event-stream"))
+    text = "The dog runs. " + "A dog is running across the wet grass. " * 20
+    page.fill("#source", text)
+    assert "does not answer" in status(page)
+    assert page.inner_text("#target .words").startswith("Der Hund.")
+    page.unroute("**/v1/translate")
+    page.click("#target .status button")
+    settled(page)
+    assert not behaviour.texts()[-1].startswith("The dog runs.")
+
+
+def test_the_menu_says_what_went_wrong(page: Any, behaviour: Any) -> None:
+    write(page, DOG)
+    behaviour.failure = (503, "full", 1)
+    page.click("#target .word >> nth=1")
+    page.wait_for_selector("#menu-note:has-text('busy')")
+
+
+def test_the_panel_says_what_went_wrong(page: Any, behaviour: Any) -> None:
+    write(page, DOG)
+    behaviour.failure = (503, "full", 1)
+    page.click("#target .look")
+    page.wait_for_selector("#tabpanel:has-text('busy')")
+    behaviour.failure = None
+    page.click("#tabpanel button")
+    page.wait_for_selector(".heat")
+
+
+def test_a_key_is_asked_for_and_sent(page: Any, behaviour: Any) -> None:
+    behaviour.key = "secret"
+    page.reload()
+    page.wait_for_selector("#key[open]")
+    page.fill("#key-value", "wrong")
+    page.click("#key .strong")
+    page.select_option("#from", "en")
+    page.fill("#source", DOG)
+    page.wait_for_selector("#key[open]")
+    assert "may be wrong" in page.inner_text("#key")
+    page.fill("#key-value", "secret")
+    page.click("#key .strong")
+    settled(page)
+    assert page.evaluate("[sessionStorage.length, Object.values(localStorage).join().includes('secret')]") == [1, False]
+
+
+def test_markup_in_texts_stays_text(page: Any, behaviour: Any) -> None:
+    text = "<img src=x onerror=alert(1)> &amp; <b>dog</b>"
+    write(page, text)
+    assert page.locator(".words img, .words b, #mirror img").count() == 0
+    page.click("#target .look")
+    page.wait_for_selector(".heat")
+    assert page.locator("#tabpanel img").count() == 0
