@@ -3,10 +3,10 @@
     python scripts/fuzz serve                          (100,000 cases)
     python scripts/fuzz serve --cases 2000 --seed 2    (fewer, others)
 
-Four parts: what schemathesis makes of the description of the API, valid and not; valid HTTP with any content; bytes that
-are almost HTTP; several requests at once. See tests/helpers/fuzz_parts.py. Every valid request must be answered in time
-as the description says, with no 5xx but 503; memory must not grow with the number of requests. Prints how often each
-status was answered; the exit code is 1, after the request, where something does not hold.
+Four parts: schemathesis' requests from the description of the API, valid and not; valid HTTP with any content; bytes
+that are almost HTTP; several requests at once (tests/helpers/fuzz_parts.py). Every valid request must be answered in
+time as the description says, with no 5xx but 503; memory must not grow with the number of requests. Prints how often
+each status was answered. The exit code is 1 where something does not hold; the request is printed.
 """
 
 import re
@@ -54,7 +54,9 @@ def main(words: Sequence[str]) -> int:
                         counts = about.tried(url, cases, arguments.seed + (share > 0.5))
                         total += sum(counts.values())
                         row = ", ".join(f"{status or 'none'}: {count:,}" for status, count in sorted(counts.items()))
-                        print(f"| {part} | {sum(counts.values()):,} | {perf_counter() - begun:,.0f} | {row} |", flush=True)
+                        print(
+                            f"| {part} | {sum(counts.values()):,} | {perf_counter() - begun:,.0f} | {row} |", flush=True
+                        )
                         normal.check(url)
                     before = before or memory_mb(process.pid)
                 after = memory_mb(process.pid)

@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 import requests
+
 from helpers.described_cases import conforms, every_kind, narrowed, tried
 from helpers.fuzz_server import ANSWERED_S, Fuzzed
 from helpers.small_runs import make_run, sentences
-
 from nmt.serve.key_changes import add_key
 from nmt.serve.keys import Key
 from nmt.translation.translator import Translator
@@ -83,9 +83,9 @@ def at_once(url: str, cases: int, start: int) -> Counter[int]:
 
 
 PARTS = {
-    "described": Part(0.15, described),
-    "requests": Part(0.45, valid),
-    "garbage": Part(0.35, almost),
+    "described": Part(0.03, described),
+    "requests": Part(0.55, valid),
+    "garbage": Part(0.37, almost),
     "pipelined": Part(0.05, at_once),
 }
 

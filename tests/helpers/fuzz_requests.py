@@ -11,7 +11,12 @@ from helpers.http_bytes import request
 from helpers.odd_text import INVALID, ODD
 from helpers.small_runs import CHINESE, sentences
 
-TEXTS = [*sentences(40), *sentences(5, words=CHINESE, joint=""), "Ein Hund. Ein Haus!\n\nDer Mann", "<p>der <b>Hund</b></p>"]
+TEXTS = [
+    *sentences(40),
+    *sentences(5, words=CHINESE, joint=""),
+    "Ein Hund. Ein Haus!\n\nDer Mann",
+    "<p>der <b>Hund</b></p>",
+]
 LANGUAGES = ["en", "de", "EN", "DE", "en-US", "auto", "xx", "zh-Hant", "de_DE.utf8", "x" * 300, "-", "i-klingon"]
 ODD_NUMBERS: list[Any] = [0, -1, 1.5, 10**30, -(10**300), 1e308, float("nan"), float("inf"), float("-inf"), 2**63, -0.0]
 ODD_VALUES: list[Any] = [
@@ -43,7 +48,19 @@ JSON_KINDS = ["application/json"] * 8 + [
     "application/x-www-form-urlencoded", "multipart/form-data", "text/html; q=\"", "APPLICATION/JSON ;",
 ]  # fmt: skip
 CHARSETS = ["utf-8", "latin-1", "utf-7", "unicode_escape", "undefined", "idna", "punycode", "hex", "utf-16", "x" * 200]
-NAMES = ["a.txt", "A.TXT", "a", ".txt", "../../a.txt", "a\\b.txt", "ä.txt", "a.docx", "x" * 3000 + ".txt", '%00".txt', "?"]
+NAMES = [
+    "a.txt",
+    "A.TXT",
+    "a",
+    ".txt",
+    "../../a.txt",
+    "a\\b.txt",
+    "ä.txt",
+    "a.docx",
+    "x" * 3000 + ".txt",
+    '%00".txt',
+    "?",
+]
 METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "get", "QUERY", "X" * 40]
 HEADERS = [
     ("Accept", "text/event-stream"), ("Accept-Encoding", "gzip, *;q=x"), ("Authorization", "Bearer wrong"),
@@ -70,7 +87,9 @@ class Requests:
     def __init__(self, description: dict[str, Any]) -> None:
         self.schemas = description["components"]["schemas"]
         self.routes = [
-            (path, method.upper(), self._fields(about)) for path, own in description["paths"].items() for method, about in own.items()
+            (path, method.upper(), self._fields(about))
+            for path, own in description["paths"].items()
+            for method, about in own.items()
         ]  # fmt: skip
         self.with_fields = [each for each in self.routes if each[2]]
 
@@ -107,14 +126,18 @@ class Requests:
         chosen = [name for name in fields if (name in kept and rng.random() < 0.98) or rng.random() < 0.25]
         spoiled = rng.choice([0.0, 0.0, 0.1, 0.5])
         return {
-            name if rng.random() < 0.99 else odd(rng): value_of(rng, name) if rng.random() >= spoiled else any_value(rng)
+            name if rng.random() < 0.99 else odd(rng): value_of(rng, name)
+            if rng.random() >= spoiled
+            else any_value(rng)
             for name in chosen
         }
 
 
 def value_of(rng: random.Random, name: str) -> Any:
     """One that the field takes; a field without a list of its own is a choice or a flag."""
-    make = GOOD.get(name, lambda rng: rng.choice([True, False, "words", "pieces", "html", "xml", "text", "0", "1", None]))
+    make = GOOD.get(
+        name, lambda rng: rng.choice([True, False, "words", "pieces", "html", "xml", "text", "0", "1", None])
+    )
     return make(rng)
 
 
@@ -126,7 +149,8 @@ def odd(rng: random.Random) -> str:
 def any_value(rng: random.Random) -> Any:
     """Of JSON."""
     return rng.choice([
-        lambda: rng.choice(ODD_VALUES), lambda: rng.choice(ODD_NUMBERS), lambda: odd(rng), lambda: rng.choice(LANGUAGES),
+        lambda: rng.choice(ODD_VALUES), lambda: rng.choice(ODD_NUMBERS), lambda: odd(rng),
+        lambda: rng.choice(LANGUAGES),
         lambda: [odd(rng) for _ in range(rng.randint(0, 7))], lambda: rng.choice(TEXTS) * rng.randint(1, 30),
     ])()  # fmt: skip
 
@@ -165,7 +189,7 @@ def broken(rng: random.Random, body: bytes) -> bytes:
             at = rng.randint(0, len(body))
             return body[:at] + rng.choice([b"\xff", b"\0", b'"', b"}", b"\xed\xa0\x80", rng.randbytes(5)]) + body[at:]
         case 2:
-            return rng.choice([b"[", b'{"q":', b'{"text":[', b"[{", b'"\\'] ) * rng.choice([10, 1000, 100_000])  # fmt: skip
+            return rng.choice([b"[", b'{"q":', b'{"text":[', b"[{", b'"\\']) * rng.choice([10, 1000, 100_000])
         case 3:
             return b'{"text": "\\ud800", "q": "\\udfff\\ud800", "source": "en", "target": "de"}'
         case 4:
@@ -185,7 +209,9 @@ def multipart(rng: random.Random, values: dict[str, Any]) -> tuple[str, bytes]:
     edge = rng.choice(["xyz", "-" * 20, "a b", "x" * 70, "'"])
     parts = b""
     for name, value in values.items():
-        about = f'form-data; name="{name}"' if rng.random() < 0.98 else rng.choice(["form-data", "", 'x; name="', "; ;="])
+        about = (
+            f'form-data; name="{name}"' if rng.random() < 0.98 else rng.choice(["form-data", "", 'x; name="', "; ;="])
+        )
         content = value if isinstance(value, str) else json.dumps(value)
         kind = ""
         if name == "file" and rng.random() < 0.95:

@@ -4,9 +4,9 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, AsyncIterator
+from typing import Any
 from urllib.parse import urlsplit
 
 from helpers.fuzz_garbage import garbage
@@ -121,7 +121,9 @@ class Fuzzed:
 
     async def pipelined(self, rng: random.Random) -> int:
         """Several valid requests at once: as many answers, in order, and none is another's."""
-        texts = [f"{rng.choice(['Hund', 'Haus', 'Mann'])} {number}" for number in rng.sample(range(100), k=rng.randint(2, 6))]
+        texts = [
+            f"{rng.choice(['Hund', 'Haus', 'Mann'])} {number}" for number in rng.sample(range(100), k=rng.randint(2, 6))
+        ]
         content = b"".join(request("POST", "/v1/translate", JSON, body_of(text)) for text in texts)
         async with self._connection() as (reader, writer):
             writer.write(content)

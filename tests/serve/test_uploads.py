@@ -1,6 +1,5 @@
 """Forms with a file: what cannot be read is refused, whatever it says of itself."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,8 @@ from starlette.testclient import TestClient
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[TestClient]:
-    yield TestClient(app_of(word_server(tmp_path, {("en", "de"): upper})), raise_server_exceptions=False)
+def client(tmp_path: Path) -> TestClient:
+    return TestClient(app_of(word_server(tmp_path, {("en", "de"): upper})), raise_server_exceptions=False)
 
 
 def form(source: bytes = b"en", name: bytes = b"a.txt") -> bytes:
