@@ -1,5 +1,6 @@
 """A form with one file, read as a stream; the guard of all requests has the limit of their size."""
 
+import logging
 from dataclasses import dataclass
 
 from python_multipart.multipart import parse_options_header
@@ -11,6 +12,9 @@ from nmt.serve.refusal import Refusal
 
 MOST_FIELDS = 16
 FIELD_BYTES = 4096  # of one that is no file
+
+# A form that is wrong is the client's affair, who gets an answer: it writes nothing into the server's log.
+logging.getLogger("python_multipart").setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True)

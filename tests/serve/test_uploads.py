@@ -49,3 +49,11 @@ def test_other_charsets_are_refused(client: TestClient, charset: str, odd: bytes
 def test_forms_that_cannot_be_read(client: TestClient, kind: str, content: bytes, message: str) -> None:
     status, text = sent(client, content, kind)
     assert (status, message in text) == (400, True), text
+
+
+@pytest.mark.parametrize("content", [b"--y\r\n", b"--x\r\nA B: c\r\n\r\n", b"--x\r\n\r\na\r\n--x!", b"a" * 500])
+def test_a_broken_form_writes_nothing_into_the_log(
+    client: TestClient, caplog: pytest.LogCaptureFixture, content: bytes
+) -> None:
+    assert sent(client, content, "multipart/form-data; boundary=x")[0] == 400
+    assert not [each for each in caplog.records if each.name.startswith("python_multipart")]
