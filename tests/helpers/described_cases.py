@@ -35,7 +35,8 @@ def narrowed(description: dict[str, Any], languages: list[str]) -> dict[str, Any
         if not name.endswith("Request"):
             continue
         properties = schema["properties"]
-        properties.pop("model", None)
+        for field in ("model", "api_key"):  # others than the right ones are only refused
+            properties.pop(field, None)
         for field in ("source_lang", "target_lang"):
             if field in properties:
                 properties[field] = {"enum": languages}

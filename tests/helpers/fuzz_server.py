@@ -16,7 +16,7 @@ from helpers.http_bytes import Reply, reply, request, statuses
 ANSWERED_S = 60.0  # in which every valid request must be answered, however busy the machine is
 CLOSED_S = 40.0  # in which a connection must be closed whose request never ends
 QUIET_S = 0.3  # without an answer, after which the client hangs up
-SIDE_BY_SIDE = 16  # connections
+SIDE_BY_SIDE = 48  # connections; most cases of garbage wait
 OUTSIDE = {400, 404, 405, 307, 426, 431}  # statuses of paths, methods and heads that no route has
 PLAIN = (404, 405)
 
