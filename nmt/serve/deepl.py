@@ -40,6 +40,7 @@ def routes() -> list[Route]:
 async def translate(request: Request) -> Response:
     """POST /v2/translate: every text with the language that it was in."""
     server: Server = request.app.state.server
+    server.engine.refuse_when_full()
     options = options_of(await body_of(request))
     key = server.admit(request, options.texts)
     chosen = [direction(server.catalogue, options.source, options.target, [text]) for text in options.texts]

@@ -26,6 +26,7 @@ Result = TypeVar("Result")
 
 FIRST_RATE = 1000.0  # source pieces a second, until some have been translated
 SLOWEST_RETRY_S = 60
+ROOM_AGAIN = 0.9  # of the queue: below it, one that was full takes requests again
 STOPPING_S = 30.0  # that a worker may take to end
 
 
@@ -54,6 +55,7 @@ class Engine:
         self.jobs = Jobs(most_pieces)
         self.cache = Cache(cache_bytes)
         self.watcher = watcher
+        self.full = False
         self.rate = FIRST_RATE  # source pieces a second, of all workers
         self.threads = [Thread(target=self._work, name=f"nmt-{number}", daemon=True) for number in range(workers)]
         for thread in self.threads:
@@ -93,12 +95,26 @@ class Engine:
         for thread in self.threads:
             thread.join(max(0.0, until - monotonic()))
 
+    def refuse_when_full(self) -> None:
+        """Raises Refusal while the queue is full, before any work is spent on a request.
+
+        Once it has been full, it counts as full until there is room again for more than a few sentences.
+        """
+        self.full = self.full and self.jobs.pieces > ROOM_AGAIN * self.jobs.most_pieces
+        if self.full:
+            raise self._busy(self.jobs.pieces)
+
     def _queue(self, jobs: list[Job]) -> None:
         try:
             self.jobs.put(jobs)
         except Full as full:
-            wait = min(SLOWEST_RETRY_S, max(1, round(full.pieces / self.rate)))
-            raise Refusal(503, "the server is busy; try again later", wait) from None
+            self.full = full.pieces > ROOM_AGAIN * self.jobs.most_pieces
+            raise self._busy(full.pieces) from None
+
+    def _busy(self, pieces: int) -> Refusal:
+        """So many wait."""
+        wait = min(SLOWEST_RETRY_S, max(1, round(pieces / self.rate)))
+        return Refusal(503, "the server is busy; try again later", wait)
 
     def _work(self) -> None:
         torch.set_num_threads(1)

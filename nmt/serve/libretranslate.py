@@ -36,6 +36,7 @@ def routes() -> list[Route]:
 async def translate(request: Request) -> Response:
     """POST /translate: the text, or each of a list of texts, translated."""
     server: Server = request.app.state.server
+    server.engine.refuse_when_full()
     body = await body_of(request)
     given = wanted(body, "q")
     texts = texts_of(given, "q")

@@ -76,6 +76,7 @@ async def translate(request: Request) -> Response:
     """One text or several, as an answer or sentence by sentence."""
     started = perf_counter()
     server: Server = request.app.state.server
+    server.engine.refuse_when_full()
     body = await body_of(request)
     texts = texts_field(body, "text")
     search = read_search(body, server.settings.n_best)
@@ -175,6 +176,7 @@ async def with_tree(
 async def continue_(request: Request) -> Response:
     """The likeliest words behind a prefix of a sentence's translation."""
     server: Server = request.app.state.server
+    server.engine.refuse_when_full()
     body = await body_of(request)
     text, prefix = text_field(body, "text"), text_field(body, "prefix", "")
     count = number_field(body, "count", 8, 1, MOST_CONTINUATIONS)

@@ -99,7 +99,7 @@ class Load:
         while (now := perf_counter() - start) < seconds:
             while number < now * per_s:
                 if free:
-                    task = asyncio.create_task(self.with_client(free, number, outcome))
+                    task = asyncio.create_task(self.with_client(free.pop(), free, number, outcome))
                     running.add(task)
                     task.add_done_callback(running.discard)
                 number += 1
@@ -111,9 +111,8 @@ class Load:
             client.close()
         return outcome
 
-    async def with_client(self, free: list[Client], number: int, outcome: Outcome) -> None:
-        """One request by a client that is free, and is again afterwards."""
-        client = free.pop()
+    async def with_client(self, client: Client, free: list[Client], number: int, outcome: Outcome) -> None:
+        """One request by a client, which is free afterwards."""
         await self.one(client, number, outcome)
         free.append(client)
 

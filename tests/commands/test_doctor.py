@@ -14,6 +14,7 @@ class Disk(NamedTuple):
     free: int
 
 
+@pytest.mark.slow
 def test_a_sound_machine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["doctor", f"runs_dir={tmp_path / 'runs'}", "workers=1"]) == 0
     out, err = capsys.readouterr()

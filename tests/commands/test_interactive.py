@@ -205,6 +205,7 @@ def terminal(*words: str) -> Iterator[Terminal]:
             os.waitpid(process, 0)
 
 
+@pytest.mark.slow
 def test_a_real_terminal(run: Path, tmp_path: Path) -> None:
     pytest.importorskip("readline")
     history = tmp_path / "new" / "history"

@@ -7,8 +7,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import yaml
+from torch.distributed import TCPStore
 
 from helpers.forked import Forked, forked_nmt
 
@@ -41,6 +43,15 @@ def finished(command: Sequence[str], timeout_s: float = 240) -> subprocess.Compl
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=timeout_s, stdin=subprocess.DEVNULL
     )
+
+
+@contextmanager
+def store_at(port: int) -> Iterator[None]:
+    """Hosts what processes tell each other, as torchrun does, so that it does not end with the first of them."""
+    store = TCPStore("127.0.0.1", port, is_master=True, wait_for_workers=False)
+    with patch.dict(os.environ, TORCHELASTIC_USE_AGENT_STORE="True"):
+        yield
+    del store
 
 
 @contextmanager

@@ -25,6 +25,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only the GNU C library is told how to keep memory")
+@pytest.mark.slow
 def test_memory_that_was_freed_is_used_again() -> None:
     faults = [
         int(

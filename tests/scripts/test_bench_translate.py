@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from helpers.small_runs import make_run, sentences
 
+from bench.translate import main
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -34,9 +36,12 @@ def test_two_configurations_are_measured_in_turn(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("missing", "shown"), [("corpus", "test_2016_flickr.en"), ("model", "is no run")])
-def test_wrong_folders_are_refused(tmp_path: Path, missing: str, shown: str) -> None:
+def test_wrong_folders_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], missing: str, shown: str
+) -> None:
     if missing == "model":
         (tmp_path / "test_2016_flickr.en").write_text("a\n")
-    done = bench("--model", str(tmp_path), "--multi30k", str(tmp_path))
-    assert done.returncode == 2
-    assert shown in done.stderr.splitlines()[-1]
+    with pytest.raises(SystemExit) as stopped:
+        main(["--model", str(tmp_path), "--multi30k", str(tmp_path)])
+    assert stopped.value.code == 2
+    assert shown in capsys.readouterr().err.splitlines()[-1]

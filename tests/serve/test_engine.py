@@ -155,8 +155,15 @@ def test_a_full_queue_says_when_to_try_again() -> None:
         with pytest.raises(Refusal) as refused:
             engine.translate(parts(20), recipe, Ticket(60))
         assert (refused.value.status, refused.value.retry_after_s) == (503, 4)
+        engine.refuse_when_full()  # there is room for a few yet
+        waiting += engine.translate(parts(8), recipe, Ticket(60))
+        with pytest.raises(Refusal):
+            engine.translate(parts(20), recipe, Ticket(60))
+        with pytest.raises(Refusal, match="the server is busy; try again later"):
+            engine.refuse_when_full()
         translator.may.set()
         await asyncio.gather(*running, *waiting)
+        engine.refuse_when_full()
 
     run(engine, work)
 

@@ -65,7 +65,8 @@ def test_no_text_is_lost_or_doubled(document: str, xml: bool) -> None:
 def test_a_text_that_comes_back_unchanged_has_its_tags_where_they_were(document: str) -> None:
     result = translated(document, same)
     assert "".join(result.split()) == "".join(document.split())
-    if "><" not in document.replace("</p>", "").replace("<p>", ""):  # between two tags a space may change sides
+    # between two tags a space may change sides; before and behind Chinese a sentence has none
+    if "><" not in document.replace("</p>", "").replace("<p>", "") and "中" not in document:
         assert result == document
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.models import random_batch, small_model
-from helpers.processes import finished, free_port, started_apart, torchrun, words_of
+from helpers.processes import finished, free_port, started_apart, store_at, torchrun, words_of
 from helpers.training_runs import corpus, metrics, resume, run_config, same, start, tensors
 
 from nmt.cli.main import main
@@ -217,7 +217,8 @@ def test_an_error_is_said_once(data: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_processes_with_other_words_are_refused(data: Path, tmp_path: Path) -> None:
     commands = [typed(data, tmp_path, seed=seed, train__workers=workers) for seed, workers in ((1, 1), (2, 2))]
-    with started_apart(commands, free_port()) as processes:
+    port = free_port()
+    with store_at(port), started_apart(commands, port) as processes:
         said = "".join(process.communicate(timeout=120)[1] for process in processes)
         assert [process.returncode for process in processes] == [2, 2]
     assert said.count("error: seed is 1 in process 0 and 2 in process 1; start all with the same words") == 1
@@ -237,7 +238,8 @@ def test_another_corpus_on_another_machine_is_refused(data: Path, tmp_path: Path
 @pytest.mark.slow
 def test_a_process_that_hangs_is_named(data: Path, tmp_path: Path) -> None:
     words = typed(data, tmp_path, train__max_updates=100_000, train__peer_timeout_s=4)
-    with started_apart([words] * 3, free_port()) as processes:
+    port = free_port()
+    with store_at(port), started_apart([words] * 3, port) as processes:
         wait_for(lambda: saved_updates(tmp_path / "run"))
         processes[1].send_signal(signal.SIGSTOP)
         said = "".join(processes[rank].communicate(timeout=120)[1] for rank in (0, 2))

@@ -67,6 +67,13 @@ def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def _no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Studies of single tests draw none, which takes much of their time; that of `runs` does."""
+    monkeypatch.setattr("nmt.tune.study.study_figure", lambda *_: None)
+    monkeypatch.setattr("nmt.tune.study.save_figure", lambda *_: None)
+
+
 def test_trials_are_trained_pruned_and_recorded(runs: Path) -> None:
     found = trials(runs, "whole")
     assert len(found) == 7
