@@ -7,13 +7,14 @@ TORCH_INDEX ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+DOCS_STAMP := $(VENV)/installed-docs
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 # The first interpreter here that is a version we test.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
 
-.PHONY: help setup demo test check clean prepare train compare tune evaluate translate interactive serve keys shortlist align visualise attentions status doctor tensorboard bench torture fuzz mutation distclean
+.PHONY: help setup demo test check docs clean prepare train compare tune evaluate translate interactive serve keys shortlist align visualise attentions status doctor tensorboard bench torture fuzz mutation distclean
 
 help: ## this list
 	@echo 'make <target> [ARGS="words for the program"]'
@@ -55,10 +56,19 @@ fuzz: $(STAMP) ## any input whatever, a million times: ARGS="--cases 20000"
 mutation: $(STAMP) ## do the tests notice small changes of the code? ARGS="--mutants 50"
 	@$(BIN)/python scripts/mutation $(ARGS)
 
-check: $(STAMP) ## format, lint and types, without changing anything
+check: $(STAMP) ## format, lint, types and the words of the documentation, without changing anything
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python scripts/docs prose
+
+docs: $(DOCS_STAMP) ## build the documentation site, in site/; ARGS=serve shows it
+	@$(BIN)/python scripts/docs $(ARGS)
+
+$(DOCS_STAMP): $(STAMP)
+	@echo "installing what builds the documentation" >&2
+	@$(PIP) -c constraints.txt -e '.[docs]' >&2
+	@touch $@
 
 clean prepare train compare tune evaluate translate interactive keys shortlist align visualise attentions status doctor: $(STAMP)
 	@$(BIN)/nmt $@ $(ARGS)
@@ -84,7 +94,7 @@ doctor: ## what this machine can do, and a self-test
 tensorboard: $(STAMP) ## watch all runs:         ARGS="--port 6007"
 	@$(BIN)/tensorboard --logdir runs $(ARGS)
 
-distclean: ## remove .venv, dist and caches; never runs/
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+distclean: ## remove .venv, dist, site and caches; never runs/
+	rm -rf $(VENV) dist build site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './runs/*' -prune -exec rm -rf {} +
 	@echo 'kept: runs/ and the cache of prepared corpora (cache_dir, by default nmt in $$XDG_CACHE_HOME or ~/.cache)'

@@ -1,0 +1,1 @@
+"""The documentation site, and the check of the words in it."""

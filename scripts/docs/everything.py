@@ -1,0 +1,24 @@
+"""Builds the documentation site; a dead link or anchor, or a page that the navigation lacks, is an error.
+
+    make docs                                 (the site, in site/)
+    python scripts/docs --output FOLDER       (in another folder)
+
+Commands, choices, Python and HTTP in the reference are made from the program while the site is built.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from command_line import ROOT, new_parser
+from docs.site import SITE, build
+
+
+def main(words: Sequence[str]) -> int:
+    """The exit code: 1 where mkdocs has a warning, 2 where it is not installed."""
+    parser = new_parser("docs", __doc__)
+    parser.add_argument("--output", type=Path, default=SITE, help="folder of the site, which is emptied (site/)")
+    arguments = parser.parse_args(words)
+    code = build(arguments.output.expanduser().resolve())
+    if code == 0 and arguments.output == SITE:
+        print(f"open {SITE.relative_to(ROOT)}/index.html in a browser, or: make docs ARGS=serve")
+    return code

@@ -1,0 +1,68 @@
+"""The check of the documentation's words: finds its own examples, and nothing in what there is."""
+
+from pathlib import Path
+
+import pytest
+
+from docs import prose
+from docs.prose import RULES, Rule, broken, main, sentences
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.example)
+def test_every_rule_finds_its_example(rule: Rule) -> None:
+    assert rule.instead in list(broken(rule.example))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The report lists the files that were skipped.",
+        "A folder stands for its pages.",
+        "Of course this works.",
+        "What is attention for?",
+        "A standard model has a number of layers.",
+    ],
+)
+def test_good_sentences_pass(sentence: str) -> None:
+    assert not list(broken(sentence))
+
+
+def test_long_sentences_are_found_outside_of_tables() -> None:
+    assert not list(broken("word " * 45 + "."))
+    assert list(broken("word " * 46 + ".")) == ["46 words, two sentences"]
+    assert not list(broken("word " * 46 + ".", in_table=True))
+
+
+def test_sentences_are_those_that_people_read() -> None:
+    page = (
+        "# A title\n\nOne line. Another `nmt x. Y`\nends *here*.\n\n```\ncode. Not read.\n```\n- an item\n"
+        "- [a link](x.md) is text\n\n| a | b |\n|---|---|\n| one | two |\n"
+    )
+    found = list(sentences(page))
+    assert [text for _, text, _ in found] == [
+        "A title", "One line.", "Another Code ends here.", "an item", "a link is text", "a", "b", "one", "two",
+    ]  # fmt: skip
+    assert [line for line, _, _ in found] == [1, 3, 3, 9, 10, 12, 12, 14, 14]
+
+
+def test_what_there_is_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0, capsys.readouterr().err
+
+
+def test_findings_and_exceptions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, exceptions = tmp_path / "page.md", tmp_path / "exceptions.yaml"
+    page.write_text("It is said that this is old. This is new.\n", "utf-8")
+    exceptions.write_text("{}", "utf-8")
+    monkeypatch.setattr(prose, "EXCEPTIONS", exceptions)
+    monkeypatch.setattr(prose, "ROOT", tmp_path)
+    assert main([str(page)]) == 1
+    assert "page.md:1: name who says it" in capsys.readouterr().err
+    exceptions.write_text("page.md: [It is said that]", "utf-8")
+    assert main([str(page)]) == 0
+    monkeypatch.setattr(prose, "checked_files", lambda: [page])
+    assert main([]) == 0
+    page.write_text("This is new.\n", "utf-8")
+    assert main([]) == 1
+    assert "needs the exception 'It is said that'" in capsys.readouterr().err
