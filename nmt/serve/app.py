@@ -4,11 +4,11 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from nmt.serve import deepl, libretranslate, native, operation, page
+from nmt.serve import deepl, libretranslate, native, operation, page, spec
 from nmt.serve.guard import Guard
 from nmt.serve.metrics import Metrics
 from nmt.serve.quick_json import JsonResponse
@@ -24,11 +24,12 @@ def application(server: Server, metrics: Metrics) -> Starlette:
     routes: list[BaseRoute] = [*native.routes(), *libretranslate.routes(), *deepl.routes(), *operation.routes(metrics)]
     if server.settings.page:
         routes += page.routes()
+    routes += spec.routes(routes)
     middleware = [Middleware(Guard, server=server, routes=routes, answered=metrics.answered)]
     if server.settings.origins:
         allowed = {"allow_origins": server.settings.origins, "allow_methods": METHODS, "allow_headers": ["*"]}
         middleware.append(Middleware(CORSMiddleware, **allowed, allow_credentials=False))  # type: ignore[arg-type]
-    handlers = {Refusal: refused, Gone: gone, HTTPException: not_served, Exception: mistaken}
+    handlers = {Refusal: refused, Gone: gone, ClientDisconnect: gone, HTTPException: not_served, Exception: mistaken}
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)  # type: ignore[arg-type]
     app.state.server = server
     return app
@@ -46,7 +47,7 @@ async def refused(request: Request, refusal: Refusal) -> Response:
     return error(request, refusal.status, refusal.message, None if wait is None else {"Retry-After": str(wait)})
 
 
-async def gone(request: Request, error: Gone) -> Response:
+async def gone(request: Request, error: Gone | ClientDisconnect) -> Response:
     """Nobody reads this."""
     return Response(status_code=499)
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -9,6 +10,7 @@ from starlette.requests import Request
 
 from nmt.serve.refusal import Refusal
 
+WHOLE = re.compile("-?[0-9]{1,20}")
 MOST_FIELDS = 2000  # of a form; json has its own limit, the body's
 
 
@@ -93,8 +95,8 @@ def number_field(body: dict[str, Any], name: str, default: int, least: int, most
     value = body.get(name)
     if value is None:
         return default
-    if isinstance(value, str) and value.strip().lstrip("-").isascii() and value.strip().lstrip("-").isdigit():
-        value = int(value.strip()[:20])
+    if isinstance(value, str) and WHOLE.fullmatch(value.strip()):
+        value = int(value)
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:

@@ -131,7 +131,10 @@ class Engine:
         try:
             results: Sequence[Any] = self._results(jobs)
         except NmtError as error:
-            results = [Refusal(500, printable(" ".join(str(error).split())))] * len(jobs)
+            if jobs[0].recipe is None:  # its caller knows what it says of the request
+                results = [error]
+            else:
+                results = [Refusal(500, printable(" ".join(str(error).split())))] * len(jobs)
         except (MemoryError, RuntimeError) as error:
             if not lacks_memory(error):
                 traceback.print_exc(file=sys.stderr)

@@ -1,7 +1,9 @@
 """A form with one file, read as a stream; the guard of all requests has the limit of their size."""
 
+import logging
 from dataclasses import dataclass
 
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
@@ -10,6 +12,9 @@ from nmt.serve.refusal import Refusal
 
 MOST_FIELDS = 16
 FIELD_BYTES = 4096  # of one that is no file
+
+# A form that is wrong is the client's affair, who gets an answer: it writes nothing into the server's log.
+logging.getLogger("python_multipart").setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True)
@@ -23,8 +28,11 @@ class Upload:
 
 async def read_upload(request: Request) -> Upload:
     """The form. What does not fit in memory waits in an unnamed temporary file. Raises Refusal(400)."""
-    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+    kind, parameters = parse_options_header(request.headers.get("content-type", ""))
+    if kind != b"multipart/form-data":
         raise Refusal(400, "send the file as multipart/form-data, with the fields file, source and target")
+    if parameters.get(b"charset", b"utf-8").lower() not in (b"utf-8", b"utf8"):
+        raise Refusal(400, "the form is not in UTF-8; send it as UTF-8, without a charset")
     parser = MultiPartParser(
         request.headers,
         request.stream(),

@@ -67,6 +67,13 @@ def answer(text: str, words: Words, n_best: int = 1, split: bool = True) -> Answ
     return assembly.end()
 
 
+class IdleEngine:
+    """Stands in for the engine: it has nothing to do, and its queue is never full."""
+
+    def refuse_when_full(self) -> None:
+        """Never does."""
+
+
 @dataclass
 class WordServer(Server):
     """A server whose models are functions of words."""
@@ -99,7 +106,7 @@ def word_server(
     catalogue.served = [Served(each.name, each.src_lang, each.tgt_lang, none, none) for each in sources]
     limits = Limits(command.characters_per_minute, command.requests_per_minute)
     files = Results(folder / "files")
-    return WordServer(catalogue, cast(Engine, none), command, keys, limits, files, words=words)
+    return WordServer(catalogue, cast(Engine, IdleEngine()), command, keys, limits, files, words=words)
 
 
 def app_of(server: Server) -> Starlette:

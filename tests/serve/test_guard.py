@@ -1,8 +1,10 @@
 """What happens to every request: keys, limits, bodies, headers, figures, log, other sites."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.servers import client_of, server_of
@@ -149,6 +151,24 @@ def test_health_turns_when_the_end_is_announced(run: str) -> None:
         found = client.get("/health")
         assert (found.status_code, found.json()) == (503, {"status": "stopping"})
         assert found.headers["connection"] == "close"
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v1/translate", "/translate_file", "/v2/translate"])
+def test_a_client_that_leaves_within_its_body_is_no_mistake(run: str, path: str) -> None:
+    heads = [(b"content-length", b"100"), (b"content-type", b"multipart/form-data; boundary=x")]
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": heads, "app": None}
+    messages = iter([{"type": "http.request", "body": b"--x", "more_body": True}, {"type": "http.disconnect"}])
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    with client_of(run) as client:
+        asyncio.run(client.app(scope, receive, send))  # type: ignore[arg-type]  # raises nothing, so nothing is logged
+    assert sent[0]["status"] == 499
 
 
 def test_metrics_of_a_file_that_is_no_keys(tmp_path: Path, run: str) -> None:

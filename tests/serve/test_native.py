@@ -190,6 +190,13 @@ def test_continuations_of_a_prefix(client: TestClient) -> None:
         assert 0 < each["probability"] <= 1
 
 
+@pytest.mark.parametrize("text", ["", " \n", "\u200b"])
+def test_continuations_of_nothing_are_refused(client: TestClient, text: str) -> None:
+    found = client.post("/v1/continuations", json={"text": text, "source": "en", "target": "de"})
+    assert found.status_code == 400
+    assert found.json()["error"].startswith("continuations are of one sentence; give one that has text")
+
+
 def test_the_source_language_is_found_out(client: TestClient) -> None:
     found = asked(client, text="The dog sleeps in the garden of the house.", source="auto", target="de")
     assert (found["source"], found["detected"]["language"]) == ("en", "en")
@@ -232,6 +239,8 @@ MISTAKES: list[tuple[dict[str, Any], int, str]] = [
     ({"text": "a", "model": 3}, 400, "model must be the name of one"),
     ({"text": "a", "n_best": 7}, 400, "n_best must be a whole number from 1 to 6"),
     ({"text": "a", "n_best": "x"}, 400, "n_best must be a whole number"),
+    ({"text": "a", "n_best": "--2"}, 400, "n_best must be a whole number"),
+    ({"text": "a", "n_best": "2" * 5000}, 400, "n_best must be a whole number"),
     ({"text": "a", "beam": 0}, 400, "beam must be a whole number from 1 to 100"),
     ({"text": "a", "attention": "all"}, 400, "attention must be false, words or pieces"),
     ({"text": "a", "stream": "perhaps"}, 400, "stream must be true or false"),
