@@ -166,8 +166,10 @@ def said_of_now() -> str:
 def write(sections: Mapping[str, str]) -> None:
     """docs/speed.md, of titles and texts; the pictures are those of the last part, how cost grows."""
     page = "".join(f"\n## {title}\n\n{text}" for title, text in sections.items())
-    why = "[Where the time goes](explanation/speed.md) explains the figures; [these notes](speed-tried.md) list what was tried."
-    head = f"# Speed\n\nWritten by `make bench`. {why}\n"
+    why = (
+        "[Where the time goes](explanation/speed.md) explains them; [these notes](speed-tried.md) list what was tried."
+    )
+    head = f"# Speed\n\n`make bench` writes these figures. {why}\n"
     pictures = sorted((ROOT / "docs" / "speed").glob("*.png"))
     shown = "".join(f"\n![{path.stem.replace('_', ' ')}](speed/{path.name})\n" for path in pictures)
     (ROOT / "docs" / "speed.md").write_text(head + page + shown, "utf-8")

@@ -8,6 +8,7 @@ import yaml
 
 from command_line import ROOT
 from docs import choices, commands, formulas, http_api, python_api
+from docs.markdown import plain
 from docs.site import CONFIG, build
 from nmt.cli.main import VERBS
 from nmt.cli.run import all_keys
@@ -87,6 +88,15 @@ def test_the_page_of_http_has_every_route(tmp_path: Path) -> None:
     assert "| <code>404</code> | Gone. |" in page
     assert "| <code>text</code> *required* | string | A text. |" in page
     assert "serve.md" in http_api.page(tmp_path / "missing.yaml")
+
+
+def test_the_page_of_http_is_made_from_the_servers_description() -> None:
+    page = http_api.page()
+    api = yaml.safe_load(http_api.DESCRIPTION.read_text("utf-8"))
+    routes = [(verb, path) for path, verbs in api["paths"].items() for verb in verbs if verb in http_api.VERBS]
+    named = re.findall(r"^### (GET|POST|PUT|DELETE) (\S+) ", page, re.MULTILINE)
+    assert sorted(named) == sorted((verb.upper(), plain(path)) for verb, path in routes)
+    assert all(f"### {name} {{ #{name} }}" in page for name in api["components"]["schemas"])
 
 
 def test_formulas_are_found_and_code_and_money_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
