@@ -20,6 +20,7 @@ from helpers.fuzz_commands import COMMANDS
 from helpers.fuzz_properties import PROPERTIES, Property
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+from hypothesis.vendor.pretty import RepresentationPrinter
 
 from fuzz import everything
 
@@ -69,7 +70,10 @@ def tried(what: Property, cases: int, start: int) -> int:
     return done
 
 
-def test_the_smallest_input_for_which_a_property_does_not_hold_is_told() -> None:
+def test_the_smallest_input_for_which_a_property_does_not_hold_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    # schemathesis, which other tests import, has hypothesis print its own cases only
+    monkeypatch.setattr("hypothesis.core.RepresentationPrinter", RepresentationPrinter)
+
     def small(number: int) -> None:
         assert number < 100
 

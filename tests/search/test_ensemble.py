@@ -113,9 +113,9 @@ def test_words_of_the_command_line(
     monkeypatch.chdir(tmp_path)
     Path("in").write_text("".join(f"{line}\n" for line in sentences(4)))
     model = f"model=[{','.join(map(str, runs))}]"
-    assert main(["translate", model, "input=in", "output=out", *FAST]) == 0
+    assert main(["translate", model, "input=in", "output=out", "sentences=keep", *FAST]) == 0
     assert capsys.readouterr().err == "3 models together, fp32, 1 worker, beam 5\n"
-    expected = Translator.load(runs, device="cpu", precision="fp32").translate(sentences(4))
+    expected = Translator.load(runs, device="cpu", precision="fp32", sentences="keep").translate(sentences(4))
     assert Path("out").read_text() == "".join(f"{translation.text}\n" for translation in expected)
     words = ["src=in", "ref=in", "intervals=false", f"compare_with={runs[1]}"]
     assert main(["evaluate", model, *words, *FAST]) == 0

@@ -18,6 +18,7 @@ from nmt.machine.device import choose_int8
 from nmt.model.output_layer import Output
 from nmt.model.seq2seq import Seq2Seq
 from nmt.search.int8 import Int8Linear, Int8Lstm, rounded, tanh, with_int8_decoder
+from nmt.search.steering import UNSTEERED
 from nmt.translation.translator import Translator
 
 CPU = torch.device("cpu")
@@ -108,7 +109,9 @@ def test_a_translator_in_integers_scores_nearly_as_in_full(tmp_path: Path) -> No
     given = [translation.text for translation in plain.translate(texts)]
     assert whole.forced_scores(texts, given) == pytest.approx(plain.forced_scores(texts, given), rel=0.02, abs=0.2)
     ids = whole.tokenizers.src.encode_batch(texts)
-    found = [hypotheses[0] for hypotheses in whole.search(make_batch(ids, [[] for _ in ids]), whole.settings)]
+    found = [
+        hypotheses[0] for hypotheses in whole.search(make_batch(ids, [[] for _ in ids]), whole.settings, UNSTEERED)
+    ]
     forced, _ = whole.forced(ids, [best.tokens for best in found])
     assert forced == pytest.approx([best.log_prob for best in found], rel=1e-2, abs=0.05)
     with torch.no_grad():

@@ -38,11 +38,15 @@ def translate(words: list[str]) -> int:
     original, clock, found = Translator.translate, Clock(), list[Translation]()
 
     def timed(
-        translator: Translator, sentences: Sequence[str], attention: bool = False, settings: SearchConfig | None = None
+        translator: Translator,
+        sentences: Sequence[str],
+        attention: bool = False,
+        settings: SearchConfig | None = None,
+        prefixes: None = None,
     ) -> list[Translation]:
         assert not found, "the file is longer than what is translated at one go"
         with clock:
-            found.extend(original(translator, sentences, attention, settings))
+            found.extend(original(translator, sentences, attention, settings, prefixes))
         return found
 
     Translator.translate = timed  # type: ignore[assignment, method-assign]

@@ -16,9 +16,9 @@ FLAGS = (
 ).split()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright's event loop runs as long: other files' tests have loops of their own
 def browser() -> Iterator[Any]:
-    """One chromium for all tests."""
+    """One chromium for all tests of a file."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
     if not CHROMIUM.exists():
         pytest.skip(f"no browser: {CHROMIUM} does not exist; apt install chromium")
