@@ -1,9 +1,11 @@
-"""Every state of the page, light and dark, at a desk and on a phone: accessible, and never wider than the screen.
+"""Every state of the page: accessible, and never wider than the screen.
 
-With NMT_SCREENSHOTS=FOLDER each is saved as a picture, in every size and theme, and not judged.
+They take turns: one is judged at a desk in light, the next on a phone in the dark. With NMT_SCREENSHOTS=FOLDER each is
+saved as a picture, in every size and theme, and not judged.
 """
 
 import os
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +25,11 @@ def axe() -> Any:
 
 
 FOLDER = os.environ.get("NMT_SCREENSHOTS")
-ALL = [(size, theme) for size in SIZES for theme in ("light", "dark")]
+ALL = [(scene, size, theme) for scene in SCENES for size in SIZES for theme in ("light", "dark")]
+IN_TURN = list(zip(SCENES, cycle(SIZES), cycle(("light", "dark"))))  # noqa: B905 (cycles have no end)
 
 
-@pytest.mark.parametrize(("size", "theme"), ALL if FOLDER else [("desktop", "light"), ("phone", "dark")])
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize(("scene", "size", "theme"), ALL if FOLDER else IN_TURN)
 def test_a_scene_is_accessible_and_fits(scene: str, size: str, theme: str, page: Any, behaviour: Any, axe: Any) -> None:
     page.set_viewport_size(SIZES[size])
     page.emulate_media(color_scheme=theme)
