@@ -26,7 +26,7 @@ def axe() -> Any:
 
 FOLDER = os.environ.get("NMT_SCREENSHOTS")
 ALL = [(scene, size, theme) for scene in SCENES for size in SIZES for theme in ("light", "dark")]
-IN_TURN = list(zip(SCENES, cycle(SIZES), cycle(("light", "dark"))))  # noqa: B905 (cycles have no end)
+IN_TURN = list(zip(SCENES, cycle(SIZES), cycle(("light", "dark"))))
 
 
 @pytest.mark.parametrize(("scene", "size", "theme"), ALL if FOLDER else IN_TURN)
