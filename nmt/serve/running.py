@@ -27,7 +27,8 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket at the address, which several processes may share."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        found = socket.socket(family, socket.SOCK_STREAM)
+        # asyncio turns Nagle's algorithm off on connections of this protocol: else answers wait 40 ms for the client
+        found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((host, port))
         found.listen(BACKLOG)

@@ -56,6 +56,21 @@ def test_answers_are_never_swapped(run: Path) -> None:
     assert together == alone * 3
 
 
+def test_small_answers_are_not_held_back(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    off: list[bool] = []
+    made = protocol.PatientProtocol.connection_made
+
+    def connection_made(self: protocol.PatientProtocol, transport: Any) -> None:
+        made(self, transport)
+        own = transport.get_extra_info("socket")
+        off.append(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0)
+
+    monkeypatch.setattr(protocol.PatientProtocol, "connection_made", connection_made)
+    with listening(f"model={run}") as (url, _):
+        translated(url, "der Hund")
+    assert off == [True]
+
+
 def test_clients_that_leave_cost_nothing_more(run: Path) -> None:
     with listening(f"model={run}", "cache_mb=0", "workers=1") as (url, server):
         place = urlsplit(url)
