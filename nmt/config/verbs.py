@@ -183,8 +183,8 @@ class TranslateCommand(TranslationCommand):
     ]
     shard: Annotated[
         str | Count | None,  # a number is refused like other texts that are not i/n
-        "i/n: every n-th input file in the order of their names, from the i-th on, into the folder output; null ="
-        " all files, except those that another process is translating",
+        "i/n: every n-th input file in the order of their names, from the i-th on, into the folder output; null = "
+        "all files; a file that another process is translating is skipped",
     ]
     format: Annotated[Literal["text", "jsonl"], "text, or jsonl: scores, n-best and alignments as well"]
     n_best: Annotated[

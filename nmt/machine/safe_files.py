@@ -57,7 +57,7 @@ def replace_file(path: Path, content: bytes) -> None:
 def whole_file(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     """A new file to write, so that no link is followed; it takes the path's place at the end, unless that fails.
 
-    `mode`: its permissions, less those that the umask takes away.
+    `mode` gives its permissions; the umask removes some of them.
     """
     beside = draft(path)
     try:

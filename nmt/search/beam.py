@@ -84,10 +84,10 @@ def search(
     if len(src) == 0:
         return []
     width = width_of(cfg)
-    beam, finished = begin(src, src_mask, cfg, model.max_length)
     prefixes = steering.prefixes
+    beam, finished = begin(src, src_mask, cfg, model.max_length)
     if prefixes is not None:
-        beam = replace(beam, limit=prefixes.shortest(beam.limit), place=beam.log_prob.long())
+        beam = prefixes.begun(beam)
     shortest, longest = (int(limit) for limit in beam.limit.aminmax())
     divisors = length_divisors(longest + 1, cfg, src.device)
     source, state = model.start(src, src_mask, cfg.coverage_penalty > 0)
@@ -102,10 +102,9 @@ def search(
             candidates = _force_eos(candidates, log_probs.view(*beam.log_prob.shape, -1), beam, length)
         finished = finish(finished, candidates, beam, length, width, divisor, cfg.coverage_penalty)
         open_before = beam.log_prob.shape[1]
-        before = beam.place
         beam, step = extend(beam, candidates, width)
-        if prefixes is not None and before is not None:
-            beam = replace(beam, place=prefixes.after(beam.sentence, before, step.parent, step.token))
+        if prefixes is not None:
+            beam = prefixes.advanced(beam, step)
         steps.append(step)
         if steering.watch is not None:
             steering.watch(beam, candidates, step)
@@ -143,7 +142,7 @@ def _continue(
     prefixes: Prefixes | None,
 ) -> Candidates:
     """What the open hypotheses may be continued with, were there no limit to their length."""
-    inside = [] if prefixes is None or beam.place is None else prefixes.held(log_probs, beam.sentence, beam.place)
+    inside = [] if prefixes is None else prefixes.held(log_probs, beam)
     _forbid(log_probs, beam.history, cfg.no_repeat_ngram)
     for row, pieces, values in inside:  # a prefix may repeat what the settings forbid
         log_probs[row] = -inf

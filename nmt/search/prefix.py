@@ -8,7 +8,7 @@ pieces that spell more of it (Knowles and Koehn 2016 force whole words; characte
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from nmt.data.tokenizer import EOS
 from nmt.scoring.alignment import spaceless
+from nmt.search.hypotheses import Beam, SearchStep
 
 Move = tuple[int, int]  # a piece, and how many bytes of the prefix are spelled after it
 
@@ -93,41 +94,39 @@ class Prefix:
 
 
 class Prefixes:
-    """The prefixes of a batch's sentences, None for those that may begin as they like."""
+    """The prefix of each sentence of a batch; None: its translation may begin in any way."""
 
     def __init__(self, each: Sequence[Prefix | None]) -> None:
         self.each = each
 
-    def shortest(self, limit: Int[Tensor, " B"]) -> Int[Tensor, " B"]:
-        """Limits to the number of pieces, none of them within a prefix."""
-        return limit.maximum(limit.new_tensor([0 if prefix is None else len(prefix) for prefix in self.each]))
+    def begun(self, beam: Beam) -> Beam:
+        """The first hypotheses, at the beginning of their prefixes; their limits leave room for the whole prefix."""
+        lengths = [0 if prefix is None else len(prefix) for prefix in self.each]
+        limit = beam.limit.maximum(beam.limit.new_tensor(lengths))
+        return replace(beam, limit=limit, place=torch.zeros_like(beam.log_prob, dtype=torch.long))
 
     def held(
-        self, log_probs: Float[Tensor, "R V"], sentence: Int[Tensor, " N"], place: Int[Tensor, "N K"]
+        self, log_probs: Float[Tensor, "R V"], beam: Beam
     ) -> list[tuple[int, Int[Tensor, " M"], Float[Tensor, " M"]]]:
         """For each row that is within a prefix: its number, the pieces allowed, and their log-probabilities."""
+        assert beam.place is not None  # `begun`
         found = []
-        K = place.shape[1]
-        for n, (own, places) in enumerate(zip(sentence.tolist(), place.tolist(), strict=True)):
-            prefix = self.each[own]
-            for k, at in enumerate(places):
-                if prefix is not None and at < len(prefix):
-                    pieces = prefix.pieces[at].to(log_probs.device)
+        K = beam.place.shape[1]
+        for n, (sentence, places) in enumerate(zip(beam.sentence.tolist(), beam.place.tolist(), strict=True)):
+            prefix = self.each[sentence]
+            for k, place in enumerate(places):
+                if prefix is not None and place < len(prefix):
+                    pieces = prefix.pieces[place].to(log_probs.device)
                     found.append((n * K + k, pieces, log_probs[n * K + k, pieces]))
         return found
 
-    def after(
-        self,
-        sentence: Int[Tensor, " N"],
-        place: Int[Tensor, "N K"],
-        parent: Int[Tensor, "N C"],
-        token: Int[Tensor, "N C"],
-    ) -> Int[Tensor, "N C"]:
-        """The places of hypotheses that continue `parent` by `token`."""
-        rows = zip(sentence.tolist(), place.gather(1, parent).tolist(), token.tolist(), strict=True)
-        return torch.tensor([[self._next(own, *each) for each in zip(*row, strict=True)] for own, *row in rows]).to(
-            place
-        )
+    def advanced(self, beam: Beam, step: SearchStep) -> Beam:
+        """The hypotheses that this step has made, whose places are still those of their parents' row."""
+        assert beam.place is not None  # `begun`
+        parents = beam.place.gather(1, step.parent).tolist()
+        rows = zip(beam.sentence.tolist(), parents, step.token.tolist(), strict=True)
+        places = [[self._next(sentence, *each) for each in zip(*own, strict=True)] for sentence, *own in rows]
+        return replace(beam, place=beam.place.new_tensor(places))
 
     def _next(self, sentence: int, place: int, token: int) -> int:
         prefix = self.each[sentence]

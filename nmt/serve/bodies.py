@@ -114,13 +114,3 @@ def flag_field(body: dict[str, Any], name: str, default: bool) -> bool:
     if not isinstance(value, bool):
         raise Refusal(400, f"{name} must be true or false")
     return value
-
-
-def choice_field(body: dict[str, Any], name: str, default: str, choices: tuple[str, ...]) -> str:
-    """A field that is one of some words."""
-    value = body.get(name)
-    if value is None:
-        return default
-    if value not in choices or not isinstance(value, str):
-        raise Refusal(400, f"{name} must be one of {', '.join(choices)}")
-    return value

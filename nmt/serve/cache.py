@@ -31,8 +31,7 @@ class Cache:
 
     def put(self, key: Hashable, translation: Translation) -> None:
         """Keeps it, if it is not too large to keep anything beside it."""
-        own = cost(translation)
-        if own > self.size // 4:
+        if not self.size or (own := cost(translation)) > self.size // 4:
             return
         with self.lock:
             if key in self.entries:

@@ -102,10 +102,10 @@ async def _translated(
     split = options.split != "0"
     if options.markup is None:
         plain = [LINE_END.sub(" ", text) if options.split == "nonewlines" else text for text in texts]
-        return [answer.text for answer in await server.translate_admitted(request, served, plain, Search(split=split))]
+        return [answer.text for answer in await server.translate(request, served, plain, Search(split=split))]
 
     async def with_links(passages: list[str]) -> list[Answer]:
-        return await server.translate_admitted(request, served, passages, Search(attention="words", split=split))
+        return await server.translate(request, served, passages, Search(attention="words", split=split))
 
     rules = Rules(
         xml=options.markup == "xml",

@@ -46,8 +46,13 @@ def meant(code: str, served: Iterable[str]) -> str | None:
     return None
 
 
-def direction(catalogue: Catalogue, source: str, target: str, texts: Sequence[str]) -> Direction:
-    """The direction that is asked for; source=auto: the texts, taken together, decide. Raises Refusal(400)."""
+def direction(
+    catalogue: Catalogue, source: str, target: str, texts: Sequence[str], name: str | None = None
+) -> Direction:
+    """The direction that is asked for; source=auto: the texts, taken together, decide. Raises Refusal(400).
+
+    `name`: of the model; None: the first of its direction.
+    """
     served = catalogue.directions()
     languages = sorted({language for each in served for language in each})
     into = meant(target, sorted({each for _, each in served}))
@@ -67,7 +72,7 @@ def direction(catalogue: Catalogue, source: str, target: str, texts: Sequence[st
         how = " (detected)" if confidence is not None else ""
         message = f"{origin}{how} to {into} is not supported; this server translates {listed(served)}"
         raise Refusal(400, message)
-    return Direction(origin, into, catalogue.find(origin, into, None), confidence)
+    return Direction(origin, into, catalogue.find(origin, into, name), confidence)
 
 
 def detected(text: str, languages: Sequence[str]) -> list[tuple[str, float]]:

@@ -39,7 +39,7 @@ class Part:
 
 
 class Watcher:
-    """What is told of the engine's work; a server counts it."""
+    """Hears of the engine's work. The server's metrics are one."""
 
     def searched(self, recipe: Recipe, sentences: int, pieces: int, seconds: float) -> None:
         """A batch is done."""
@@ -151,7 +151,7 @@ class Engine:
         answer(jobs[0].loop, list(zip(jobs, results, strict=True)))
 
     def _results(self, jobs: list[Job]) -> Sequence[Any]:
-        """The translation of each, None of those that were given up."""
+        """The translation of each job; None if its client has given up."""
         recipe = jobs[0].recipe
         if recipe is None:
             [job] = jobs

@@ -104,12 +104,12 @@ async def _patiently(request: Request, server: Server, served: Served, texts: Se
     """The translations. A full queue is no reason to give up a file: it is asked again, some times."""
     for _ in range(ATTEMPTS - 1):
         try:
-            return await server.translate_admitted(request, served, texts, Search())
+            return await server.translate(request, served, texts, Search())
         except Refusal as refusal:
             if refusal.status != 503 or server.stopping:
                 raise
             await asyncio.sleep(min(refusal.retry_after_s or 1, LONGEST_PAUSE_S))
-    return await server.translate_admitted(request, served, texts, Search())
+    return await server.translate(request, served, texts, Search())
 
 
 def _named(client_name: str, target: str) -> str:

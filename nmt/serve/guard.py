@@ -19,7 +19,7 @@ OTHER = "other"  # the route of what is no route
 
 
 class Guard:
-    """An ASGI middleware; `answered` is told the route, the status and the seconds of each request."""
+    """An ASGI middleware. It calls `answered` with the route, the status and the seconds of each request."""
 
     def __init__(
         self, app: ASGIApp, server: Server, routes: list[Any], answered: Callable[[str, int, float], None]

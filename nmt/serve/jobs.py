@@ -81,7 +81,7 @@ class Jobs:
             self.changed.notify(len(jobs))
 
     def take(self) -> list[Job]:
-        """The most urgent job and those that can be done with it, as soon as there is one; none: the end."""
+        """Waits for a job, and returns the most urgent one with those that fit its batch; returns none at the end."""
         with self.changed:
             self.idle += 1
             while True:

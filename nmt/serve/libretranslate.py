@@ -54,11 +54,11 @@ async def translate(request: Request) -> Response:
         served = chosen.served
 
         async def with_links(passages: list[str]) -> list[Answer]:
-            return await server.translate_admitted(request, served, passages, Search(attention="words"))
+            return await server.translate(request, served, passages, Search(attention="words"))
 
         done = await translate_markup(texts, Rules(), with_links)
     else:
-        answers = await server.translate_admitted(request, chosen.served, texts, Search(n_best=alternatives + 1))
+        answers = await server.translate(request, chosen.served, texts, Search(n_best=alternatives + 1))
         done = [answer.text for answer in answers]
         others = [other_translations(answer, alternatives) for answer in answers]
     single = isinstance(given, str)

@@ -18,7 +18,7 @@ from nmt.search.steering import Steering
 from nmt.serve.answers import answer_json, number, sentence_json
 from nmt.serve.bodies import body_of, flag_field, number_field, text_field, texts_field
 from nmt.serve.catalogue import Served
-from nmt.serve.detect import detect
+from nmt.serve.directions import AUTO, direction
 from nmt.serve.quick_json import JsonResponse
 from nmt.serve.refusal import Gone, Refusal
 from nmt.serve.search_wish import Search
@@ -28,7 +28,6 @@ from nmt.serve.tree import Tree
 from nmt.translation.continuations import continuations
 from nmt.translation.translations import Translation
 
-DETECTED_FROM = 10_000  # characters, at most
 WIDEST = 100  # beam that a request may ask for
 MOST_CONTINUATIONS = 20
 
@@ -91,6 +90,7 @@ async def translate(request: Request) -> Response:
         "detected": detected,
         "settings": settings_json(served, search),
     }
+    server.admit(request, texts)
     if search.tree:
         return JsonResponse({**head, **await with_tree(server, request, served, texts, search, started)})
     if flag_field(body, "stream", False):
@@ -148,7 +148,6 @@ async def with_tree(
     server: Server, request: Request, served: Served, texts: list[str], search: Search, started: float
 ) -> dict[str, Any]:
     """The translation of one sentence, and the hypotheses on the way to it."""
-    server.admit(request, texts)
     [prepared] = await server.prepared(texts[:1], served, search)
     parts = [part for own in prepared.parts for part in own]
     if len(texts) != 1 or len(parts) != 1:
@@ -195,18 +194,22 @@ async def continue_(request: Request) -> Response:
 
 def chosen(server: Server, body: dict[str, Any], texts: list[str]) -> tuple[Served, dict[str, Any] | None]:
     """The model that is asked for, and what was detected, if anything was."""
-    source, target = text_field(body, "source", "auto"), text_field(body, "target", "")
+    source, target = text_field(body, "source", AUTO), text_field(body, "target", only_target(server))
     name = body.get("model")
     if name is not None and not isinstance(name, str):
         raise Refusal(400, "model must be the name of one")
-    languages = [own for own, into in server.catalogue.directions() if into == target or not target]
-    detected = None
-    if source == "auto" and languages:
-        [(source, confidence), *_] = detect("\n".join(texts)[:DETECTED_FROM], list(dict.fromkeys(languages)))
-        detected = {"language": source, "confidence": number(confidence)}
-    if not target:
-        target = next((into for own, into in server.catalogue.directions() if own == source), "")
-    return server.catalogue.find(source, target, name), detected
+    found = direction(server.catalogue, source, target, texts, name)
+    if found.served is None:
+        raise Refusal(400, f"the text is in {language_name(found.source)} already; choose another target")
+    if found.confidence is None:
+        return found.served, None
+    return found.served, {"language": found.source, "confidence": number(found.confidence)}
+
+
+def only_target(server: Server) -> str | None:
+    """The language that all models translate into, if there is only one: a request need not name it."""
+    targets = {target for _, target in server.catalogue.directions()}
+    return targets.pop() if len(targets) == 1 else None
 
 
 def read_search(body: dict[str, Any], most: int) -> Search:

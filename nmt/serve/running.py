@@ -58,7 +58,7 @@ def allow_connections() -> None:
 
 
 class Life(uvicorn.Server):
-    """uvicorn's server, which is told to end only when it has announced that."""
+    """uvicorn's server. It announces its end first, and stops accepting connections a little later."""
 
     def __init__(self, config: uvicorn.Config, server: Server) -> None:
         super().__init__(config)
@@ -120,7 +120,7 @@ async def watch(server: Server) -> None:
 
 
 async def reload(server: Server, changed_only: bool) -> None:
-    """Loads models beside those that answer, then lets them answer."""
+    """Loads new models while the old ones answer, then replaces them."""
     for name in await asyncio.to_thread(server.catalogue.reload, changed_only):
         print(f"{name}: loaded anew", file=sys.stderr, flush=True)
 

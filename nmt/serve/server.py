@@ -51,31 +51,16 @@ class Server:
         self.under_way -= 1
 
     async def translate(self, request: Request, served: Served, texts: Sequence[str], search: Search) -> list[Answer]:
-        """The translation of each text. Raises Refusal; Gone if the client has hung up meanwhile."""
-        self.admit(request, texts)
-        return await self.translate_admitted(request, served, texts, search)
-
-    async def translate_admitted(
-        self, request: Request, served: Served, texts: Sequence[str], search: Search
-    ) -> list[Answer]:
-        """The same of texts that are parts of what was admitted."""
+        """The translation of each text, which was admitted. Raises Refusal, or Gone if the client has hung up."""
         growing = [Assembly(text) for text in texts]
-        async for number, sentence in self.admitted(request, served, texts, search, growing):
-            del number, sentence
+        async for _ in self.sentences(request, served, texts, search, growing):
+            pass
         return [assembly.end() for assembly in growing]
 
     async def sentences(
         self, request: Request, served: Served, texts: Sequence[str], search: Search, growing: Sequence[Assembly]
     ) -> AsyncIterator[tuple[int, Sentence]]:
         """Each sentence as soon as it and those before it are there, with the number of its text, in `growing`."""
-        self.admit(request, texts)
-        async for each in self.admitted(request, served, texts, search, growing):
-            yield each
-
-    async def admitted(
-        self, request: Request, served: Served, texts: Sequence[str], search: Search, growing: Sequence[Assembly]
-    ) -> AsyncIterator[tuple[int, Sentence]]:
-        """The same of texts that are parts of what was admitted."""
         prepared = await self.prepared(texts, served, search)
         recipe = Recipe(served.translator, search.settings(served.translator.settings), search.attention is not False)
         parts = [part for each in prepared for own in each.parts for part in own]

@@ -224,7 +224,7 @@ class Translator:
         """Translations of these pieces, searched together; each has its source pieces for its source."""
         found = self.batch_or_none(ids, attention, settings, steering)
         done = [translation for translation in found if translation is not None]
-        if len(done) < len(ids):  # there is always one, unless its probability is no number
+        if len(done) < len(ids):  # a search always finds one, unless the model computes NaN
             raise self.no_numbers()
         return done
 

@@ -81,7 +81,7 @@ class WordServer(Server):
     words: Mapping[tuple[str, str], Words] = field(default_factory=dict)
     seen: list[tuple[str, str, list[str], Search]] = field(default_factory=list)
 
-    async def admitted(
+    async def sentences(
         self, request: Request, served: Served, texts: Sequence[str], search: Search, growing: Sequence[Assembly]
     ) -> Any:
         self.seen.append((served.src_lang, served.tgt_lang, list(texts), search))

@@ -99,14 +99,14 @@ def test_a_full_queue_is_asked_again(
 ) -> None:
     monkeypatch.setattr("nmt.serve.files.LONGEST_PAUSE_S", 0)
     left = [Refusal(503, "busy", 7)] * times
-    own = server.translate_admitted
+    own = server.translate
 
     async def busy(*arguments: Any) -> Any:
         if left:
             raise left.pop()
         return await own(*arguments)
 
-    monkeypatch.setattr(server, "translate_admitted", busy)
+    monkeypatch.setattr(server, "translate", busy)
     assert upload(client, b"a").status_code == status
 
 
@@ -118,7 +118,7 @@ def test_other_refusals_are_not_waited_for(
         raise Refusal(500, "broken")
 
     calls: list[Any] = []
-    monkeypatch.setattr(server, "translate_admitted", broken)
+    monkeypatch.setattr(server, "translate", broken)
     assert upload(client, b"a").status_code == 500
     assert len(calls) == 1
 

@@ -200,9 +200,16 @@ def test_continuations_of_nothing_are_refused(client: TestClient, text: str) -> 
 def test_the_source_language_is_found_out(client: TestClient) -> None:
     found = asked(client, text="The dog sleeps in the garden of the house.", source="auto", target="de")
     assert (found["source"], found["detected"]["language"]) == ("en", "en")
-    other = client.post("/v1/translate", json={"text": "Der Hund schläft im Garten des Hauses."}).json()
+    other = asked(client, text="Der Hund schläft im Garten des Hauses.", source="auto", target="EN-US")
     assert (other["source"], other["target"]) == ("de", "en")
     assert 0.5 < other["detected"]["confidence"] <= 1
+    same = client.post("/v1/translate", json={"text": "Der Hund schläft im Garten des Hauses.", "target": "de"})
+    assert (same.status_code, same.json()["error"]) == (400, "the text is in German already; choose another target")
+
+
+def test_the_only_target_need_not_be_named(runs: Path) -> None:
+    with client_of(f"models=[{runs}/first,{runs}/plain]") as client:
+        assert client.post("/v1/translate", json={"text": "The dog sleeps."}).json()["target"] == "de"
 
 
 def test_texts_that_the_model_cannot_read_have_a_caution(client: TestClient) -> None:
@@ -233,8 +240,9 @@ MISTAKES: list[tuple[dict[str, Any], int, str]] = [
     ({"text": 3}, 400, "text is no text"),
     ({"text": []}, 400, "text is no text"),
     ({"text": ["a"] * 5}, 400, "5 texts are more than the 4 of one request; send fewer"),
-    ({"text": "a", "source": "xx"}, 400, "xx to de is not served here; choose from: en to de, de to en"),
-    ({"text": "a", "target": "fr"}, 400, "en to fr is not served here"),
+    ({"text": "a", "source": "xx"}, 400, "xx is not supported; this server translates en to de, de to en"),
+    ({"text": "a", "target": "fr"}, 400, "fr is not supported as a target; this server translates en to de, de to en"),
+    ({"text": "a", "target": None}, 400, "target is missing; give a text"),
     ({"text": "a", "model": "firts"}, 400, "no model firts translates en to de; did you mean 'first'?"),
     ({"text": "a", "model": 3}, 400, "model must be the name of one"),
     ({"text": "a", "n_best": 7}, 400, "n_best must be a whole number from 1 to 6"),
