@@ -47,6 +47,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def in_one_line(error: BaseException) -> str:
+    """What an error says, as one line that cannot steer the terminal."""
+    return printable(" ".join(str(error).split()))
+
+
 def counted(count: int, word: str) -> str:
     """ "1 worker", "2 workers"."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
 
-from nmt.errors import FAILING, FORBIDDEN, NO_ROOM, ConfigError, NmtError, nearest, printable, remedy
+from nmt.errors import FAILING, FORBIDDEN, NO_ROOM, ConfigError, NmtError, in_one_line, nearest, printable, remedy
 from nmt.machine.launch import refuse_several
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; a bug of ours ends with a traceback and 1
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         if not _is_first_to_say(error):
             return BAD_INPUT
-        print(f"error: {printable(' '.join(str(error).split()))}", file=sys.stderr)
+        print(f"error: {in_one_line(error)}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         if debug:

@@ -9,7 +9,7 @@ from socket import socket
 from tempfile import TemporaryDirectory
 
 from nmt.config.verbs import ServeCommand
-from nmt.errors import ConfigError, NmtError, printable
+from nmt.errors import ConfigError, NmtError, in_one_line
 from nmt.machine.allocator import keep_freed_memory
 from nmt.machine.home import expanded
 from nmt.runs.folder import read_run
@@ -60,5 +60,5 @@ def run_apart(command: ServeCommand, bound: socket, files: Path) -> None:
     try:
         run(command, bound, files)
     except NmtError as error:
-        print(f"error: {printable(' '.join(str(error).split()))}", file=sys.stderr)
+        print(f"error: {in_one_line(error)}", file=sys.stderr)
         raise SystemExit(2) from None

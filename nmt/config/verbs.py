@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Annotated, Any, Literal
 
 from nmt.config.changes import Changes
@@ -373,6 +374,13 @@ class ServeCommand(Section):
             raise ConfigError("models is an empty list; name run folders, models=[runs/en_de,runs/de_en]")
         if self.require_key and self.keys is None:
             raise ConfigError("require_key=true needs the keys; add keys=auto, and make one with nmt keys add=NAME")
+        for address in self.trust_proxy:
+            try:
+                usual = str(ip_address(address))
+            except ValueError:
+                usual = "127.0.0.1"
+            if usual != address:
+                raise ConfigError(f"trust_proxy={address} is no address as proxies have it; write it as {usual}")
         if "*" in self.origins:
             raise ConfigError("origins=[*] would let every site call; name the sites, such as https://example.org")
         if self.metrics_token is not None and not self.metrics:

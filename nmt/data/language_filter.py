@@ -19,7 +19,7 @@ def in_other_language(data: DataConfig, least: float) -> Callable[[str, str], bo
     Refuses languages that are not given or that the package does not know.
     """
     src, tgt = (_label(data, side) for side in ("src", "tgt"))
-    likelihoods = _identifier().rank
+    likelihoods = identifier().rank
 
     def test(source: str, target: str) -> bool:
         for text, language in ((source, src), (target, tgt)):
@@ -37,7 +37,8 @@ def version() -> str:
 
 
 @cache
-def _identifier() -> Any:
+def identifier() -> Any:
+    """It knows all languages of the package; `set_languages` changes it, so it is for a copy."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # nothing else needs it
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
@@ -52,7 +53,7 @@ def _label(data: DataConfig, side: str) -> str:
             f" data.{side}_lang, such as data.{side}_lang=en, or set the filter to null"
         )
     language = str(langcodes.Language.get(code).language)
-    if language not in _identifier().labels:
+    if language not in identifier().labels:
         raise ConfigError(
             f"data.{side}_lang={code} is no language that {PACKAGE} knows; set data.filters.min_language=null"
         )

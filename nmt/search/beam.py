@@ -87,7 +87,7 @@ def search(
     prefixes = steering.prefixes
     beam, finished = begin(src, src_mask, cfg, model.max_length)
     if prefixes is not None:
-        beam = prefixes.begun(beam)
+        beam = prefixes.begun(beam, model.max_length)
     shortest, longest = (int(limit) for limit in beam.limit.aminmax())
     divisors = length_divisors(longest + 1, cfg, src.device)
     source, state = model.start(src, src_mask, cfg.coverage_penalty > 0)

@@ -99,17 +99,23 @@ class Prefixes:
     def __init__(self, each: Sequence[Prefix | None]) -> None:
         self.each = each
 
-    def begun(self, beam: Beam) -> Beam:
-        """The first hypotheses, at the beginning of their prefixes; their limits leave room for the whole prefix."""
+    def begun(self, beam: Beam, max_length: int | None) -> Beam:
+        """The first hypotheses, at the beginning of their prefixes.
+
+        Their limits leave room for the whole prefix, but none is above `max_length`.
+        """
         lengths = [0 if prefix is None else len(prefix) for prefix in self.each]
         limit = beam.limit.maximum(beam.limit.new_tensor(lengths))
+        if max_length is not None:
+            limit = limit.clamp(max=max_length)
         return replace(beam, limit=limit, place=torch.zeros_like(beam.log_prob, dtype=torch.long))
 
     def held(
         self, log_probs: Float[Tensor, "R V"], beam: Beam
     ) -> list[tuple[int, Int[Tensor, " M"], Float[Tensor, " M"]]]:
         """For each row that is within a prefix: its number, the pieces allowed, and their log-probabilities."""
-        assert beam.place is not None  # `begun`
+        if beam.place is None:
+            return []
         found = []
         K = beam.place.shape[1]
         for n, (sentence, places) in enumerate(zip(beam.sentence.tolist(), beam.place.tolist(), strict=True)):
@@ -121,15 +127,24 @@ class Prefixes:
         return found
 
     def advanced(self, beam: Beam, step: SearchStep) -> Beam:
-        """The hypotheses that this step has made, whose places are still those of their parents' row."""
-        assert beam.place is not None  # `begun`
+        """The hypotheses that this step has made, whose places are still their parents'; None once all are free."""
+        if beam.place is None:
+            return beam
         parents = beam.place.gather(1, step.parent).tolist()
-        rows = zip(beam.sentence.tolist(), parents, step.token.tolist(), strict=True)
+        sentences = beam.sentence.tolist()
+        rows = zip(sentences, parents, step.token.tolist(), strict=True)
         places = [[self._next(sentence, *each) for each in zip(*own, strict=True)] for sentence, *own in rows]
-        return replace(beam, place=beam.place.new_tensor(places))
+        free = all(
+            self._is_free(sentence, place) for sentence, own in zip(sentences, places, strict=True) for place in own
+        )
+        return replace(beam, place=None if free else beam.place.new_tensor(places))
+
+    def _is_free(self, sentence: int, place: int) -> bool:
+        """Is the prefix, if there is one, spelled to its end?"""
+        prefix = self.each[sentence]
+        return prefix is None or place >= len(prefix)
 
     def _next(self, sentence: int, place: int, token: int) -> int:
-        prefix = self.each[sentence]
-        if prefix is None or place >= len(prefix):
+        if (prefix := self.each[sentence]) is None or self._is_free(sentence, place):
             return place
         return prefix.moves[place].get(token, place)  # a hypothesis of probability 0 stays where it is

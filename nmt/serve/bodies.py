@@ -15,7 +15,7 @@ MOST_FIELDS = 2000  # of a form; json has its own limit, the body's
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """The fields, a list where a form or query names one several times. A key in `api_key` counts as sent with it."""
+    """The fields, a list where a form or query names one several times. A key in it counts as sent with the request."""
     query = _fields(request.url.query)
     raw = await request.body()
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
@@ -27,8 +27,9 @@ async def body_of(request: Request) -> dict[str, Any]:
         found = {**query, **_object(raw)}
     else:
         raise Refusal(400, f"a body of type {kind} cannot be read; send application/json")
-    if isinstance(found.get("api_key"), str) and found["api_key"]:
-        request.state.secret = found["api_key"]
+    for name in ("api_key", "auth_key"):  # LibreTranslate's and DeepL's
+        if isinstance(found.get(name), str) and found[name]:
+            request.state.secret = found[name]
     return found
 
 
@@ -62,7 +63,8 @@ def _object(raw: bytes) -> dict[str, Any]:
     text = _text(raw.removeprefix(b"\xef\xbb\xbf"))
     try:
         found = json.loads(text)
-        json.dumps(found, ensure_ascii=False).encode()
+        if "\\u" in text:  # an escape, perhaps of half a surrogate pair
+            json.dumps(found, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise Refusal(400, "the text holds half of a surrogate pair; send valid Unicode") from None
     except (ValueError, RecursionError):

@@ -1,13 +1,14 @@
 """The models that are served, by direction; a changed one is loaded beside the old one, which answers until then."""
 
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
 from nmt.config.languages import refuse_unknown_language
-from nmt.errors import ConfigError, NmtError, nearest, printable
+from nmt.errors import ConfigError, NmtError, in_one_line, nearest
 from nmt.serve.refusal import Refusal
 from nmt.translation.notes import Notes
 from nmt.translation.translator import Translator
@@ -34,6 +35,17 @@ class Served:
     tgt_lang: str
     translator: Translator
     notes: Notes
+
+    @classmethod
+    def of(cls, source: Source, translator: Translator) -> "Served":
+        """The model of a run folder."""
+        return cls(source.name, source.src_lang, source.tgt_lang, translator, translator.notes())
+
+    def warm_up(self) -> None:
+        """Does once what is slow the first time, so that nobody waits for it."""
+        self.translator.translate(["A sentence."], attention=True)
+        self.notes.unread("A sentence.")
+        _ = self.translator.spelling
 
 
 class Catalogue:
@@ -75,8 +87,10 @@ class Catalogue:
                 self.stamps[number] = stamp
                 try:
                     fresh = self._served(source)
-                except NmtError as error:
-                    said = printable(" ".join(str(error).split()))
+                except Exception as error:  # whatever is wrong with a new model, the old one still answers
+                    if not isinstance(error, NmtError):
+                        traceback.print_exc(file=sys.stderr)
+                    said = in_one_line(error)
                     print(f"error: {said}; the model loaded before it goes on", file=sys.stderr, flush=True)
                     continue
                 self.served = [fresh if place == number else each for place, each in enumerate(self.served)]
@@ -84,8 +98,9 @@ class Catalogue:
         return done
 
     def _served(self, source: Source) -> Served:
-        translator = self.load(source)
-        return Served(source.name, source.src_lang, source.tgt_lang, translator, translator.notes())
+        served = Served.of(source, self.load(source))
+        served.warm_up()
+        return served
 
 
 def stamp_of(folder: Path) -> Stamp | None:

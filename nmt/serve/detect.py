@@ -1,11 +1,16 @@
 """Which of the languages that a server reads a text is in: py3langid, whose model is in its package."""
 
 from collections.abc import Sequence
+from copy import copy
 from functools import lru_cache
 from threading import Lock
 from typing import Any
 
 import langcodes
+
+from nmt.data.language_filter import identifier
+
+DETECTED_FROM = 10_000  # characters of a text, at most
 
 _lock = Lock()
 
@@ -18,11 +23,11 @@ def detect(text: str, languages: Sequence[str]) -> list[tuple[str, float]]:
     by_code: dict[str, str] = {}
     for language in languages:
         by_code.setdefault(langcodes.Language.get(language).language or language, language)
-    identifier = _identifier(tuple(sorted(by_code)))
+    among = _identifier(tuple(sorted(by_code)))
     found: list[tuple[str, float]] = []
-    if identifier is not None:
+    if among is not None:
         with _lock:
-            found = [(by_code[code], float(probability)) for code, probability in identifier.rank(text)]
+            found = [(by_code[code], float(probability)) for code, probability in among.rank(text)]
     known = {language for language, _ in found}
     return found + [(language, 0.0) for language in languages if language not in known]
 
@@ -30,11 +35,9 @@ def detect(text: str, languages: Sequence[str]) -> list[tuple[str, float]]:
 @lru_cache(maxsize=64)
 def _identifier(codes: tuple[str, ...]) -> Any:
     """One that tells these codes apart; None where it knows none of them."""
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    known = [code for code in codes if code in identifier.nb_classes]
+    known = [code for code in codes if code in identifier().labels]
     if not known:
         return None
-    identifier.set_languages(known)
-    return identifier
+    among = copy(identifier())
+    among.set_languages(known)
+    return among

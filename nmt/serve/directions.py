@@ -6,13 +6,12 @@ from dataclasses import dataclass
 import langcodes
 
 from nmt.serve.catalogue import Catalogue, Served
-from nmt.serve.detect import detect
+from nmt.serve.detect import DETECTED_FROM, detect
 from nmt.serve.refusal import Refusal
 
 AUTO = "auto"
 # codes of LibreTranslate's own, and one language under two codes
 ALIASES = {"pb": "pt-BR", "zt": "zh-Hant", "no": "nb", "nb": "no"}
-DETECTED_FROM = 10_000  # characters, at most
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
 from time import monotonic
@@ -12,7 +11,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from nmt.errors import NmtError, printable
+from nmt.errors import NmtError, in_one_line
 from nmt.machine.allocator import lacks_memory
 from nmt.search.prefix import Prefix, Prefixes
 from nmt.search.steering import Steering
@@ -80,13 +79,12 @@ class Engine:
         self._queue(jobs)
         return found
 
-    async def call(self, work: Callable[[], Result], pieces: int, ticket: Ticket) -> Result:
-        """The result of work that a worker does alone and that is as much as translating so many pieces."""
+    def call(self, work: Callable[[], Result], pieces: int, ticket: Ticket) -> "asyncio.Future[Result]":
+        """The result to come of work that a worker does alone and that is as much as translating so many pieces."""
         loop = asyncio.get_running_loop()
         job = Job(ticket, loop.create_future(), loop, pieces, call=work)
         self._queue([job])
-        result: Result = await job.future
-        return result
+        return job.future
 
     def stop(self) -> None:
         """Waits until what was taken is done; nothing more may come."""
@@ -131,10 +129,8 @@ class Engine:
         try:
             results: Sequence[Any] = self._results(jobs)
         except NmtError as error:
-            if jobs[0].recipe is None:  # its caller knows what it says of the request
-                results = [error]
-            else:
-                results = [Refusal(500, printable(" ".join(str(error).split())))] * len(jobs)
+            alone = jobs[0].recipe is None  # whose caller knows what the error says of the request
+            results = [error] if alone else [Refusal(500, in_one_line(error))] * len(jobs)
         except (MemoryError, RuntimeError) as error:
             if not lacks_memory(error):
                 traceback.print_exc(file=sys.stderr)
@@ -167,14 +163,3 @@ class Engine:
             if translation is not None and job.prefix is None:
                 self.cache.put((recipe, tuple(job.ids)), translation)
         return [None if job.ticket.gone else each for job, each in zip(jobs, found, strict=True)]
-
-
-async def all_of(futures: "Sequence[asyncio.Future[Translation]]") -> list[Translation]:
-    """Their results; if one fails, the others are forgotten."""
-    try:
-        return [await future for future in futures]
-    finally:
-        for future in futures:
-            if future.done() and not future.cancelled():
-                with suppress(Exception):
-                    future.exception()

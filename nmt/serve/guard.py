@@ -45,11 +45,12 @@ class Guard:
                 message["headers"] = [*message["headers"], *more]
             await send(message)
 
-        server.began()
         try:
             await self.app(scope, body.receive, sent)
+        except Exception:
+            status = 500  # Starlette answers outside of this middleware
+            raise
         finally:
-            server.ended()
             seconds = time.perf_counter() - started
             route = self.route_of(scope)
             self.answered(route, status, seconds)

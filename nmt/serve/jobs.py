@@ -39,6 +39,10 @@ class Job:
     call: Callable[[], Any] | None = None
     due: int = 0  # set when it is queued
 
+    def goes_with(self, other: "Job") -> bool:
+        """May both be in one batch? A prefix changes how all of a batch are searched: without the shortlist."""
+        return self.recipe == other.recipe and (self.prefix is None) == (other.prefix is None)
+
 
 class Full(Exception):  # noqa: N818 (what happened, and no fault)
     """The queue has no room; `pieces` wait in it."""
@@ -112,16 +116,19 @@ class Jobs:
         if first.recipe is None:
             return [first]
         low, high = first.pieces / ALIKE - ROOM, first.pieces * ALIKE + ROOM
-        alike = [job for job in self.waiting if job.recipe == first.recipe and low <= job.pieces <= high]
+        alike = [job for job in self.waiting if job.goes_with(first) and low <= job.pieces <= high]
         share = -(-len(alike) // self.idle)  # leaves something to others that are free
         alike.sort(key=lambda job: job.due)
         return alike[: min(share, batch_size(first.recipe.settings))]
 
     def _drop_gone(self) -> None:
-        gone = [job for job in self.waiting if job.ticket.gone]
+        waiting: list[Job] = []
+        gone: list[Job] = []
+        for job in self.waiting:
+            (gone if job.ticket.gone else waiting).append(job)
         if gone:
-            self.waiting = [job for job in self.waiting if not job.ticket.gone]
-            self.pieces = sum(job.pieces for job in self.waiting)
+            self.waiting = waiting
+            self.pieces = sum(job.pieces for job in waiting)
             for job in gone:
                 answer(job.loop, [(job, None)])
 

@@ -1,7 +1,6 @@
 """Loads all that a server needs, as its command says."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -41,18 +40,18 @@ def load_server(command: ServeCommand, files: Path) -> tuple[Starlette, Server]:
     engine = Engine(workers, command.queue_pieces, command.cache_mb * MEGABYTE, metrics)
     limits = Limits(command.characters_per_minute, command.requests_per_minute)
     server = Server(catalogue, engine, command, keys, limits, Results(files))
-    warm_up(catalogue)
+    detect("A sentence.", sorted({language for each in catalogue.directions() for language in each}))  # loads py3langid
     return application(server, metrics), server
 
 
 def loader(command: ServeCommand) -> Callable[[Source], Translator]:
-    """Loads a run as the command says; nothing is drawn at random."""
+    """Loads a run as the command says."""
 
     def load(source: Source) -> Translator:
         settings = command.changes.of(read_run(source.folder)[0].search)
         return Translator.load(
             Path(source.folder),
-            replace(settings, sample=False),
+            settings,
             command.trust,
             command.device,
             command.precision,
@@ -61,15 +60,6 @@ def loader(command: ServeCommand) -> Callable[[Source], Translator]:
         )
 
     return load
-
-
-def warm_up(catalogue: Catalogue) -> None:
-    """Does once what is slow the first time, so that nobody waits for it."""
-    detect("A sentence.", [source for source, _ in catalogue.directions()])
-    for served in catalogue.served:
-        served.translator.translate(["A sentence."], attention=True)
-        served.notes.unread("A sentence.")
-        _ = served.translator.spelling
 
 
 def described(catalogue: Catalogue) -> str:

@@ -12,13 +12,14 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from nmt.config.languages import language_name
-from nmt.errors import NmtError, printable
+from nmt.errors import NmtError, in_one_line
 from nmt.search.prefix import Prefixes
 from nmt.search.steering import Steering
 from nmt.serve.answers import answer_json, number, sentence_json
 from nmt.serve.bodies import body_of, flag_field, number_field, text_field, texts_field
 from nmt.serve.catalogue import Served
-from nmt.serve.directions import AUTO, direction
+from nmt.serve.detect import DETECTED_FROM, detect
+from nmt.serve.directions import AUTO, direction, meant
 from nmt.serve.quick_json import JsonResponse
 from nmt.serve.refusal import Gone, Refusal
 from nmt.serve.search_wish import Search
@@ -81,6 +82,7 @@ async def translate(request: Request) -> Response:
     search = read_search(body, server.settings.n_best)
     if search.prefix is not None and len(texts) > 1:
         raise Refusal(400, "prefix is for one text; send one")
+    server.admit(request, texts, search.prefix or "")
     served, detected = chosen(server, body, texts)
     head = {
         "model": served.name,
@@ -90,7 +92,6 @@ async def translate(request: Request) -> Response:
         "detected": detected,
         "settings": settings_json(served, search),
     }
-    server.admit(request, texts)
     if search.tree:
         return JsonResponse({**head, **await with_tree(server, request, served, texts, search, started)})
     if flag_field(body, "stream", False):
@@ -179,7 +180,7 @@ async def continue_(request: Request) -> Response:
     body = await body_of(request)
     text, prefix = text_field(body, "text"), text_field(body, "prefix", "")
     count = number_field(body, "count", 8, 1, MOST_CONTINUATIONS)
-    server.admit(request, [text, prefix])
+    server.admit(request, [text], prefix)
     served, _ = chosen(server, body, [text])
     translator = served.translator
     settings = Search(beam=read_beam(body)).settings(translator.settings)
@@ -187,7 +188,7 @@ async def continue_(request: Request) -> Response:
     try:
         found = await server.call(request, work, count * (1 + len(text) // 4))
     except NmtError as error:
-        raise Refusal(400, printable(" ".join(str(error).split()))) from None
+        raise Refusal(400, in_one_line(error)) from None
     ways = [{**vars(each), "probability": number(each.probability)} for each in found]
     return JsonResponse({"prefix": prefix, "continuations": ways})
 
@@ -198,12 +199,21 @@ def chosen(server: Server, body: dict[str, Any], texts: list[str]) -> tuple[Serv
     name = body.get("model")
     if name is not None and not isinstance(name, str):
         raise Refusal(400, "model must be the name of one")
+    detected = None
+    if source == AUTO and (sources := sources_into(server, target)):
+        (source, confidence), *_ = detect("\n".join(texts)[:DETECTED_FROM], sources)
+        detected = {"language": source, "confidence": number(confidence)}
     found = direction(server.catalogue, source, target, texts, name)
     if found.served is None:
-        raise Refusal(400, f"the text is in {language_name(found.source)} already; choose another target")
-    if found.confidence is None:
-        return found.served, None
-    return found.served, {"language": found.source, "confidence": number(found.confidence)}
+        raise Refusal(400, f"source and target are both {language_name(found.source)}; choose another target")
+    return found.served, detected
+
+
+def sources_into(server: Server, target: str) -> list[str]:
+    """The languages that are translated into this one: a short text is taken for one of them."""
+    served = server.catalogue.directions()
+    into = meant(target, sorted({each for _, each in served}))
+    return [own for own, each in served if each == into]
 
 
 def only_target(server: Server) -> str | None:

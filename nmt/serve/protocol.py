@@ -6,6 +6,7 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_TIMEOUT_S = 10.0
+LAST_HEAD_S = 1.0  # in which a connection's first request must come when the server ends
 
 
 class PatientProtocol(H11Protocol):
@@ -32,9 +33,17 @@ class PatientProtocol(H11Protocol):
         self._head_is_there()
         super().connection_lost(exc)
 
-    def _wait_for_head(self) -> None:
+    def shutdown(self) -> None:
+        """Ends the connection after the request under way, or after a first one that may be about to be read."""
+        if self.cycle is None:
+            self._head_is_there()
+            self._wait_for_head(LAST_HEAD_S)
+        else:
+            super().shutdown()
+
+    def _wait_for_head(self, seconds: float | None = None) -> None:
         if self.head_due is None:
-            self.head_due = self.loop.call_later(HEAD_TIMEOUT_S, self._close)
+            self.head_due = self.loop.call_later(seconds or HEAD_TIMEOUT_S, self._close)
 
     def _head_is_there(self) -> None:
         if self.head_due is not None:

@@ -7,8 +7,11 @@ import signal
 import socket
 import sys
 import threading
+import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from typing import NoReturn
 
 import uvicorn
 from starlette.applications import Starlette
@@ -21,6 +24,9 @@ BACKLOG = 4096  # connections that wait to be accepted
 KEEP_ALIVE_S = 75  # of an idle connection: longer than the 60 s for which proxies keep theirs
 DRAIN_S = 0.5  # between the announcement of the end and the last connection accepted
 MOST_FILES = 65_536  # a connection is one
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+BAD_INPUT = 2  # exit code of a process whose words or files are wrong
+MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0  # of each process, before the server gives up
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -76,6 +82,23 @@ class Life(uvicorn.Server):
         self.served.stopping = True
         asyncio.get_running_loop().call_later(DRAIN_S, setattr, self, "should_exit", True)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accepts what has connected already, which closing the socket would reset; then ends as uvicorn does."""
+        loop = asyncio.get_running_loop()
+        late = []
+        for bound in sockets or []:
+            with suppress(OSError):  # until none is left
+                while True:
+                    connected, _ = bound.accept()
+                    connected.setblocking(False)
+                    late.append(loop.create_task(loop.connect_accepted_socket(self._connection, connected)))
+        await super().shutdown(sockets)  # closes the sockets before it waits for anything
+        await asyncio.gather(*late, return_exceptions=True)
+
+    def _connection(self) -> PatientProtocol:
+        """As uvicorn makes one for each that it accepts."""
+        return PatientProtocol(self.config, self.server_state, self.lifespan.state)
+
 
 async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Callable[["Life"], None]) -> None:
     """Until a signal ends it; `ready` is called when requests are accepted."""
@@ -121,32 +144,19 @@ async def watch(server: Server) -> None:
 
 async def reload(server: Server, changed_only: bool) -> None:
     """Loads new models while the old ones answer, then replaces them."""
-    for name in await asyncio.to_thread(server.catalogue.reload, changed_only):
+    names = await asyncio.to_thread(server.catalogue.reload, changed_only)
+    if names:
+        server.engine.cache.clear()  # its keys hold the old models
+    for name in names:
         print(f"{name}: loaded anew", file=sys.stderr, flush=True)
 
 
 def in_processes(count: int, child: Callable[[], None]) -> int:
-    """So many copies of this process run `child`; one that dies is started anew. The exit code when all are to end."""
+    """So many copies of this process run `child`; one that dies is started anew. The exit code when all have ended."""
     running: set[int] = set()
+    deaths: list[float] = []  # times of the last ones
     ending = False
-
-    def start() -> None:
-        pid = os.fork()
-        if pid:
-            running.add(pid)
-            return
-        for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(each, signal.SIG_DFL)
-        code = 1
-        try:
-            child()
-            code = 0
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else 1
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
+    code = 0
 
     def pass_on(number: int, frame: object) -> None:
         nonlocal ending
@@ -155,22 +165,49 @@ def in_processes(count: int, child: Callable[[], None]) -> int:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
 
-    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    def start() -> None:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until the child is known, or is itself
+        pid = 0 if ending else os.fork()
+        if pid:
+            running.add(pid)
+        elif not ending:
+            for each in SIGNALS:
+                signal.signal(each, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            _run_and_exit(child)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    for each in SIGNALS:
         signal.signal(each, pass_on)
     for _ in range(count):
         start()
-    failed = 0
     while running:
         pid, status = os.wait()
         running.discard(pid)
-        code = os.waitstatus_to_exitcode(status)
+        left = os.waitstatus_to_exitcode(status)
         if ending:
             continue
-        if code == 2 or failed >= 5 * count:  # bad input does not mend itself
-            ending = True
+        deaths = [*(then for then in deaths if time.monotonic() - then < DEATHS_WITHIN_S), time.monotonic()]
+        if left == BAD_INPUT or len(deaths) > MOST_DEATHS * count:  # it does not mend itself
+            code = BAD_INPUT if left == BAD_INPUT else 1
             pass_on(signal.SIGTERM, None)
-            return max(code, 1)
-        failed += 1
-        print(f"a server process ended with {code}; another takes its place", file=sys.stderr, flush=True)
+            continue
+        print(f"a server process ended with {left}; another takes its place", file=sys.stderr, flush=True)
         start()
-    return 0
+    return code
+
+
+def _run_and_exit(child: Callable[[], None]) -> NoReturn:
+    """In the process that was made for it."""
+    code = 1
+    try:
+        child()
+        code = 0
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)

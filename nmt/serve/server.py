@@ -10,7 +10,7 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from nmt.config.verbs import ServeCommand
-from nmt.errors import NmtError, printable
+from nmt.errors import NmtError, in_one_line
 from nmt.serve.addresses import address_of
 from nmt.serve.catalogue import Catalogue, Served
 from nmt.serve.engine import Engine
@@ -40,15 +40,6 @@ class Server:
     limits: Limits
     files: Results
     stopping: bool = False
-    under_way: int = 0  # requests
-
-    def began(self) -> None:
-        """A request has come in."""
-        self.under_way += 1
-
-    def ended(self) -> None:
-        """It has been answered, or given up."""
-        self.under_way -= 1
 
     async def translate(self, request: Request, served: Served, texts: Sequence[str], search: Search) -> list[Answer]:
         """The translation of each text, which was admitted. Raises Refusal, or Gone if the client has hung up."""
@@ -65,36 +56,38 @@ class Server:
         recipe = Recipe(served.translator, search.settings(served.translator.settings), search.attention is not False)
         parts = [part for each in prepared for own in each.parts for part in own]
         async with self.ticket(request) as ticket:
-            futures = iter(self.engine.translate(parts, recipe, ticket))
-            for number, text in enumerate(prepared):
-                for span, own in zip(text.spans, text.parts, strict=True):
-                    found: list[Translation] = [await awaited(next(futures), ticket) for _ in own]
-                    source = text.text[span.start : span.end]
-                    yield number, growing[number].add(span, joined(source, found, 0))
+            every = self.engine.translate(parts, recipe, ticket)
+            futures = iter(every)
+            try:
+                for number, text in enumerate(prepared):
+                    for span, own in zip(text.spans, text.parts, strict=True):
+                        found: list[Translation] = [await awaited(next(futures), ticket) for _ in own]
+                        source = text.text[span.start : span.end]
+                        yield number, growing[number].add(span, joined(source, found, 0))
+            finally:
+                for future in every:
+                    future.cancel()  # those that nobody awaits any more
 
     async def prepared(self, texts: Sequence[str], served: Served, search: Search) -> list[Prepared]:
         """The texts as they are searched. A prefix is for one sentence."""
         work = partial(prepare, texts, served, search.split, search.prefix)
         try:
-            found = work() if sum(map(len, texts)) < LONG else await asyncio.to_thread(work)
+            short = sum(map(len, texts)) + len(search.prefix or "") < LONG
+            return work() if short else await asyncio.to_thread(work)
         except NmtError as error:
-            raise Refusal(400, printable(" ".join(str(error).split()))) from None
-        count = sum(len(each.spans) for each in found)
-        if search.prefix is not None and count != 1:
-            raise Refusal(400, f"prefix is for one sentence, and there are {count:,}; send one, or split=false")
-        return found
+            raise Refusal(400, in_one_line(error)) from None
 
     async def call(self, request: Request, work: Callable[[], Result], pieces: int) -> Result:
         """The result of work that a worker of the engine does alone."""
         async with self.ticket(request) as ticket:
-            return await awaited(asyncio.ensure_future(self.engine.call(work, pieces, ticket)), ticket)
+            return await awaited(self.engine.call(work, pieces, ticket), ticket)
 
-    def admit(self, request: Request, texts: Sequence[str]) -> Key | None:
-        """The client's key. Raises Refusal for texts beyond the limits, and what `charge` raises."""
+    def admit(self, request: Request, texts: Sequence[str], prefix: str = "") -> Key | None:
+        """The client's key. Raises Refusal for texts and a prefix beyond the limits, and what `charge` raises."""
         settings = self.settings
         if len(texts) > settings.texts:
             raise Refusal(400, f"{len(texts):,} texts are more than the {settings.texts:,} of one request; send fewer")
-        characters = sum(map(len, texts))
+        characters = sum(map(len, texts)) + len(prefix)
         if characters > settings.characters:
             raise Refusal(
                 400,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from nmt.data.sentences import Span, sentence_groups
 from nmt.serve.catalogue import Served
 from nmt.serve.engine import Part
+from nmt.serve.refusal import Refusal
 from nmt.translation.long_lines import read_lines_in_parts
 from nmt.translation.translations import Translation, gap_between
 
@@ -41,6 +42,8 @@ def prepare(texts: Sequence[str], served: Served, split: bool, prefix: str | Non
     translator = served.translator
     spans = [sentence_groups(text, translator.at_once or 1) if split else _whole(text) for text in texts]
     sentences = [text[span.start : span.end] for text, own in zip(texts, spans, strict=True) for span in own]
+    if prefix is not None and len(sentences) != 1:
+        raise Refusal(400, f"prefix is for one sentence, and there are {len(sentences):,}; send one, or split=false")
     lines = read_lines_in_parts([translator.as_read(each) for each in sentences], translator.tokenizers.src, "split")
     begun = translator.prefixes_of_parts(None if prefix is None else [prefix] * len(lines), lines)
     rest = iter(begun)

@@ -172,7 +172,6 @@ class Translator:
             for text in line
             for _ in text.parts
         ]
-        chosen = settings or self.settings
 
         def work(batch: list[int]) -> list[Translation]:
             given = [begun[part] for part in batch]
@@ -180,11 +179,10 @@ class Translator:
             found = self.batch([parts[part] for part in batch], attention is not False, chosen, steering)
             return [each if kept[part] else each.without_attention() for part, each in zip(batch, found, strict=True)]
 
-        batches = even_batches([len(part) for part in parts], batch_size(chosen))
-        workers = ONE if chosen.sample else self.workers  # one batch after another can be drawn again
-        done: dict[int, Translation] = {}
-        for batch, translations in zip(batches, workers.each(work, batches), strict=True):
-            done.update(zip(batch, translations, strict=True))
+        chosen = settings or self.settings
+        with_prefix = [part for part, prefix in enumerate(begun) if prefix is not None]
+        others = [part for part, prefix in enumerate(begun) if prefix is None]
+        done = self.side_by_side(work, parts, with_prefix, chosen) | self.side_by_side(work, parts, others, chosen)
         in_order = (done[part] for part in range(len(parts)))
         whole = []
         for line, cut, found in zip(lines, cuts, in_parts, strict=True):
@@ -192,6 +190,22 @@ class Translator:
             sentences = [joined(text, [next(in_order) for _ in own.parts], own.dropped) for text, own in pairs]
             whole.append(joined_sentences(line, sentences, cut.gaps))
         return whole
+
+    def side_by_side(
+        self,
+        work: Callable[[list[int]], list[Translation]],
+        parts: Sequence[list[int]],
+        chosen: Sequence[int],
+        settings: SearchConfig,
+    ) -> dict[int, Translation]:
+        """`work` of the numbers of the chosen parts, in batches of like length, a batch for each worker."""
+        numbers = even_batches([len(parts[part]) for part in chosen], batch_size(settings))
+        batches = [[chosen[number] for number in batch] for batch in numbers]
+        workers = ONE if settings.sample else self.workers  # one batch after another can be drawn again
+        done: dict[int, Translation] = {}
+        for batch, translations in zip(batches, workers.each(work, batches), strict=True):
+            done.update(zip(batch, translations, strict=True))
+        return done
 
     def stream(
         self,
@@ -277,6 +291,9 @@ class Translator:
     def prefix(self, text: str) -> Prefix | None:
         """What a translation begins with, for the search; None of a text without visible characters."""
         spelled = self.spelled(text)
+        pieces, most = len(self.pieces_of_target(text)), self.model.max_length
+        if most is not None and pieces >= most:
+            raise ConfigError(f"the prefix has {pieces:,} pieces, and this model writes {most:,} at most; shorten it")
         return self.prefix_of_bytes(spelled, text[-1].isspace()) if spelled else None
 
     def prefix_of_bytes(self, spelled: bytes, whole: bool) -> Prefix:

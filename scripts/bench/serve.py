@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import torch
 
@@ -187,7 +188,7 @@ def throughput(arguments: argparse.Namespace, yardstick: Yardstick, words: list[
 
 
 def lone(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) -> None:
-    """One client, whose requests take turns with the same search in this process; then beside a busy neighbour."""
+    """One client, then beside a busy neighbour. The same searches in this process take turns with its requests."""
     torch.set_num_threads(1)
     with serving(yardstick, *words) as server:
         idle = added(server, yardstick, arguments.requests // 4)
@@ -198,6 +199,7 @@ def lone(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) 
             "≤ 3; ≤ 10 ms",
             median <= 3 and late <= 10,
         )
+        print(f"| its search in the server, in this process | {idle.search_ms:.0f}, {idle.apart_ms:.0f} ms | | |")
         with busy_neighbours(1):
             beside = added(server, yardstick, arguments.requests // 4)
         ratio = beside.whole_ms / idle.whole_ms
@@ -208,29 +210,44 @@ def lone(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) 
 class Added:
     """Milliseconds."""
 
-    median_ms: float
-    late_ms: float
+    median_ms: float  # HTTP adds
+    late_ms: float  # the same of the slowest in a hundred
     whole_ms: float
+    search_ms: float  # by the server's own figures
+    apart_ms: float  # in this process
 
 
 def added(server: Serving, yardstick: Yardstick, count: int) -> Added:
-    """What a request takes more than its search."""
+    """What a request takes more than its search, whose time is the server's own figure (nmt_search_seconds)."""
 
-    async def work() -> tuple[list[float], list[float]]:
+    async def work() -> tuple[list[float], list[float], list[float]]:
         client = Client(server.load.host, server.load.port)
-        searches, wholes = [], []
+        apart, searches, wholes = [], [], []
+        before = search_seconds(server.load)
         for number in range(count):
-            searches.append(1000 * yardstick.one(number))
+            apart.append(1000 * yardstick.one(number))
             start = time.perf_counter()
             await client.post("/v1/translate", server.load.body(number))
             wholes.append(1000 * (time.perf_counter() - start))
+            after = search_seconds(server.load)
+            searches.append(1000 * (after - before))
+            before = after
         client.close()
-        return searches, wholes
+        return apart, searches, wholes
 
-    searches, wholes = asyncio.run(work())
+    apart, searches, wholes = asyncio.run(work())
     more = [whole - search for search, whole in zip(searches, wholes, strict=True)]
-    late = statistics.quantiles(wholes, n=100)[98] - statistics.quantiles(searches, n=100)[98]
-    return Added(statistics.median(more), late, statistics.median(wholes))
+    late = statistics.quantiles(more, n=100)[98]
+    return Added(
+        statistics.median(more), late, statistics.median(wholes), statistics.median(searches), statistics.median(apart)
+    )
+
+
+def search_seconds(load: Load) -> float:
+    """All the time that the server has searched, by its metrics."""
+    with urlopen(f"http://{load.host}:{load.port}/metrics") as answer:
+        text = answer.read().decode()
+    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith("nmt_search_seconds_sum"))
 
 
 def overload(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) -> None:

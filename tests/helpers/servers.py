@@ -27,7 +27,7 @@ def client_of(*words: str) -> Iterator[TestClient]:
     with TemporaryDirectory() as files:
         app, server = load_server(command_of("serve", [*SMALL, *words]), Path(files))
         try:
-            with TestClient(app, raise_server_exceptions=False) as client:
+            with TestClient(app, raise_server_exceptions=False, client=("192.0.2.7", 50_000)) as client:
                 yield client
         finally:
             server.engine.stop()

@@ -82,6 +82,14 @@ def test_a_prefix_longer_than_the_limit_is_written_all_the_same() -> None:
     assert text_of(tuple(found[0].tokens)).startswith(b"abababab")
 
 
+def test_no_prefix_makes_a_translation_longer_than_the_model_can_write() -> None:
+    model = Toy(1, vocab=len(SURFACES))
+    model.max_length = 3
+    [found] = begun(model, *sentences(1, len(SURFACES), [3]), CFG, [prefix_of("abab")])
+    assert all(len(h.tokens) <= 3 for h in found)
+    assert all(text_of(tuple(h.tokens)).startswith(b"abab") for h in found)
+
+
 def test_a_prefix_may_repeat_what_is_forbidden_elsewhere() -> None:
     cfg = replace(CFG, no_repeat_ngram=1, max_length_a=20.0)
     model = Toy(2, vocab=len(SURFACES))

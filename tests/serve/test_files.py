@@ -124,11 +124,12 @@ def test_other_refusals_are_not_waited_for(
 
 
 def test_behind_a_proxy_the_address_is_the_clients(tmp_path: Path) -> None:
-    server = word_server(tmp_path, {("en", "de"): upper}, "trust_proxy=[testclient]")
+    server = word_server(tmp_path, {("en", "de"): upper}, "trust_proxy=[192.0.2.7]")
     files = {"file": ("a.txt", b"a")}
     for told, scheme in (("https", "https"), ("javascript", "http")):
         headers = {"X-Forwarded-Proto": told, "Host": "translate.example"}
-        response = TestClient(app_of(server)).post("/translate_file", data=FIELDS, files=files, headers=headers)
+        client = TestClient(app_of(server), client=("192.0.2.7", 50_000))
+        response = client.post("/translate_file", data=FIELDS, files=files, headers=headers)
         assert response.json()["translatedFileUrl"].startswith(f"{scheme}://translate.example/download_file/")
 
 

@@ -11,7 +11,7 @@ from helpers.servers import client_of, server_of
 from helpers.small_runs import make_run
 from starlette.testclient import TestClient
 
-from nmt.serve.addresses import address_of
+from nmt.serve.addresses import address_of, plain_address
 from nmt.serve.key_changes import add_key
 from nmt.serve.keys import Key
 
@@ -70,7 +70,7 @@ def test_a_keys_limit_says_when_to_try_again(guarded: TestClient, secrets: dict[
 
 
 def test_addresses_without_a_key_have_limits_of_their_own(run: str) -> None:
-    with client_of(run, "requests_per_minute=2", "trust_proxy=[testclient]") as client:
+    with client_of(run, "requests_per_minute=2", "trust_proxy=[192.0.2.7]") as client:
         for address, status in (("1.2.3.4", 200), ("1.2.3.4", 200), ("1.2.3.4", 429), ("5.6.7.8", 200)):
             found = client.post("/v1/translate", json=BODY, headers={"X-Forwarded-For": f"9.9.9.9, {address}"})
             assert found.status_code == status
@@ -88,6 +88,20 @@ def test_a_client_is_named_by_trusted_proxies_only() -> None:
 
     assert address_of(Request, []) == "10.0.0.1"  # type: ignore[arg-type]
     assert address_of(Request, ["10.0.0.1", "10.0.0.2"]) == "1.2.3.4"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("told", "plain"),
+    [
+        ("1.2.3.4", "1.2.3.4"),
+        (" 1.2.3.4:5678 ", "1.2.3.4"),
+        ("[2001:DB8::1]:443", "2001:db8::1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("unknown", "unknown"),
+    ],
+)
+def test_an_address_has_one_form(told: str, plain: str) -> None:
+    assert plain_address(told) == plain
 
 
 def test_bodies_that_are_too_large_are_not_read(guarded: TestClient) -> None:
@@ -118,7 +132,7 @@ def test_figures_for_prometheus_hold_no_text_address_or_key(guarded: TestClient,
         assert f"\n{name}" in found.text
     assert 'nmt_requests_total{route="/v1/translate",status="200"}' in found.text
     assert 'route="other"' in found.text or guarded.get("/x").status_code == 404
-    for secret in (secrets["any"], "testclient", "Hund", "/nowhere"):
+    for secret in (secrets["any"], "192.0.2.7", "Hund", "/nowhere"):
         assert secret not in found.text
 
 
@@ -142,6 +156,7 @@ def test_a_mistake_of_ours_is_answered_in_json(run: str, monkeypatch: pytest.Mon
         monkeypatch.setattr(server_of(client).engine, "translate", None)
         found = client.post("/v1/translate", json=BODY)
         assert (found.status_code, found.json()) == (500, {"error": "the server made a mistake; its log says more"})
+        assert 'nmt_requests_total{route="/v1/translate",status="500"} 1.0' in client.get("/metrics").text
 
 
 def test_health_turns_when_the_end_is_announced(run: str) -> None:

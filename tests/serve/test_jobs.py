@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from helpers.toy_search import CFG
 
+from nmt.search.prefix import Prefix
 from nmt.serve.jobs import ALIKE, ROOM, Full, Job, Jobs, Recipe, answer
 from nmt.serve.ticket import Ticket
 
@@ -35,6 +36,14 @@ def test_sentences_of_one_kind_and_like_length_share_a_batch(loop: asyncio.Abstr
     assert {len(each.ids) for each in same} <= set(range(int(10 / ALIKE - ROOM), int(10 * ALIKE + ROOM) + 1))
     assert [jobs.take(), jobs.take()] == [[apart[0]], [apart[1]]]
     assert jobs.pieces == 0
+
+
+def test_sentences_with_and_without_a_prefix_are_searched_apart(loop: asyncio.AbstractEventLoop) -> None:
+    jobs = Jobs(1000)
+    free, begun = job(loop, 10), job(loop, 10)
+    begun.prefix = Prefix([], [])
+    jobs.put([free, begun])
+    assert [jobs.take(), jobs.take()] == [[free], [begun]]
 
 
 def test_a_long_request_does_not_hold_up_a_short_one_that_comes_later(loop: asyncio.AbstractEventLoop) -> None:

@@ -86,9 +86,9 @@ def test_clients_that_leave_cost_nothing_more(run: Path) -> None:
         assert translated(url, "der Hund")
         waited = time.monotonic() - start
         until = time.monotonic() + 20
-        while server.under_way and time.monotonic() < until:
+        while server.engine.jobs.idle < 1 and time.monotonic() < until:
             time.sleep(0.02)
-        assert server.under_way == 0
+        assert server.engine.jobs.idle == 1
         assert server.engine.jobs.pieces == 0
         assert waited < 20
 
