@@ -15,7 +15,7 @@ from nmt.serve.keys import Key
 from nmt.serve.refusal import Refusal
 
 MINUTE_NS = 60 * 10**9
-MOST_CLIENTS = 100_000  # whose debts are kept: about 40 MB
+MOST_CLIENTS = 100_000  # whose debts are kept
 IPV6_PREFIX = 64  # bits that one subscriber's addresses share: the rest the subscriber chooses
 
 Client = tuple[str, str]  # whether it is known by its key or by its address, and which

@@ -1,5 +1,6 @@
 """Our own API, under /v1: everything that `nmt.load(...)` gives."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -23,7 +24,7 @@ from nmt.serve.directions import AUTO, direction, meant
 from nmt.serve.quick_json import JsonResponse
 from nmt.serve.refusal import Gone, Refusal
 from nmt.serve.search_wish import Search
-from nmt.serve.server import Server
+from nmt.serve.server import LONG, Server
 from nmt.serve.texts import Assembly, Sentence
 from nmt.serve.tree import Tree
 from nmt.translation.continuations import continuations
@@ -101,7 +102,13 @@ async def translate(request: Request) -> Response:
         events = events_of(head, first, sentences, growing, served, search, started)
         return StreamingResponse(events, media_type="text/event-stream", headers=STREAMED)
     answers = await server.translate(request, served, texts, search)
-    found = [answer_json(text, answer, served, search) for text, answer in zip(texts, answers, strict=True)]
+    both = list(zip(texts, answers, strict=True))
+
+    def as_json() -> list[dict[str, Any]]:
+        return [answer_json(text, answer, served, search) for text, answer in both]
+
+    light = sum(map(len, texts)) < LONG  # else others would wait for the places of words and the attention
+    found = as_json() if light else await asyncio.to_thread(as_json)
     return JsonResponse({**head, "milliseconds": milliseconds(started), "texts": found})
 
 

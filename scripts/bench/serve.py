@@ -181,6 +181,7 @@ def throughput(arguments: argparse.Namespace, yardstick: Yardstick, words: list[
             rates.append(outcome.per_s)
             wrong = yardstick.wrong(outcome)
             swapped, ties = swapped + wrong[0], ties + wrong[1]
+        print(f"| resident memory of the server then | {server.memory_mb:,.0f} MB | | |")
     share = statistics.median(shares)
     rate = f"{share:.2f} ({min(shares):.2f}–{max(shares):.2f}; {statistics.median(rates):.0f} requests/s)"
     row(f"throughput, {CLIENTS} clients ÷ a file", rate, "≥ 0.6", share >= 0.6)
