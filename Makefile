@@ -5,6 +5,8 @@ SHELL := bash
 ARGS ?=
 TORCH_INDEX ?=
 VENV := .venv
+# Of make serve. A variable: within $(or …) a comma would begin another argument.
+DEMO_MODELS := 'models=[runs/demo_en_de_general,runs/demo_en_de_none]'
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 DOCS_STAMP := $(VENV)/installed-docs
@@ -81,7 +83,7 @@ tune: ## search for settings:   ARGS="experiment=demo_en_de space=rnn_small tria
 evaluate: ## score a model:          ARGS="model=runs/first"
 translate: ## translate lines:        ARGS="model=runs/first" < in.en > out.de
 serve: $(STAMP) ## a page in the browser:  ARGS="model=runs/first"; without, the models of make demo
-	@$(BIN)/nmt serve $(or $(ARGS),'models=[runs/demo_en_de_general,runs/demo_en_de_none]')
+	@$(BIN)/nmt serve $(or $(ARGS),$(DEMO_MODELS))
 interactive: ## a prompt to type at:    ARGS="model=runs/first"
 keys: ## who may use a server:  ARGS="add=weblate"
 shortlist: ## faster translation:    ARGS="model=runs/first"

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -83,12 +84,12 @@ def targets() -> set[str]:
 
 
 def words_of_make(verb: str, given: list[str]) -> list[str]:
-    """The words that a target passes on: ARGS, or what the Makefile has in their place."""
-    arguments = next((word.removeprefix("ARGS=") for word in given if word.startswith("ARGS=")), "")
-    if arguments:
-        return shlex.split(arguments)
-    instead = re.search(rf"nmt {verb} \$\(or \$\(ARGS\),(.*)\)$", MAKEFILE, re.MULTILINE)
-    return [] if instead is None else shlex.split(instead[1])
+    """The words that make passes on, as make itself expands them; none of a target that runs another program."""
+    shown = subprocess.run(
+        ["make", "--dry-run", verb, *given], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout  # fmt: skip
+    called = [re.search(rf"\.venv/bin/(?:nmt {verb}|python scripts/{verb}) ?(.*)", line) for line in shown.splitlines()]
+    return next((shlex.split(each[1]) for each in called if each is not None), [])
 
 
 def test_the_commands_are_found() -> None:
