@@ -146,7 +146,8 @@ def extend(beam: Beam, candidates: Candidates, width: int) -> tuple[Beam, Search
         history = torch.cat([_pick(history, parent), token[..., None]], -1)
     if coverage is not None:
         coverage = _pick(coverage, parent)
-    extended = replace(beam, log_prob=log_prob, history=history, coverage=coverage)
+    place = None if beam.place is None else beam.place.gather(1, parent)
+    extended = replace(beam, log_prob=log_prob, history=history, coverage=coverage, place=place)
     return extended, SearchStep(beam.sentence, parent, token)
 
 

@@ -73,7 +73,7 @@ class Prefix:
     """What a translation begins with. Place n of `moves` has what may follow when n bytes of it are spelled."""
 
     moves: list[dict[int, int]]  # piece -> place after it
-    pieces: list[Int[Tensor, " M"]]  # the same, as rows of log-probabilities are indexed
+    pieces: list[Int[Tensor, " _"]]  # the same, as rows of log-probabilities are indexed
 
     @classmethod
     def of(cls, spelling: Spelling, text: bytes, whole: bool) -> "Prefix | None":
@@ -112,7 +112,7 @@ class Prefixes:
 
     def held(
         self, log_probs: Float[Tensor, "R V"], beam: Beam
-    ) -> list[tuple[int, Int[Tensor, " M"], Float[Tensor, " M"]]]:
+    ) -> list[tuple[int, Int[Tensor, " _"], Float[Tensor, " _"]]]:
         """For each row that is within a prefix: its number, the pieces allowed, and their log-probabilities."""
         if beam.place is None:
             return []
@@ -130,9 +130,8 @@ class Prefixes:
         """The hypotheses that this step has made, whose places are still their parents'; None once all are free."""
         if beam.place is None:
             return beam
-        parents = beam.place.gather(1, step.parent).tolist()
         sentences = beam.sentence.tolist()
-        rows = zip(sentences, parents, step.token.tolist(), strict=True)
+        rows = zip(sentences, beam.place.tolist(), step.token.tolist(), strict=True)
         places = [[self._next(sentence, *each) for each in zip(*own, strict=True)] for sentence, *own in rows]
         free = all(
             self._is_free(sentence, place) for sentence, own in zip(sentences, places, strict=True) for place in own
