@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
 from starlette.requests import Request
@@ -12,6 +13,7 @@ def peer_of(request: Request) -> str:
     return "local" if request.client is None else plain_address(request.client.host)
 
 
+@lru_cache(1024)
 def plain_address(text: str) -> str:
     """An address in its one usual form, without port or brackets; other text as it is, cut."""
     bare = re.sub(r"^\[(.*)\](:\d+)?$", r"\1", re.sub(r"^(\d+\.\d+\.\d+\.\d+):\d+$", r"\1", text.strip()))

@@ -51,7 +51,7 @@ class Engine:
     """Worker threads with one torch thread each, and the queue that they take their work from."""
 
     def __init__(self, workers: int, most_pieces: int, cache_bytes: int, watcher: Watcher) -> None:
-        self.jobs = Jobs(most_pieces)
+        self.jobs = Jobs(most_pieces, workers)
         self.cache = Cache(cache_bytes)
         self.watcher = watcher
         self.full = False

@@ -14,6 +14,8 @@ from nmt.translation.translator import Translator
 
 ALIKE = 1.5  # sentences of one batch have at most so many times the pieces of the most urgent one,
 ROOM = 8  # and so many more
+SMALL = 8  # sentences that take hardly longer together than one of them
+SHARE = 2 / 3  # of what waits that a worker takes while others are busy
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,9 @@ class Jobs:
     request has before it. What comes later is due later, so that every job is the most urgent one at last.
     """
 
-    def __init__(self, most_pieces: int) -> None:
+    def __init__(self, most_pieces: int, workers: int = 1) -> None:
         self.most_pieces = most_pieces
+        self.workers = workers
         self.pieces = 0  # that wait
         self.served = 0  # pieces, ever
         self.waiting: list[Job] = []
@@ -117,9 +120,18 @@ class Jobs:
             return [first]
         low, high = first.pieces / ALIKE - ROOM, first.pieces * ALIKE + ROOM
         alike = [job for job in self.waiting if job.goes_with(first) and low <= job.pieces <= high]
-        share = -(-len(alike) // self.idle)  # leaves something to others that are free
         alike.sort(key=lambda job: job.due)
-        return alike[: min(share, batch_size(first.recipe.settings))]
+        return alike[: min(self._share(len(alike)), batch_size(first.recipe.settings))]
+
+    def _share(self, alike: int) -> int:
+        """How many of those alike a worker takes, and leaves something to the others.
+
+        Were it to take all, one worker would soon have nearly all sentences at a time, and the others the few that come
+        meanwhile: their clients come back together.
+        """
+        if self.idle > 1:
+            return -(-alike // self.idle)
+        return alike if self.workers == 1 else max(SMALL, round(SHARE * alike))
 
     def _drop_gone(self) -> None:
         waiting: list[Job] = []

@@ -1,4 +1,4 @@
-"""HTTP connections that do not wait for ever for a request's head."""
+"""HTTP connections that do not wait for ever for a request's head, and send an answer as one packet."""
 
 import asyncio
 from typing import Any
@@ -18,7 +18,7 @@ class PatientProtocol(H11Protocol):
     head_due: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(OneWrite(transport, self.loop))  # type: ignore[arg-type]
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
@@ -54,3 +54,34 @@ class PatientProtocol(H11Protocol):
         transport: Any = self.transport
         if not transport.is_closing():
             transport.close()
+
+
+class OneWrite:
+    """A transport that sends what is written in one turn of the event loop together.
+
+    uvicorn writes the head of an answer and its body one after the other, which are two packets and two system calls.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._waiting: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Sends it at the end of this turn."""
+        if not self._waiting:
+            self._loop.call_soon(self._flush)
+        self._waiting.append(data)
+
+    def close(self) -> None:
+        """Closes the connection when everything has been sent."""
+        self._flush()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def _flush(self) -> None:
+        whole = b"".join(self._waiting)
+        self._waiting.clear()
+        if whole:
+            self._transport.write(whole)

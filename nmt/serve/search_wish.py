@@ -1,6 +1,7 @@
 """What a request wants of the search."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from nmt.config.sections import SearchConfig
@@ -19,5 +20,9 @@ class Search:
 
     def settings(self, own: SearchConfig) -> SearchConfig:
         """The settings of this search; nothing is drawn at random."""
-        beam = max(self.beam or own.beam, self.n_best)
-        return replace(own, beam=beam, n_best=self.n_best, sample=False, temperature=1.0, top_k=None, top_p=None)
+        return _settings(own, max(self.beam or own.beam, self.n_best), self.n_best)
+
+
+@lru_cache(64)  # a request asks for what others have asked for
+def _settings(own: SearchConfig, beam: int, n_best: int) -> SearchConfig:
+    return replace(own, beam=beam, n_best=n_best, sample=False, temperature=1.0, top_k=None, top_p=None)

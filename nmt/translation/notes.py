@@ -26,6 +26,7 @@ class Notes:
         self.cleaning = cleaning
         self.known = letters_of_vocabulary(tokenizer)
         self.looked_up: dict[str, bool] = {}  # letters
+        self.easy: set[str] = set()  # characters of which nothing is to be said, however many there are
 
     def of(self, translation: Translation) -> dict[str, str]:
         """What is to be said of it, by kind: "long" and "unread"."""
@@ -34,15 +35,29 @@ class Notes:
 
     def unread(self, text: str) -> str | None:
         """Why the model can hardly read the text; None: it can, or the text has too few letters to tell."""
-        letters = Counter(character for character in self.cleaning.source(text) if character.isalpha())
+        cleaned = self.cleaning.source(text)
+        if self.easy.issuperset(cleaned):
+            return None
+        self.easy.update(filter(self.is_easy, set(cleaned)))
+        letters = Counter(character for character in cleaned if character.isalpha())
         if letters.total() < FEWEST_LETTERS:
             return None
         [(script, count)] = scripts_of(letters).most_common(1)
-        if count > MOSTLY * letters.total() and self.known[script] < HARDLY * self.known.total():
+        if count > MOSTLY * letters.total() and self.hardly_known(script):
             return f"is in {script_name(script)} letters, which the model hardly knows: its translation is a guess"
         if sum(letters[each] for each in letters if self.spelled(each)) > MOSTLY * letters.total():
             return "has mostly letters that the model does not know: its translation is a guess"
         return None
+
+    def is_easy(self, character: str) -> bool:
+        """Is it no letter, or one that has a piece, in a script that the model knows?"""
+        return not any(self.hardly_known(script) for script in scripts_of({character: 1})) and not (
+            character.isalpha() and self.spelled(character)
+        )
+
+    def hardly_known(self, script: str) -> bool:
+        """Are few letters of the vocabulary in it?"""
+        return self.known[script] < HARDLY * self.known.total()
 
     def spelled(self, letter: str) -> bool:
         """Has the vocabulary no piece for it?"""

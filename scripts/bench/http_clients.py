@@ -2,49 +2,102 @@
 
 import asyncio
 import json
+import socket
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 
-@dataclass
-class Client:
-    """One connection, which sends one request after another."""
+def request_of(host: str, path: str, body: dict[str, Any]) -> bytes:
+    """All that is sent."""
+    content = json.dumps(body).encode()
+    return f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content
 
-    host: str
-    port: int
-    reader: asyncio.StreamReader | None = None
-    writer: asyncio.StreamWriter | None = None
 
-    async def post(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        """Status and answer; connects where there is no connection."""
-        await self.send(path, body)
-        return await self.receive()
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
 
-    async def send(self, path: str, body: dict[str, Any]) -> None:
-        """The request alone."""
-        if self.writer is None or self.writer.is_closing():
-            self.reader, self.writer = await asyncio.open_connection(self.host, self.port)
-        content = json.dumps(body).encode()
-        head = f"POST {path} HTTP/1.1\r\nHost: {self.host}\r\nContent-Length: {len(content)}\r\n\r\n"
-        self.writer.write(head.encode() + content)
-        await self.writer.drain()
+    status: int
+    content: bytes
+    last: bool  # the server hangs up
 
-    async def receive(self) -> tuple[int, dict[str, Any]]:
-        """The answer to what was sent."""
-        assert self.reader is not None
-        head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
-        fields = dict(line.split(": ", 1) for line in head[1:] if ": " in line)
-        content = await self.reader.readexactly(int(fields["content-length"]))
-        if fields.get("connection") == "close":
-            self.close()
-        return int(head[0].split()[1]), json.loads(content)
+
+def answer_in(received: bytes | bytearray) -> Answer | None:
+    """The answer, once it is whole."""
+    end = received.find(b"\r\n\r\n")
+    if end < 0:
+        return None
+    head = bytes(received[:end]).lower()
+    length = int(head.partition(b"content-length:")[2].split(maxsplit=1)[0])
+    content = bytes(received[end + 4 : end + 4 + length])
+    return Answer(int(head[9:12]), content, b"connection: close" in head) if len(content) == length else None
+
+
+def exchange(connected: socket.socket, request: bytes) -> float:
+    """Seconds from a request to the end of its answer."""
+    start = perf_counter()
+    connected.sendall(request)
+    received = b""
+    while answer_in(received) is None:
+        more = connected.recv(1 << 20)
+        if not more:
+            raise ConnectionError("the server hung up")
+        received += more
+    return perf_counter() - start
+
+
+class Client(asyncio.Protocol):
+    """One connection, which sends one request after another. It does little: it shares the server's cores."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.host, self.port = host, port
+        self.transport: asyncio.Transport | None = None
+        self.received = bytearray()
+        self.waiting: asyncio.Future[Answer] | None = None
+
+    async def connect(self) -> None:
+        """Where there is no connection."""
+        if self.transport is None:
+            await asyncio.get_running_loop().create_connection(lambda: self, self.host, self.port)
+
+    async def post(self, request: bytes) -> Answer:
+        """Its answer; connects where there is no connection. Raises OSError where the server hangs up."""
+        await self.connect()
+        assert self.transport is not None
+        self.waiting = asyncio.get_running_loop().create_future()
+        self.transport.write(request)
+        return await self.waiting
 
     def close(self) -> None:
         """Hangs up."""
-        if self.writer is not None:
-            self.writer.close()
-            self.writer = None
+        if self.transport is not None:
+            self.transport.close()
+            self.transport = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport  # type: ignore[assignment]
+        self.received.clear()
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+        if self.waiting is not None and (answer := answer_in(self.received)) is not None:
+            self.received.clear()
+            if answer.last:
+                self.close()
+            self._end(answer)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.transport = None
+        self._end(ConnectionResetError("the server hung up"))
+
+    def _end(self, found: Answer | OSError) -> None:
+        waiting, self.waiting = self.waiting, None
+        if waiting is not None and not waiting.done():
+            if isinstance(found, OSError):
+                waiting.set_exception(found)
+            else:
+                waiting.set_result(found)
 
 
 @dataclass
@@ -72,10 +125,15 @@ class Load:
     port: int
     sentences: list[str]
     languages: dict[str, str]
+    requests: list[bytes] = field(init=False, repr=False)
 
-    def body(self, number: int) -> dict[str, Any]:
+    def __post_init__(self) -> None:
+        bodies = ({"text": each, "split": False, **self.languages} for each in self.sentences)
+        object.__setattr__(self, "requests", [request_of(self.host, "/v1/translate", body) for body in bodies])
+
+    def request(self, number: int) -> bytes:
         """The request of this number."""
-        return {"text": self.sentences[number % len(self.sentences)], "split": False, **self.languages}
+        return self.requests[number % len(self.requests)]
 
     async def closed(self, clients: int, requests: int) -> Outcome:
         """So many clients, each of which sends its next request when it has the answer to the last."""
@@ -120,17 +178,17 @@ class Load:
         """One request, and what came of it."""
         start = perf_counter()
         try:
-            status, answer = await client.post("/v1/translate", self.body(number))
-        except (OSError, asyncio.IncompleteReadError):
+            answer = await client.post(self.request(number))
+        except OSError:
             outcome.lost += 1
             client.close()
             return
         took = perf_counter() - start
-        match status:
+        match answer.status:
             case 200:
-                outcome.answers[number] = answer["texts"][0]["text"]
+                outcome.answers[number] = json.loads(answer.content)["texts"][0]["text"]
                 outcome.seconds.append(took)
             case 429 | 503:
                 outcome.refused.append(took)
-            case _:
+            case status:
                 outcome.other.append(status)

@@ -15,6 +15,7 @@ import asyncio
 import os
 import random
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -30,7 +31,7 @@ import torch
 
 from bench import machine
 from bench.arguments import add_model, check_model, chosen
-from bench.http_clients import Client, Load, Outcome
+from bench.http_clients import Client, Load, Outcome, exchange
 from bench.neighbours import busy_neighbours
 from command_line import new_parser
 from nmt.runs.folder import read_run
@@ -221,22 +222,17 @@ class Added:
 def added(server: Serving, yardstick: Yardstick, count: int) -> Added:
     """What a request takes more than its search, whose time is the server's own figure (nmt_search_seconds)."""
 
-    async def work() -> tuple[list[float], list[float], list[float]]:
-        client = Client(server.load.host, server.load.port)
-        apart, searches, wholes = [], [], []
-        before = search_seconds(server.load)
+    load = server.load
+    apart, searches, wholes = [], [], []
+    with socket.create_connection((load.host, load.port)) as connected:
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        before = search_seconds(load)
         for number in range(count):
             apart.append(1000 * yardstick.one(number))
-            start = time.perf_counter()
-            await client.post("/v1/translate", server.load.body(number))
-            wholes.append(1000 * (time.perf_counter() - start))
-            after = search_seconds(server.load)
+            wholes.append(1000 * exchange(connected, load.request(number)))
+            after = search_seconds(load)
             searches.append(1000 * (after - before))
             before = after
-        client.close()
-        return apart, searches, wholes
-
-    apart, searches, wholes = asyncio.run(work())
     more = [whole - search for search, whole in zip(searches, wholes, strict=True)]
     late = statistics.quantiles(more, n=100)[98]
     return Added(
@@ -284,9 +280,10 @@ def leaving(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str
             client = Client(load.host, load.port)
             for number in numbers:
                 if number % 10 == 0:
-                    await client.send("/v1/translate", load.body(number))
+                    left = asyncio.create_task(load.one(client, number, Outcome()))
                     await asyncio.sleep(random.random() / 50)
                     client.close()
+                    await left
                 else:
                     await load.one(client, number, outcome)
             client.close()
@@ -333,7 +330,7 @@ async def until_end(server: Serving) -> Outcome:
         for number in numbers:
             client = Client(load.host, load.port)
             try:
-                client.reader, client.writer = await asyncio.open_connection(load.host, load.port)
+                await client.connect()
             except OSError:
                 return
             await load.one(client, number, outcome)

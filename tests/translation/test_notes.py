@@ -83,3 +83,14 @@ def test_letters_that_are_read_as_plain_ones_are_known() -> None:
     assert NOTES.unread("ｄｅｒ Ｈｕｎｄ ｓｉｅｈｔ") is None
     as_typed = Notes(small_tokenizer(), Cleaning(nfc=True, plain_source=False))
     assert as_typed.unread("ｄｅｒ Ｈｕｎｄ ｓｉｅｈｔ") is not None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_was_said_of_other_lines_changes_nothing(seed: int) -> None:
+    chance = random.Random(seed)
+    letters = "abcdehnrstu Häüö我们去学校龘ΩΤοσκυλίСобакわたし.,1🐕"
+    texts = ["".join(chance.choices(letters, k=chance.randrange(1, 9))) * 2 for _ in range(200)]
+    alone = [Notes(NOTES.tokenizer, PLAIN).unread(text) for text in texts]
+    used = Notes(NOTES.tokenizer, PLAIN)
+    assert [used.unread(text) for text in texts] == alone
+    assert len(set(alone)) > 2
