@@ -101,14 +101,19 @@ def _portions(lines: Sequence[str], most: int) -> Iterator[list[int]]:
 
 
 async def _patiently(request: Request, server: Server, served: Served, texts: Sequence[str]) -> list[Answer]:
-    """The translations. A full queue is no reason to give up a file: it is asked again, some times."""
+    """The translations. A full queue is no reason to give up a file: it is asked again, some times.
+
+    A file has no time limit, only each portion of it: whoever hangs up ends the work.
+    """
     for _ in range(ATTEMPTS - 1):
+        server.start_time(request)
         try:
             return await server.translate(request, served, texts, Search())
         except Refusal as refusal:
             if refusal.status != 503 or server.stopping:
                 raise
             await asyncio.sleep(min(refusal.retry_after_s or 1, LONGEST_PAUSE_S))
+    server.start_time(request)
     return await server.translate(request, served, texts, Search())
 
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import TypeVar
 
 from starlette.requests import Request
@@ -42,7 +43,10 @@ class Server:
     stopping: bool = False
 
     async def translate(self, request: Request, served: Served, texts: Sequence[str], search: Search) -> list[Answer]:
-        """The translation of each text, which was admitted. Raises Refusal, or Gone if the client has hung up."""
+        """The translation of each text, which was admitted. Raises Refusal, or Gone if the client has hung up.
+
+        `timeout_s` is for all that one request asks for, from its first search on.
+        """
         growing = [Assembly(text) for text in texts]
         async for _ in self.sentences(request, served, texts, search, growing):
             pass
@@ -116,10 +120,16 @@ class Server:
             raise Refusal(403, "this server needs a key; send one as Authorization: Bearer KEY, or as api_key")
         return key
 
+    def start_time(self, request: Request) -> None:
+        """The request has `timeout_s` from now on."""
+        request.state.deadline = monotonic() + self.settings.timeout_s
+
     @asynccontextmanager
     async def ticket(self, request: Request) -> AsyncIterator[Ticket]:
-        """A ticket that is gone as soon as the client hangs up, the time is over, or the block ends."""
-        ticket = Ticket(self.settings.timeout_s)
+        """A ticket that is gone as soon as the client hangs up, the request's time is over, or the block ends."""
+        if not hasattr(request.state, "deadline"):
+            self.start_time(request)
+        ticket = Ticket(self.settings.timeout_s, request.state.deadline)
         listening = asyncio.create_task(_listen(request, ticket))
         try:
             yield ticket

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +21,14 @@ def add_suggestion(file: Path, text: str, suggestion: str, source: str, target: 
     date = datetime.now(UTC).isoformat(timespec="seconds")
     record = {"q": text, "s": suggestion, "source": source, "target": target, "date": date}
     line = (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+    try:
+        _append(file, line)
+    except OSError as error:  # a folder or disk that takes nothing
+        print(f"{file}: a suggestion was not kept ({error.strerror})", file=sys.stderr, flush=True)
+        raise Refusal(503, "this server cannot keep suggestions now; tell its operator", 60) from None
+
+
+def _append(file: Path, line: bytes) -> None:
     handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         if os.fstat(handle).st_size + len(line) > MOST_BYTES:

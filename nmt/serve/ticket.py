@@ -4,10 +4,11 @@ from time import monotonic
 
 
 class Ticket:
-    """One for each request. Work for a ticket that is gone is dropped, before the search or in the middle of it."""
+    """Work for a ticket that is gone is dropped, before the search or in the middle of it."""
 
-    def __init__(self, timeout_s: float) -> None:
-        self.deadline = monotonic() + timeout_s
+    def __init__(self, timeout_s: float, deadline: float | None = None) -> None:
+        """The deadline is by the monotonic clock; None: the time begins now."""
+        self.deadline = monotonic() + timeout_s if deadline is None else deadline
         self.timeout_s = timeout_s
         self.hung_up = False
 

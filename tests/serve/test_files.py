@@ -1,5 +1,6 @@
 """Files: uploaded, translated line by line, downloaded once."""
 
+import asyncio
 import os
 import re
 import time
@@ -10,6 +11,7 @@ import pytest
 from helpers.served import WordServer, app_of, upper, word_server
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from nmt.serve.refusal import Refusal
@@ -121,6 +123,22 @@ def test_other_refusals_are_not_waited_for(
     monkeypatch.setattr(server, "translate", broken)
     assert upload(client, b"a").status_code == 500
     assert len(calls) == 1
+
+
+def test_searches_of_one_request_have_one_deadline_and_portions_of_a_file_their_own(server: WordServer) -> None:
+    async def deadlines() -> list[float]:
+        request = Request({"type": "http", "headers": []}, asyncio.Event().wait)  # type: ignore[arg-type]
+        found = []
+        for portion in (False, False, True):
+            if portion:
+                server.start_time(request)
+            async with server.ticket(request) as ticket:
+                found.append(ticket.deadline)
+            await asyncio.sleep(0.01)
+        return found
+
+    first, second, portion = asyncio.run(deadlines())
+    assert first == second < portion
 
 
 def test_behind_a_proxy_the_address_is_the_clients(tmp_path: Path) -> None:

@@ -74,10 +74,16 @@ def test_the_file_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert 800 < file.stat().st_size <= 1200
 
 
-def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "suggestions.jsonl").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match="symbolic link"):
-        add_suggestion(tmp_path / "suggestions.jsonl", "a", "b", "en", "de")
+def test_what_cannot_be_written_is_refused_and_the_operator_is_told(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "en_de" / "suggestions.jsonl"
+    client = client_of(tmp_path, "suggestions=true")
+    file.symlink_to(tmp_path / "elsewhere")  # a link is not followed
+    answer = client.post("/suggest", json=FIELDS)
+    assert answer.status_code == 503
+    assert answer.json() == {"error": "this server cannot keep suggestions now; tell its operator"}
+    assert capfd.readouterr().err == f"{file}: a suggestion was not kept (Too many levels of symbolic links)\n"
     assert not (tmp_path / "elsewhere").exists()
 
 
