@@ -123,9 +123,9 @@ def _dispatch(words: list[str]) -> int:
         verbs = "\n".join(f"  {name:<{width}}{verb.about}" for name, verb in VERBS.items())
         print(HELP.format(verbs=verbs), end="")
     elif "--version" in words:
-        from importlib.metadata import version
+        from nmt.machine.installed import nmt_version, packages, system
 
-        print(version("nmt"))
+        print(f"nmt {nmt_version()}", system(), packages(), sep="\n")
     elif words[0] in ("-sc", "--shell-completion"):
         _complete(words)
     elif words[0] not in VERBS:

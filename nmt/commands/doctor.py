@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 
@@ -18,12 +17,12 @@ from nmt.config.verbs import DoctorCommand
 from nmt.errors import CheckpointError, counted
 from nmt.machine.device import choose_device, choose_dtype, choose_int8
 from nmt.machine.home import expanded
+from nmt.machine.installed import nmt_version, packages, system
 from nmt.machine.launch import cores
 from nmt.machine.safe_files import refuse_unwritable
 from nmt.machine.threads import workers_on
 from nmt.translation.translator import Translator
 
-PACKAGES = ("torch", "sentencepiece", "sacrebleu", "datasets", "hydra-core", "tensorboard", "safetensors")
 FREE_BYTES = 1e9  # bytes that should be free
 WORDS = "a red dog runs home and then my old cat sleeps here".split()
 TARGETS = "ein roter hund rennt heim und dann meine alte katze schläft hier".split()
@@ -53,8 +52,8 @@ def main(command: DoctorCommand) -> int:
 
 def installed() -> Iterator[tuple[str, str]]:
     """Versions."""
-    yield "nmt", f"{version('nmt')}, Python {platform.python_version()}, {platform.platform()}"
-    yield "packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    yield "nmt", f"{nmt_version()}, {system()}"
+    yield "packages", packages()
 
 
 def machine_rows(device: torch.device, workers: int | None) -> Iterator[tuple[str, str]]:

@@ -238,7 +238,7 @@ class Identifier:
 
 
 def test_a_side_in_another_language_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language_filter, "_identifier", Identifier)
+    monkeypatch.setattr(language_filter, "identifier", Identifier)
     [test] = pair_tests(config(min_language=0.2, src_lang="en-GB", tgt_lang="de")).values()
     assert not test("the dog", "der Hund")
     assert not test("dog", "Hund")
@@ -268,6 +268,6 @@ def test_the_package_finds_the_languages_of_sentences() -> None:
 def test_languages_that_cannot_be_told_are_refused(
     src_lang: str | None, tgt_lang: str | None, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(language_filter, "_identifier", Identifier)
+    monkeypatch.setattr(language_filter, "identifier", Identifier)
     with pytest.raises(ConfigError, match=re.escape(said)):
         pair_tests(replace(config(min_language=0.2), src_lang=src_lang, tgt_lang=tgt_lang))

@@ -165,7 +165,7 @@ def test_importance_finds_what_decides() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["trials=-1"], "error: trials is -1; it must be at least 0 (runs in all, "),
+        (["trials=-1"], "error: trials is -1; it must be at least 0 (runs in total, "),
         (["startup=0"], "error: startup is 0; it must be at least 1 (first trials"),
         (["budget=5m"], "error: budget is for nmt train; leave it out: all trials are as long\n"),
         (["init_from=x"], "error: init_from is for nmt train; leave it out: every trial is a new run\n"),
