@@ -6,6 +6,7 @@ from pathlib import Path
 import jaxtyping
 import pytest
 import torch
+from helpers import configs_read_once
 
 torch.set_num_threads(1)
 
@@ -21,6 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Before any test imports nmt."""
     if config.getoption("shapes"):
         jaxtyping.install_import_hook("nmt", "beartype.beartype")
+    configs_read_once.install()
 
 
 @pytest.fixture(scope="session")

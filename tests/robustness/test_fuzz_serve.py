@@ -96,7 +96,7 @@ def test_no_cases_are_refused() -> None:
 
 @pytest.mark.slow
 def test_the_script_tries_every_part_and_reports(folder: Path) -> None:
-    done = fuzz("--cases", "300")
+    done = fuzz("--cases", "150")
     assert done.returncode == 0, done.stdout
     for name in PARTS:
         assert done.stdout.count(f"| {name} | ") == 2

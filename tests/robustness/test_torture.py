@@ -68,7 +68,7 @@ def test_killed_processes_are_started_anew_and_end_like_one(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("part", "faults"), [("storage", 12), ("numbers", 14)])
+@pytest.mark.parametrize(("part", "faults"), [("storage", 8), ("numbers", 14)])
 def test_faults_cost_nothing(part: str, faults: int, tmp_path: Path) -> None:
     done = torture(part, "--faults", str(faults), "--work", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
