@@ -34,6 +34,8 @@ async def body_of(request: Request) -> dict[str, Any]:
 
 
 def _fields(encoded: str) -> dict[str, Any]:
+    if not encoded:
+        return {}
     try:
         pairs = parse_qsl(encoded, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except UnicodeDecodeError:

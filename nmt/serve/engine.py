@@ -74,9 +74,9 @@ class Engine:
             else:
                 jobs.append(Job(ticket, future, loop, len(part.ids), recipe, part.ids, part.prefix))
             found.append(future)
+        self._queue(jobs)
         if self.cache.size:
             self.watcher.looked_up(len(parts) - len(jobs), len(jobs))
-        self._queue(jobs)
         return found
 
     def call(self, work: Callable[[], Result], pieces: int, ticket: Ticket) -> "asyncio.Future[Result]":

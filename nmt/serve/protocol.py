@@ -29,6 +29,11 @@ class PatientProtocol(H11Protocol):
         elif self.cycle is None or self.cycle.response_complete:
             self._wait_for_head()
 
+    def on_response_complete(self) -> None:
+        transport: Any = self.transport
+        transport.flush()
+        super().on_response_complete()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_is_there()
         super().connection_lost(exc)
@@ -67,21 +72,22 @@ class OneWrite:
         self._waiting: list[bytes] = []
 
     def write(self, data: bytes) -> None:
-        """Sends it at the end of this turn."""
+        """Sends it at the end of this turn, or when the answer is whole."""
         if not self._waiting:
-            self._loop.call_soon(self._flush)
+            self._loop.call_soon(self.flush)
         self._waiting.append(data)
 
     def close(self) -> None:
         """Closes the connection when everything has been sent."""
-        self._flush()
+        self.flush()
         self._transport.close()
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Sends what waits."""
         whole = b"".join(self._waiting)
         self._waiting.clear()
         if whole:
             self._transport.write(whole)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)

@@ -140,12 +140,18 @@ class Server:
 
 async def awaited(future: "asyncio.Future[Result]", ticket: Ticket) -> Result:
     """The result; raises Refusal where it comes too late, Gone where nobody waits for it."""
-    done, _ = await asyncio.wait([future], timeout=max(0.0, ticket.left_s))
-    if ticket.hung_up:
-        raise Gone
-    if not done or future.cancelled():
-        raise Refusal(503, f"no answer within {ticket.timeout_s:g} s; send less text, or try again later", 5)
-    return future.result()
+    late = asyncio.get_running_loop().call_later(max(0.0, ticket.left_s), future.cancel)
+    try:
+        return await future
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise  # it is not the future that was given up
+        if ticket.hung_up:
+            raise Gone from None
+        raise Refusal(503, f"no answer within {ticket.timeout_s:g} s; send less text, or try again later", 5) from None
+    finally:
+        late.cancel()
 
 
 async def _listen(request: Request, ticket: Ticket) -> None:
