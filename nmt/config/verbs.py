@@ -378,9 +378,9 @@ class ServeCommand(Section):
             try:
                 usual = str(ip_address(address))
             except ValueError:
-                usual = "127.0.0.1"
+                raise ConfigError(f"trust_proxy={address} is no IP address; give one, such as 127.0.0.1") from None
             if usual != address:
-                raise ConfigError(f"trust_proxy={address} is no address as proxies have it; write it as {usual}")
+                raise ConfigError(f"trust_proxy={address} is not in the usual form; write it as {usual}")
         if "*" in self.origins:
             raise ConfigError("origins=[*] would let every site call; name the sites, such as https://example.org")
         if self.metrics_token is not None and not self.metrics:

@@ -1,4 +1,4 @@
-"""Which nmt this is and what it stands on, for a report of a mistake."""
+"""The version of nmt, and of what it runs on. Whoever reports a mistake names them."""
 
 import json
 import os

@@ -7,6 +7,8 @@ from ipaddress import IPv6Address, ip_address
 
 from starlette.requests import Request
 
+LONGEST = 64  # characters of an address that are looked at
+
 
 def peer_of(request: Request) -> str:
     """The address at the other end of the connection."""
@@ -20,7 +22,7 @@ def plain_address(text: str) -> str:
     try:
         found = ip_address(bare)
     except ValueError:
-        return bare[:64]
+        return bare[:LONGEST]
     mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
     return str(mapped or found)
 
@@ -32,7 +34,7 @@ def address_of(request: Request, proxies: Sequence[str]) -> str:
         return peer
     for header in reversed(request.headers.getlist("x-forwarded-for")):
         for each in reversed(header.split(",")):
-            if each.strip() and (told := plain_address(each)) not in proxies:
+            if each.strip() and (told := plain_address(each.strip()[:LONGEST])) not in proxies:
                 return told
     return peer
 

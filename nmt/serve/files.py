@@ -103,7 +103,7 @@ def _portions(lines: Sequence[str], most: int) -> Iterator[list[int]]:
 async def _patiently(request: Request, server: Server, served: Served, texts: Sequence[str]) -> list[Answer]:
     """The translations. A full queue is no reason to give up a file: it is asked again, some times.
 
-    A file has no time limit, only each portion of it: whoever hangs up ends the work.
+    The time limit is for each portion. The file as a whole has none, and the work ends when the client hangs up.
     """
     for _ in range(ATTEMPTS - 1):
         server.start_time(request)

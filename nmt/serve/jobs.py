@@ -14,7 +14,7 @@ from nmt.translation.translator import Translator
 
 ALIKE = 1.5  # sentences of one batch have at most so many times the pieces of the most urgent one,
 ROOM = 8  # and so many more
-SMALL = 8  # sentences that take hardly longer together than one of them
+SMALL = 8  # sentences that are never shared
 SHARE = 2 / 3  # of what waits that a worker takes while others are busy
 
 
@@ -88,7 +88,7 @@ class Jobs:
             self.changed.notify(len(jobs))
 
     def take(self) -> list[Job]:
-        """Waits for a job, and returns the most urgent one with those that fit its batch; returns none at the end."""
+        """Waits for work. Returns the most urgent job and those that fit its batch, or an empty list at the end."""
         with self.changed:
             self.idle += 1
             while True:
@@ -124,10 +124,10 @@ class Jobs:
         return alike[: min(self._share(len(alike)), batch_size(first.recipe.settings))]
 
     def _share(self, alike: int) -> int:
-        """How many of those alike a worker takes, and leaves something to the others.
+        """How many of those alike a worker takes.
 
-        Were it to take all, one worker would soon have nearly all sentences at a time, and the others the few that come
-        meanwhile: their clients come back together.
+        It leaves some to the others. If it took all, clients that are answered together would come back together, and
+        one worker would search nearly all sentences at once while the others search a few.
         """
         if self.idle > 1:
             return -(-alike // self.idle)

@@ -134,7 +134,7 @@ async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Cal
 def keep_what_is_loaded() -> None:
     """Frees what nobody holds, and has the garbage collector pass over everything else from now on.
 
-    To look at all of torch's objects takes it 0.2 s, in which no thread answers.
+    While it looks at all of torch's objects, no thread answers.
     """
     gc.unfreeze()
     gc.collect()

@@ -70,7 +70,7 @@ class Server:
                         yield number, growing[number].add(span, joined(source, found, 0))
             finally:
                 for future in every:
-                    future.cancel()  # those that nobody awaits any more
+                    future.cancel()  # nobody awaits the rest; those that are done stay as they are
 
     async def prepared(self, texts: Sequence[str], served: Served, search: Search) -> list[Prepared]:
         """The texts as they are searched. A prefix is for one sentence."""

@@ -17,7 +17,7 @@ FILE = Path(__file__).with_name("openapi.yaml")
 
 def described(paths: Iterable[str]) -> dict[str, Any]:
     """The description of these paths."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C, where it was built is faster
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is faster, but not built everywhere
     found: dict[str, Any] = yaml.load(FILE.read_bytes(), loader)
     found["info"]["version"] = version("nmt")
     served = set(paths)

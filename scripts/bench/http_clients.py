@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -125,11 +126,12 @@ class Load:
     port: int
     sentences: list[str]
     languages: dict[str, str]
-    requests: list[bytes] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def requests(self) -> list[bytes]:
+        """One for each sentence."""
         bodies = ({"text": each, "split": False, **self.languages} for each in self.sentences)
-        object.__setattr__(self, "requests", [request_of(self.host, "/v1/translate", body) for body in bodies])
+        return [request_of(self.host, "/v1/translate", body) for body in bodies]
 
     def request(self, number: int) -> bytes:
         """The request of this number."""

@@ -182,6 +182,8 @@ def throughput(arguments: argparse.Namespace, yardstick: Yardstick, words: list[
             rates.append(outcome.per_s)
             wrong = yardstick.wrong(outcome)
             swapped, ties = swapped + wrong[0], ties + wrong[1]
+        together = metric(server.load, "nmt_batch_sentences_sum") / metric(server.load, "nmt_batch_sentences_count")
+        print(f"| sentences that it searches together, mean | {together:.1f} | | |")
         print(f"| resident memory of the server then | {server.memory_mb:,.0f} MB | | |")
     share = statistics.median(shares)
     rate = f"{share:.2f} ({min(shares):.2f}–{max(shares):.2f}; {statistics.median(rates):.0f} requests/s)"
@@ -226,11 +228,11 @@ def added(server: Serving, yardstick: Yardstick, count: int) -> Added:
     apart, searches, wholes = [], [], []
     with socket.create_connection((load.host, load.port)) as connected:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        before = search_seconds(load)
+        before = metric(load, "nmt_search_seconds_sum")
         for number in range(count):
             apart.append(1000 * yardstick.one(number))
             wholes.append(1000 * exchange(connected, load.request(number)))
-            after = search_seconds(load)
+            after = metric(load, "nmt_search_seconds_sum")
             searches.append(1000 * (after - before))
             before = after
     more = [whole - search for search, whole in zip(searches, wholes, strict=True)]
@@ -240,11 +242,11 @@ def added(server: Serving, yardstick: Yardstick, count: int) -> Added:
     )
 
 
-def search_seconds(load: Load) -> float:
-    """All the time that the server has searched, by its metrics."""
+def metric(load: Load, name: str) -> float:
+    """What the server's own metric of this name says, over all its labels."""
     with urlopen(f"http://{load.host}:{load.port}/metrics") as answer:
         text = answer.read().decode()
-    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith("nmt_search_seconds_sum"))
+    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name))
 
 
 def overload(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) -> None:

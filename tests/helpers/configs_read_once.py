@@ -1,4 +1,4 @@
-"""Hydra reads the shipped configs, and its own, once a process and not once a composition, which is a third faster so.
+"""Hydra reads the shipped configs, and its own, once a process and not for each composition, which is then faster.
 
 A composition merges into what it has read: each gets a copy.
 """

@@ -300,10 +300,13 @@ def test_settings_that_do_not_go_together() -> None:
         (["model=a", "models=[b]"], "model and models are both given"),
         (["models=[]"], "models is an empty list"),
         (["model=a", "require_key=true"], "require_key=true needs the keys; add keys=auto"),
-        (["model=a", "trust_proxy=[10.0.0.0/8]"], "trust_proxy=10.0.0.0/8 is no address as proxies have it"),
+        (
+            ["model=a", "trust_proxy=[10.0.0.0/8]"],
+            "trust_proxy=10.0.0.0/8 is no IP address; give one, such as 127.0.0.1",
+        ),
         (
             ["model=a", "trust_proxy=['::FFFF']"],
-            "trust_proxy=::FFFF is no address as .*; write it as ::ffff",
+            "trust_proxy=::FFFF is not in the usual form; write it as ::ffff",
         ),
         (["model=a", "origins=['*']"], "would let every site call"),
         (["model=a", "metrics=false", "metrics_token=x"], "metrics_token is given, and metrics=false"),
