@@ -5,12 +5,15 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+
+from nmt.machine import launch
 
 ROOT = Path(__file__).parents[2]
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -19,6 +22,7 @@ CONTEXT.set_forkserver_preload(["nmt.commands.train", "nmt.commands.translate", 
 
 def _live(module: str, name: str, given: Sequence[Any], place: Mapping[str, Any]) -> None:
     """In the child: where the test is, with the environment of the test; exits with what the function returns."""
+    launch.BEGAN = time.monotonic()  # not when the process began that it is forked from, minutes ago
     os.environ.clear()
     os.environ.update(place["environment"])
     os.chdir(place["folder"])

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.forked import Forked
 from helpers.models import random_batch, small_model
 from helpers.processes import finished, free_port, started_apart, store_at, torchrun, words_of
 from helpers.training_runs import corpus, metrics, resume, run_config, same, start, tensors
@@ -194,7 +195,7 @@ def test_the_recipe_is_the_same_in_all_processes_and_is_said_once(data: Path, tm
 def test_a_budget_is_decided_once_for_all_processes(data: Path, tmp_path: Path) -> None:
     words = of_two_files(data, tmp_path, "budget=5m", "model.d_embed=8", "encoder.d_hidden=8")
     with started_apart([words] * 2, free_port()) as processes:
-        wait_for((tmp_path / "run" / "metrics.jsonl").exists)
+        wait_for((tmp_path / "run" / "metrics.jsonl").exists, processes)
         processes[0].send_signal(signal.SIGTERM)
         said = [process.communicate(timeout=120)[1] for process in processes]
     assert [process.returncode for process in processes] == [SAVED, SAVED], said
@@ -240,7 +241,7 @@ def test_a_process_that_hangs_is_named(data: Path, tmp_path: Path) -> None:
     words = typed(data, tmp_path, train__max_updates=100_000, train__peer_timeout_s=4)
     port = free_port()
     with store_at(port), started_apart([words] * 3, port) as processes:
-        wait_for(lambda: saved_updates(tmp_path / "run"))
+        wait_for(lambda: saved_updates(tmp_path / "run"), processes)
         processes[1].send_signal(signal.SIGSTOP)
         said = "".join(processes[rank].communicate(timeout=120)[1] for rank in (0, 2))
         assert [processes[rank].returncode for rank in (0, 2)] == [2, 2]
@@ -254,7 +255,7 @@ def test_a_killed_process_is_started_anew_and_the_run_ends_with_the_same_bits(da
     assert start(data, tmp_path / "alone", train__parts=4, **words) == 0
     command = torchrun(2, typed(data, tmp_path / "killed", **words), "--max-restarts=3")
     launcher = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
-    wait_for(lambda: len(saved_updates(tmp_path / "killed" / "run")) > 1)
+    wait_for(lambda: len(saved_updates(tmp_path / "killed" / "run")) > 1, [launcher])
     os.kill(random.Random(1).choice(children_of(launcher.pid)), signal.SIGKILL)
     _, said = launcher.communicate(timeout=240)
     assert launcher.returncode == 0, said
@@ -268,7 +269,7 @@ def test_an_end_that_one_process_is_asked_for_ends_all_and_the_run_goes_on_alone
     words = {"train__max_updates": 60, **DRAWING}
     assert start(data, tmp_path / "whole", train__parts=4, **words) == 0
     with started_apart([typed(data, tmp_path / "halves", **words)] * 2, free_port()) as processes:
-        wait_for(lambda: saved_updates(tmp_path / "halves" / "run"))
+        wait_for(lambda: saved_updates(tmp_path / "halves" / "run"), processes)
         processes[1].send_signal(signal.SIGTERM)
         said = [process.communicate(timeout=120)[1] for process in processes]
         assert [process.returncode for process in processes] == [SAVED, SAVED]
@@ -304,9 +305,13 @@ def test_processes_that_cannot_be_reached_are_named(
     assert f"error: process 1 of 2 does not reach the others by 127.0.0.1:{place['MASTER_PORT']}; see that all" in said
 
 
-def wait_for(condition: Callable[[], Any], limit_s: float = 300) -> None:
-    """Until it holds."""
+def wait_for(
+    condition: Callable[[], Any], processes: Sequence[Forked | subprocess.Popen[str]], limit_s: float = 300
+) -> None:
+    """Until it holds; fails with what a process has said that ends before."""
     end = time.monotonic() + limit_s
     while not condition():
+        for process in processes:
+            assert process.poll() is None, process.communicate()
         assert time.monotonic() < end
         time.sleep(0.02)
