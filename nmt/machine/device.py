@@ -50,6 +50,14 @@ def computes_bf16(device: torch.device) -> bool:
     return True
 
 
+def keep_bf16_weights_packed() -> None:
+    """Makes torch lay out an RNN's bfloat16 weights on a GPU as one block, as it does in float32.
+
+    Without it cuDNN copies them into a block at every call, with a warning.
+    """
+    torch.backends.cudnn.CUDNN_TENSOR_DTYPES.add(torch.bfloat16)
+
+
 def choose_int8(wanted: TranslationPrecision, device: torch.device) -> bool:
     """Is the decoder to multiply 8-bit integers in a search? `auto`: where the processor does so natively."""
     if wanted == "int8" and device.type != "cpu":

@@ -17,7 +17,14 @@ from nmt.data.batching import even_batches, forced_batches
 from nmt.data.text import Cleaning, one_line
 from nmt.data.tokenizer import MARK, UNK
 from nmt.errors import CheckpointError, ConfigError, DataError, counted
-from nmt.machine.device import Precision, TranslationPrecision, choose_device, choose_dtype, choose_int8
+from nmt.machine.device import (
+    Precision,
+    TranslationPrecision,
+    choose_device,
+    choose_dtype,
+    choose_int8,
+    keep_bf16_weights_packed,
+)
 from nmt.machine.progress_bar import progress_bar
 from nmt.machine.threads import Workers, workers_on
 from nmt.model.seq2seq import Seq2Seq
@@ -76,6 +83,7 @@ class Translator:
         self.settings = settings
         self.device = device
         self.dtype, self.int8 = dtype, int8
+        keep_bf16_weights_packed()
         models = [each.model.eval() for each in loaded]
         stepping = [with_int8_decoder(model) if int8 else model for model in models]  # weights have all digits yet
         self.model = as_one(models).to(device, dtype)

@@ -5,9 +5,10 @@ import time
 
 import torch
 
+from bench import usage
 from nmt.machine.launch import cores
 
-SIZE = 2048  # rows and columns of the matrices whose product is the measure
+SIZES = {"cpu": 2048, "cuda": 8192}  # rows and columns of the matrices whose product is the measure
 
 
 def matrix_rate(dtype: torch.dtype, device: torch.device, seconds: float = 1.0) -> float:
@@ -15,19 +16,25 @@ def matrix_rate(dtype: torch.dtype, device: torch.device, seconds: float = 1.0) 
 
     The best, because what disturbs a product can only slow it.
     """
-    left, right = (torch.randn(SIZE, SIZE, device=device).to(dtype) for _ in range(2))
+    size, times = SIZES[device.type], 1 if device.type == "cpu" else 10
+    left, right = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
     best = 0.0
     until = time.perf_counter() + seconds
     for number in range(1_000_000):
         start = time.perf_counter()
-        for _ in range(1 if device.type == "cpu" else 20):
+        for _ in range(times):
             left @ right
         wait(device)
-        rate = 2.0 * SIZE**3 * (1 if device.type == "cpu" else 20) / (time.perf_counter() - start)
+        rate = 2.0 * size**3 * times / (time.perf_counter() - start)
         best = max(best, rate if number else 0.0)  # the first prepares the product
         if number >= 3 and time.perf_counter() > until:
             break
     return best
+
+
+def peak_memory_mb(device: torch.device) -> float:
+    """The most memory that this process has had at a time: of the card, or resident. In MB (1e6 bytes)."""
+    return torch.cuda.max_memory_allocated(device) / 1e6 if device.type == "cuda" else usage.peak_memory_mb()
 
 
 def wait(device: torch.device) -> None:

@@ -22,7 +22,6 @@ from bench.arguments import add_measuring, add_multi30k, parse_measuring
 from bench.operations import counted
 from bench.processes import measured_apart
 from bench.training_loop import ready_to_train, trained_for
-from bench.usage import peak_memory_mb
 from command_line import new_parser
 from nmt.data.batch import make_batch
 from nmt.training.loss import batch_loss
@@ -95,7 +94,7 @@ def measure(arguments: argparse.Namespace, words: list[str]) -> Speed:
     with ready_to_train([*fixed, *chosen, *words]) as trainer:
         before = {dtype: machine.matrix_rate(dtype, trainer.device) for dtype in (torch.float32, torch.bfloat16)}
         loop = trained_for(arguments.seconds, trainer, WARM_UP)
-        peak = peak_memory_mb()
+        peak = machine.peak_memory_mb(trainer.device)
         rates = {dtype: max(rate, machine.matrix_rate(dtype, trainer.device)) for dtype, rate in before.items()}
         each = operations_per_token(trainer)
     return Speed(
