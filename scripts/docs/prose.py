@@ -1,7 +1,7 @@
-"""Finds constructions that make a sentence hard to read, in README.md, CHANGELOG.md, CONTRIBUTING.md and docs/.
+"""Finds constructions that make a sentence hard to read, in all pages, docstrings and comments.
 
-    python scripts/docs prose                    (what `make check` runs)
-    python scripts/docs prose docs/serve.md      (some files)
+    python scripts/docs prose                                 (what `make check` runs)
+    python scripts/docs prose docs/serve.md nmt/model/*.py    (some files)
 
 The house list is RULES; what may stay is in prose_exceptions.yaml. Code, and the length of table cells, do not count.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 import yaml
 
 from command_line import ROOT, new_parser
+from docs.prose_text import sentences_of
 
 LONGEST = 45  # words of a sentence
 EXCEPTIONS = Path(__file__).with_name("prose_exceptions.yaml")
@@ -102,10 +103,11 @@ def main(words: Sequence[str]) -> int:
 
 
 def checked_files() -> list[Path]:
-    """Every page that people read."""
+    """Every page that people read, and the program."""
     docs = sorted((ROOT / "docs").rglob("*.md"))
     named = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
-    return [path for path in [*named, *docs] if not shown(path).startswith(LEFT_OUT)]
+    program = [*sorted((ROOT / "nmt").rglob("*.py")), *sorted((ROOT / "configs").rglob("*.yaml"))]
+    return [path for path in [*named, *docs, *program] if not shown(path).startswith(LEFT_OUT)]
 
 
 def shown(path: Path) -> str:
@@ -116,7 +118,7 @@ def shown(path: Path) -> str:
 def findings(path: Path, allowed: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
     """What to rewrite in a file; a sentence with one of the texts allowed in it may stay."""
     name = shown(path)
-    for line, sentence, in_table in sentences(path.read_text("utf-8")):
+    for line, sentence, in_table in sentences_of(path):
         if not any(text in sentence for text in allowed.get(name, ())):
             for instead in broken(sentence, in_table):
                 yield Finding(name, line, sentence, instead)
@@ -125,7 +127,7 @@ def findings(path: Path, allowed: Mapping[str, Sequence[str]]) -> Iterator[Findi
 def unneeded(files: Sequence[Path], allowed: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     """Exceptions that no sentence needs."""
     needing = {
-        shown(path): [each for _, each, in_table in sentences(path.read_text("utf-8")) if list(broken(each, in_table))]
+        shown(path): [each for _, each, in_table in sentences_of(path) if list(broken(each, in_table))]
         for path in files
     }
     return [
@@ -144,42 +146,3 @@ def broken(sentence: str, in_table: bool = False) -> Iterator[str]:
     words = len(re.findall(r"\w[\w'’.,/-]*", sentence))
     if words > LONGEST and not in_table:
         yield f"{words} words, two sentences"
-
-
-def sentences(markdown: str) -> Iterator[tuple[int, str, bool]]:
-    """Line number, text, and whether it is in a table, of each sentence outside of code."""
-    for first, block, in_table in blocks(markdown):
-        text = plain(" ".join(block))
-        for sentence in re.split(r"(?<=[.?!])[\"'”*)]*\s+(?=[A-ZÄÖÜ`“\"*(\[0-9])", text):
-            if sentence.strip():
-                yield first, sentence.strip(), in_table
-
-
-def blocks(markdown: str) -> Iterator[tuple[int, list[str], bool]]:
-    """Paragraphs, items of lists and cells of tables, each with its first line's number."""
-    inside, fence, first = list[str](), "", 1
-    for number, line in enumerate([*markdown.splitlines(), ""], 1):
-        text = line.strip()
-        mark = re.match(r"(```+|~~~+)", text)
-        ends = bool(fence or mark or not text or text.startswith(("|", "#", "!", "$$", "<!--")))
-        if inside and (ends or re.match(r"([-*+]|\d+\.) ", text)):
-            yield first, inside, False
-            inside = []
-        if mark and (not fence or text == fence):
-            fence = "" if fence else mark[1]
-        elif not fence and text.startswith("|"):
-            cells = re.split(r"(?<!\\)\|", text.strip("|"))
-            yield from ((number, [cell], True) for cell in cells if re.search(r"\w", cell))
-        elif not fence and text.startswith("#"):
-            yield number, [text.lstrip("# ")], True
-        elif not ends:
-            first = first if inside else number
-            inside.append(re.sub(r"^([-*+]|\d+\.) ", "", text))
-
-
-def plain(text: str) -> str:
-    """Markdown without code, formulas and addresses."""
-    text = re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "Code", text)
-    text = re.sub(r"\$[^$\n]+\$", "Formula", text)
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    return re.sub(r"\*\*|(?<!\w)[*_]|[*_](?!\w)", "", text)

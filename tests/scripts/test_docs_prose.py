@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from docs import prose
-from docs.prose import RULES, Rule, broken, main, sentences
+from docs.prose import RULES, Rule, broken, main
+from docs.prose_text import of_markdown, of_python, of_yaml, sentences
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.example)
@@ -38,11 +39,28 @@ def test_sentences_are_those_that_people_read() -> None:
         "# A title\n\nOne line. Another `nmt x. Y`\nends *here*.\n\n```\ncode. Not read.\n```\n- an item\n"
         "- [a link](x.md) is text\n\n| a | b |\n|---|---|\n| one | two |\n"
     )
-    found = list(sentences(page))
+    found = list(sentences(of_markdown(page)))
     assert [text for _, text, _ in found] == [
         "A title", "One line.", "Another Code ends here.", "an item", "a link is text", "a", "b", "one", "two",
     ]  # fmt: skip
     assert [line for line, _, _ in found] == [1, 3, 3, 9, 10, 12, 12, 14, 14]
+
+
+def test_sentences_of_a_program_are_docstrings_and_comments() -> None:
+    source = (
+        '"""What it is.\n\n    python x.py   (not read)\n\nMore of it\nhere."""\n\nx = "no"  # why\n# one\n# two\n\n'
+        'y = 1  # noqa: E1\n\n\ndef f():\n    """One. Two."""\n    # three\n'
+    )
+    found = [(line, text) for line, text, _ in sentences(of_python(source))]
+    assert found == [
+        (1, "What it is."), (5, "More of it here."), (16, "One."), (16, "Two."),
+        (8, "why"), (9, "one two"), (17, "three"),
+    ]  # fmt: skip
+
+
+def test_sentences_of_yaml_are_comments() -> None:
+    found = [(line, text) for line, text, _ in sentences(of_yaml("# a\n# b\nx: 1 # c\ny: a#b\n"))]
+    assert found == [(1, "a b"), (3, "c")]
 
 
 def test_what_there_is_passes(capsys: pytest.CaptureFixture[str]) -> None:
