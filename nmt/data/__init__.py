@@ -1,1 +1,1 @@
-"""Files of text → pairs of segments, pieces, and batches of token ids."""
+"""Turns text files into sentence pairs, pieces and batches of token ids."""

@@ -1,11 +1,10 @@
-"""Words that decide whether a full stop ends a sentence, in the larger languages of Europe, all in one table.
+"""Words that decide whether a full stop ends a sentence; the larger languages of Europe share one table.
 
-The language of a text is not known here, and hardly matters: few words are an abbreviation in one language and a
-common last word in another. Words in lower case stand for their capitalised forms, too; capitalised ones do not stand
-for those in lower case.
+The language of a text is not known here and hardly matters: few words are an abbreviation in one language and a
+common last word in another. A word in lower case also covers its capitalised form, but not the other way round.
 """
 
-# The sentence goes on behind these, whatever follows.
+# The sentence continues after these, whatever follows.
 NEVER_LAST = frozenset(
     """
     mr mrs Ms Sr messrs dr prof Rev Hon Gen Col Capt Lt Sgt Gov Sen Rep Pres Supt Insp Cmdr Adm Maj
@@ -22,7 +21,7 @@ NEVER_LAST = frozenset(
     """.split()
 )
 
-# The sentence goes on behind these unless a word follows that often begins one (FIRST_WORDS).
+# The sentence continues after these unless the next word often begins a sentence (FIRST_WORDS).
 SELDOM_LAST = frozenset(
     """
     st jr snr inc ltd co corp bros dept univ assn ave rd blvd mt ft al ph.d m.d b.a m.a a.m p.m u.s u.k u.s.a u.n b.c
@@ -33,10 +32,10 @@ SELDOM_LAST = frozenset(
     """.split()
 )
 
-# The sentence goes on behind these where a small letter follows in text without capitals.
+# In text without capitals, the sentence continues after these if a lower-case letter follows.
 BEFORE_SMALL = frozenset("etc usw ecc enz atd itd osv др т.д т.п и.т.д κ.λπ κ.ά".split())
 
-# The sentence goes on behind these where a number follows.
+# The sentence continues after these if a number follows.
 BEFORE_NUMBERS = frozenset(
     """
     no nos nr nrn num núm nº p pp pg pag pág págs s ss sp par abs art artt arts ziff rn rz kap cap chap ch sec sect
@@ -49,7 +48,7 @@ BEFORE_NUMBERS = frozenset(
     """.split()
 )
 
-# A number with a full stop before one of these is a day, or another ordinal.
+# A number with a full stop before one of these is a day or another ordinal.
 BEHIND_ORDINALS = frozenset(
     """
     januar jänner januari februar feber februari märz april mai juni juli august september oktober november dezember
@@ -61,7 +60,7 @@ BEHIND_ORDINALS = frozenset(
     """.split()
 )
 
-# A number with a full stop behind one of these is an ordinal: am 3., der 2. Weltkrieg.
+# A number with a full stop after one of these is an ordinal: am 3., der 2. Weltkrieg.
 BEFORE_ORDINALS = frozenset(
     """
     am im vom zum zur der die das den dem des beim bis ab seit jeder jedes jeden dieser dieses diesen
@@ -71,7 +70,7 @@ BEFORE_ORDINALS = frozenset(
     """.split()
 )
 
-# Words that begin sentences and are hardly ever names, so that the full stop before them is an end.
+# Words that often begin sentences and are hardly ever names: a full stop before one of them ends a sentence.
 FIRST_WORDS = frozenset(
     """
     I The A An This That These Those There Here He She It We You They My His Her Its Our Your Their But And Or If When
@@ -98,7 +97,7 @@ FIRST_WORDS = frozenset(
     """.split()
 )
 
-# A name and one of these behind quoted speech belong to it: "Stop!" Tom said.
+# After quoted speech, a name and one of these verbs belong to the same sentence: "Stop!" Tom said.
 SPEECH = (
     "said|says|asked|asks|replied|replies|answered|shouted|cried|whispered|yelled|exclaimed|screamed|added|thought|"
     "wondered|muttered|murmured|laughed|called|continued|wrote|insisted|begged|sighed|told|explained|suggested"

@@ -18,18 +18,18 @@ R = TypeVar("R", bound="Rows")
 
 @dataclass(frozen=True)
 class Rows:
-    """Tensors, and tuples of them, that share the batch on axis 0: one selection serves batches, beams and decoders."""
+    """Tensors, and tuples of tensors, with the batch on axis 0: the base of batches, beams and decoder states."""
 
     def select(self: R, rows: Int[Tensor, " N"]) -> R:
         """Rows `rows` of every tensor, in that order."""
         return self._with(lambda tensor: tensor.index_select(0, rows))
 
     def to(self: R, device: torch.device) -> R:
-        """The same rows on another device."""
+        """A copy on another device."""
         return self._with(lambda tensor: tensor.to(device, non_blocking=True))
 
     def _with(self: R, change: Callable[[Tensor], Tensor]) -> R:
-        """The same with another tensor for each; what is no tensor, and no tuple of them, stays."""
+        """A copy with `change` applied to every tensor, also inside tuples; other values stay."""
 
         def changed(value: object) -> object:
             match value:
@@ -46,7 +46,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Batch(Rows):
-    """Sentence pairs. Sources and tgt_out end with eos, tgt_in starts with bos; `tokens` counts the real ones there."""
+    """Sentence pairs. src and tgt_out end with eos, tgt_in starts with bos; `tokens` counts real target tokens."""
 
     src: Int[Tensor, "B S"]
     src_mask: Bool[Tensor, "B S"]
@@ -61,23 +61,23 @@ class Batch(Rows):
         return replace(chosen, tokens=int(chosen.tgt_mask.sum()))
 
     def twice(self) -> "Batch":
-        """All rows, and all of them again."""
+        """The batch with its rows twice: all rows, then all of them again."""
         each = {f.name: getattr(self, f.name) for f in fields(self)}
         again = {name: torch.cat([value, value]) for name, value in each.items() if isinstance(value, Tensor)}
         return replace(self, **again, tokens=2 * self.tokens)
 
     def real(self) -> Int[Tensor, " N"]:
-        """Places of the N real target tokens among all B · T. That N is known spares waiting for the device."""
+        """Indices of the N real target tokens among all B · T. N is known already, so nothing waits for the device."""
         return torch.nonzero_static(self.tgt_mask.flatten(), size=self.tokens)[:, 0]
 
 
 def make_batch(src_ids: Sequence[Sequence[int]], tgt_ids: Sequence[Sequence[int]]) -> Batch:
-    """Token ids of sentence pairs, padded; bos and eos are added here and nowhere else."""
+    """A padded batch of the token ids of sentence pairs; bos and eos are added here and nowhere else."""
     return pad_batch(ragged(src_ids), ragged(tgt_ids))
 
 
 def pad_batch(src: Ragged, tgt: Ragged) -> Batch:
-    """The same for ids that stand one behind the other."""
+    """Like `make_batch`, for ids that are already joined into one array for each side."""
     src_ids, src_mask = _pad(src)
     tgt_out, tgt_mask = _pad(tgt)
     tgt_in = np.full_like(tgt_out, BOS)
@@ -89,13 +89,13 @@ def pad_batch(src: Ragged, tgt: Ragged) -> Batch:
 
 
 def ragged(rows: Sequence[Sequence[int] | NDArray[np.int32]]) -> Ragged:
-    """The ids of each row, one behind the other."""
+    """Joins the ids of all rows into one array."""
     tokens = np.array([token for row in rows for token in row], np.int32)
     return Ragged(tokens, np.array([len(row) for row in rows], np.int32))
 
 
 def _pad(sentences: Ragged) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Sentences with eos [B, N], and the mask of real tokens."""
+    """Padded ids of the sentences, with eos, and the mask of real tokens; both [B, N]."""
     lengths = sentences.lengths[:, None]
     columns = np.arange(int(lengths.max()) + 1, dtype=np.int32)
     ids = np.full((len(lengths), len(columns)), PAD, np.int64)

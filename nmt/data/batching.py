@@ -1,4 +1,4 @@
-"""Batches of similar lengths under a token budget, in an order that depends on seed and epoch alone."""
+"""Batches of pairs of similar lengths under a token budget; their order depends only on seed and epoch."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from nmt.data.encoded import Numbers
 
 POOL = 1 << 18  # pairs that are sorted by length together
-BLOCK_PAIRS = 64  # neighbouring pairs that come into the same pool
-SEARCHED_PIECES = 100  # of the source for each sentence of a batch: of longer ones fewer are searched together
-SHARED = 4  # several batches are a multiple of this, so that 2 or 4 cores have as many each
-FORCED_TOKENS = 2048  # of the longer side of pairs forced at once: their attention is held in memory
+BLOCK_PAIRS = 64  # neighbouring pairs that go to the same pool
+SEARCHED_PIECES = 100  # source pieces per sentence in a full batch; batches of longer sentences have fewer rows
+SHARED = 4  # the number of batches, unless 1, is a multiple of this: 2 or 4 cores get the same number of batches
+FORCED_TOKENS = 2048  # token budget of a batch for forced decoding: its attention is held in memory
 
 
 @runtime_checkable
 class Lengths(Protocol):
-    """Tokens of every pair's side, end-of-sentence included: an array, or what looks them up."""
+    """Tokens of each sentence on one side, end-of-sentence included: an array, or an object that looks them up."""
 
     def __len__(self) -> int: ...
 
@@ -26,15 +26,15 @@ class Lengths(Protocol):
 
 
 class Mix:
-    """Which rows an epoch has where parts of a corpus have weights.
+    """Chooses the rows of each epoch if the parts of a corpus have weights.
 
-    The part that its weight uses up first decides how long an epoch is: it has all pairs of that part, and of every
-    other so many that the shares are those of the weights. The next epochs go on with the pairs that this one leaves
-    out: every pair of a part is read once before any is read again. Part, seed and epoch alone decide.
+    The part that is smallest for its weight decides how long an epoch is: the epoch has all pairs of that part, and
+    pairs of the other parts in proportion to their weights. The next epoch continues with the pairs that this one left
+    out: every pair of a part is read once before any is read again. The choice depends only on part, seed and epoch.
     """
 
     def __init__(self, sizes: Sequence[int], weights: Sequence[int | float]) -> None:
-        """`sizes`: rows of each part, which stand one part after the other; each is 1 or more, as are weights > 0."""
+        """`sizes`: rows of each part, at least 1; the parts follow one another in the table. `weights` are above 0."""
         self.sizes, self.weights = list(sizes), list(weights)
         unit = min(size / weight for size, weight in zip(sizes, weights, strict=True))
         self.counts = [
@@ -42,17 +42,17 @@ class Mix:
         ]  # rows of each part in an epoch
 
     def __str__(self) -> str:
-        """For the report."""
+        """The line for the report."""
         parts = ", ".join(f"{count:,} of {size:,}" for count, size in zip(self.counts, self.sizes, strict=True))
         return f"each epoch has {parts} pairs of the parts with weights {', '.join(map('{:g}'.format, self.weights))}"
 
     @property
     def share(self) -> float:
-        """Of all pairs, that an epoch has."""
+        """The share of all pairs that an epoch has."""
         return sum(self.counts) / sum(self.sizes)
 
     def rows(self, epoch: int, seed: int) -> Numbers:
-        """Those of an epoch, in order; a row may be there twice where two rounds of its part meet."""
+        """The row numbers of an epoch, sorted. A row may occur twice if the epoch spans two rounds of its part."""
         first = 0
         chosen = []
         for part, (size, count) in enumerate(zip(self.sizes, self.counts, strict=True)):
@@ -65,10 +65,10 @@ class Mix:
 
 
 class BatchOrder:
-    """Which sentence pairs make each batch of an epoch.
+    """Decides which sentence pairs make each batch of an epoch.
 
-    Rows times the longest side of a batch (in tokens, end-of-sentence included) stay within `budget`; a pair that is
-    longer makes a batch of its own. Any epoch's order can be asked for at any time, so a run can be resumed anywhere.
+    The rows of a batch times its longest side (in tokens, end-of-sentence included) stay within `budget`; a pair that
+    is longer gets a batch of its own. Any epoch's order is available at any time, so a run can be resumed anywhere.
     """
 
     def __init__(
@@ -81,10 +81,11 @@ class BatchOrder:
         self.mix = mix
 
     def epoch(self, number: int, pool: int = POOL) -> Iterator[Numbers]:
-        """Row numbers of every batch of epoch `number` (from 0), shuffled; equal lengths are mixed anew each time.
+        """Row numbers of each batch of epoch `number` (from 0), shuffled; rows of equal length are mixed anew.
 
-        A corpus of more than `pool` pairs is dealt into random pools of at most so many (to a block), one after the
-        other: memory does not grow with it, and its file is read in places.
+        A corpus of more than `pool` pairs is divided at random into pools of at most `pool` pairs (give or take a
+        block), one after the other: memory does not grow with the corpus, and only parts of its file are read at a
+        time.
         """
         random = np.random.default_rng([self.seed, number])
         there = None if self.mix is None else self.mix.rows(number, self.seed)
@@ -98,7 +99,7 @@ class BatchOrder:
                 yield batches[i]
 
     def _pools(self, random: np.random.Generator, count: int, pool: int) -> Iterator[Numbers]:
-        """Every number below `count` once, in pools of about equal sizes."""
+        """Every number below `count` once, in pools of about equal size."""
         if count <= pool:
             yield np.arange(count)
             return
@@ -108,7 +109,7 @@ class BatchOrder:
             yield rows[rows < count]
 
     def cut(self, order: Numbers) -> list[Numbers]:
-        """Consecutive rows of `order`, as many to a batch as the budget allows."""
+        """Cuts `order` into batches of consecutive rows, each as large as the budget allows."""
         widths = np.maximum(self.src_lengths[order], self.tgt_lengths[order])
         batches, start = [], 0
         while start < len(order):
@@ -121,9 +122,9 @@ class BatchOrder:
 
 
 def even_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Rows of these lengths, the longest first, in batches of at most `most` rows, all about as many.
+    """Row numbers in batches of at most `most` rows and about equal size, the longest rows first.
 
-    Fewer where they are long. The same whatever the number of cores.
+    Batches of long rows are smaller (SEARCHED_PIECES). The result does not depend on the number of cores.
     """
     rows = sorted(range(len(lengths)), key=lambda row: lengths[row], reverse=True)
     count = -(-len(rows) // most)
@@ -140,7 +141,7 @@ def _divided(rows: list[int], most: int) -> list[list[int]]:
 
 
 def forced_batches(src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Row numbers of pairs to force together, of similar lengths."""
+    """Row numbers in batches for forced decoding: each batch has pairs of similar lengths."""
     src_lengths, tgt_lengths = (np.array([len(ids) + 1 for ids in side], np.int32) for side in (src, tgt))
     order = BatchOrder(src_lengths, tgt_lengths, FORCED_TOKENS, seed=0)
     return [rows.tolist() for rows in order.cut(np.lexsort((src_lengths, tgt_lengths)))]

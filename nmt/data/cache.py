@@ -1,4 +1,4 @@
-"""Results keyed by what they were made from: built beside, then renamed, so never half-written."""
+"""A cache of folders keyed by their inputs. Each is built under another name, then renamed: none is half-written."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from nmt.machine.safe_files import folder_beside, put_in_place, refuse_unwritabl
 def cached(cache_dir: Path, kind: str, key: str, build: Callable[[Path], None]) -> Path:
     """The folder that `build` filled for this key, now or in an earlier run.
 
-    Of several runs that build the same folder at once, the first to finish wins; the others use its result.
+    If several runs build the same folder at once, the first to finish wins; the others use its result.
     """
     cache_dir = expanded(cache_dir)
     folder = cache_dir / f"{kind}-{key[:32]}"

@@ -1,6 +1,6 @@
-"""The training split without the pairs that filters and scores drop, as two text files, with samples of what went.
+"""Writes the training split without the pairs that filters and scores drop, and keeps samples of the dropped pairs.
 
-The text waits in a table on the disk; in memory are some tens of bytes for each pair.
+The result is two text files. Until then the text is in a table on disk; memory holds some tens of bytes per pair.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,27 +23,30 @@ from nmt.errors import DataError, counted
 from nmt.machine.progress_bar import progress_bar
 
 TABLE_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string())])
-SHOWN_CHARACTERS = 1000  # of a side of a sample
+SHOWN_CHARACTERS = 1000  # characters shown of each side of a sample, at most
 
 
 @dataclass(frozen=True)
 class PairScores:
-    """What models say of each pair; the higher, the worse."""
+    """Model scores of each pair; higher is worse.
 
-    cross_entropy: npt.NDArray[np.float64]  # |a - b| + (a + b) / 2, nats per piece (Junczys-Dowmunt 2018, eq. 2)
-    end: npt.NDArray[np.float64]  # nats of the end of the target, or of the source, whichever is less expected
-    contrast: npt.NDArray[np.float64]  # a / a given another source, or the same of b, whichever is higher
+    a is the cross-entropy of the target given the source, b that of the source given the target, in nats per piece.
+    """
+
+    cross_entropy: npt.NDArray[np.float64]  # |a - b| + (a + b) / 2 (Junczys-Dowmunt 2018, eq. 2)
+    end: npt.NDArray[np.float64]  # nats of the end of the sentence, in target or source, whichever is higher
+    contrast: npt.NDArray[np.float64]  # a / (a given another source), or b / (b given another target) if higher
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """How pairs are scored, and the limits, None where off; of the last two one is None."""
+    """The scorer of pairs and the limits of its scores; None turns a limit off. One of the last two is always off."""
 
     score: Callable[[Sequence[str], Sequence[str]], PairScores]
     max_end_surprise: float | None
     max_contrast: float | None
     max_cross_entropy: float | None
-    drop_worst: float | None  # share of the pairs, those with the highest cross-entropy
+    drop_worst: float | None  # share of the pairs to drop, the highest cross-entropy first
 
 
 @dataclass(frozen=True)
@@ -53,14 +56,14 @@ class Sample:
     pair: int  # its number as read, from 1
     src: str
     tgt: str
-    score: float | None  # where that is why it was dropped
+    score: float | None  # the score that the pair was dropped for; None: a filter dropped it, or it was not scored
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """What one filter has dropped."""
+    """The pairs that one filter or limit has dropped."""
 
-    filter: str  # a key of data.filters, or of Scoring
+    filter: str  # a key of data.filters, or a limit of Scoring
     pairs: int
     share: float  # of the pairs read
     samples: list[Sample]
@@ -68,27 +71,27 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What has become of a corpus."""
+    """The result of cleaning a corpus, in numbers of pairs."""
 
     read: int
     kept: int
     dropped: list[Dropped]
-    caution: str | None  # where the two sides do not look like translations
+    caution: str | None  # a warning if the two sides do not look like translations
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Every pair of a split, read and judged."""
+    """The verdict on every pair of a split."""
 
     sifted: Sifted
-    scores: dict[str, npt.NDArray[np.float32]]  # by the limits that are on: the score of each pair, inf: not scored
+    scores: dict[str, npt.NDArray[np.float32]]  # for each active limit, the score of each pair; inf: not scored
     caution: str | None
 
 
 def clean(
     split: Split, data: DataConfig, scoring: Scoring | None, files: tuple[Path, Path], samples: int, seed: int
 ) -> Cleaned:
-    """Writes the pairs that stay, one line each, to a file for each side; a table is beside them meanwhile."""
+    """Writes the remaining pairs, one a line, to the file of each side; a temporary table is beside these files."""
     table = files[0].with_name("read.arrow")
     judged = judge(split, data, scoring, table)
     sifted, count = judged.sifted, len(judged.sifted.dropped_by)
@@ -115,7 +118,7 @@ def clean(
 
 
 def judge(split: Split, data: DataConfig, scoring: Scoring | None, table: Path) -> Judged:
-    """Cleans the pairs and writes them to a table. Filters judge all pairs, then the scorer judges what they leave."""
+    """Cleans the pairs and writes them to a table. Filters judge all pairs, then the scorer judges the pairs left."""
     agreement = LengthAgreement()
     sifted = _store(split, data, table, agreement)
     scores: dict[str, npt.NDArray[np.float32]] = {}
@@ -125,7 +128,7 @@ def judge(split: Split, data: DataConfig, scoring: Scoring | None, table: Path) 
 
 
 def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreement) -> Sifted:
-    """Writes the pairs, cleaned, and has the filters judge them."""
+    """Cleans the pairs, writes them to the table and has the filters judge them."""
     sieve, cleaning = Sieve(data), Cleaning.of(data)
     read = ((cleaning.source(src), cleaning.target(tgt)) for src, tgt in split.pairs())
     count = 0
@@ -142,7 +145,7 @@ def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreeme
 
 
 def _scored(sifted: Sifted, scoring: Scoring, table: Path) -> tuple[Sifted, dict[str, npt.NDArray[np.float32]]]:
-    """Drops more pairs, by their scores; returns what is decided now, and the scores."""
+    """Scores the pairs that the filters keep, and drops more by the limits; returns the new verdict and the scores."""
     entropies, ends, contrasts = (np.full(len(sifted.dropped_by), np.inf, np.float32) for _ in range(3))
     begin = 0
     with progress_bar(len(sifted.keep), "pairs") as bar:
@@ -175,7 +178,7 @@ def _scored(sifted: Sifted, scoring: Scoring, table: Path) -> tuple[Sifted, dict
 
 
 def _chosen(sifted: Sifted, samples: int, seed: int) -> list[list[int]]:
-    """For each filter some of the rows that it has dropped, at random, in order."""
+    """At most `samples` of the rows that each filter has dropped, chosen at random, in ascending order."""
     chosen = []
     for number in range(1, len(sifted.names) + 1):
         rows = np.flatnonzero(sifted.dropped_by == number)
@@ -185,7 +188,7 @@ def _chosen(sifted: Sifted, samples: int, seed: int) -> list[list[int]]:
 
 
 def _write(table: Path, sifted: Sifted, files: tuple[Path, Path], shown: set[int]) -> dict[int, tuple[str, str]]:
-    """Writes the lines of the pairs that stay; the text of the rows to be shown comes out."""
+    """Writes the remaining pairs, one a line; returns the text of the rows in `shown`, shortened."""
     texts: dict[int, tuple[str, str]] = {}
     first = 0
     with ExitStack() as stack:
@@ -202,7 +205,7 @@ def _write(table: Path, sifted: Sifted, files: tuple[Path, Path], shown: set[int
 
 
 def _with_rows(table: Path, keep: npt.NDArray[np.bool_]) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.bool_]]]:
-    """Each batch of the table and which of its rows stay."""
+    """Each batch of the table, with the mask of its rows that stay."""
     first = 0
     for batch in read_batches(table):
         yield batch, keep[first : first + batch.num_rows]
@@ -210,5 +213,5 @@ def _with_rows(table: Path, keep: npt.NDArray[np.bool_]) -> Iterator[tuple[pa.Re
 
 
 def shortened(text: str) -> str:
-    """The beginning of a long text."""
+    """The text; a long one is cut to SHOWN_CHARACTERS."""
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

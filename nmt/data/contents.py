@@ -1,4 +1,4 @@
-"""Files of any kind: which format reads each, by its content and, for tables and text alone, its name."""
+"""Finds the format of a file by its content and, for tables and text only, by its name."""
 
 import re
 from pathlib import Path, PurePosixPath
@@ -17,7 +17,7 @@ SAMPLE_LINES = 20
 
 
 def found_format(path: Path) -> Format:
-    """The value of data.format that reads a file; text: one sentence a line, of one language."""
+    """The value of data.format that reads a file; `text` means one sentence a line in one language."""
     names = zipped_names(path)
     if "xl/workbook.xml" in names:
         return "xlsx"
@@ -31,7 +31,7 @@ def found_format(path: Path) -> Format:
 
 
 def _table_format(name: Path | PurePosixPath, head: bytes) -> Format | None:
-    """By the name, or by a tab in each of the first lines."""
+    """csv or tsv, by the suffix of the name; else tsv if each of the first lines has a tab."""
     suffixes = [suffix.lower() for suffix in name.suffixes if suffix.lower() not in PACKED_SUFFIXES]
     if suffixes and suffixes[-1] in TABLE_SUFFIXES:
         return TABLE_SUFFIXES[suffixes[-1]]
@@ -41,7 +41,7 @@ def _table_format(name: Path | PurePosixPath, head: bytes) -> Format | None:
 
 
 def paired_texts(paths: list[Path], data: DataConfig, key: str) -> list[tuple[Path, Path]]:
-    """Source and target files of text, told apart by the languages in their names; refuses what is not clear."""
+    """Pairs of source and target text files, told apart by the languages in their names; refuses unclear names."""
     remedy = "name the sides: data.train.src=FILE data.train.tgt=FILE".replace("data.train", key)
     if data.src_lang is None or data.tgt_lang is None:
         raise DataError(

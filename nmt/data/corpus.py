@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SPLITS", "Corpus", "load_table", "read_batches", "read_corpus", "read_lines", "resolve"]
 
-CORPUS_VERSION = 3  # of the cached tables; raise it whenever what they hold changes
+CORPUS_VERSION = 3  # version of the cached tables; raise it whenever their content changes
 SPLITS = ("train", "dev", "test")
 CORPUS_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string()), ("index", pa.int64())])
 BATCH_CHARACTERS = 1 << 25
@@ -38,19 +38,19 @@ BATCH_CHARACTERS = 1 << 25
 
 @dataclass(frozen=True)
 class Corpus:
-    """Three splits with columns src, tgt (text) and index (number of the pair in the split as read)."""
+    """Three splits with the columns src, tgt (text) and index (number of the pair in the split as read)."""
 
     folder: Path
-    report: list[str]  # what was read, dropped and cut off
-    fingerprint: str  # of the content and of the settings
+    report: list[str]  # lines about pairs read, dropped and cut off
+    fingerprint: str  # digest of the content and the settings
 
     @property
     def mixed(self) -> list[int]:
-        """Pairs, as read, of each part of the training split that has a weight."""
+        """The number of pairs, as read, in each weighted part of the training split."""
         return list(json.loads((self.folder / "mixed.json").read_text("utf-8")))
 
     def path(self, split: str) -> Path:
-        """The file of a split: dev and test have no rows when neither given nor cut off."""
+        """The file of a split; dev and test are empty if they are neither given nor cut off the training split."""
         return self.folder / f"{split}.arrow"
 
     @property
@@ -67,7 +67,7 @@ class Corpus:
 
 
 def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
-    """The corpus that a configuration describes; taken from `cache_dir` while content and settings stay."""
+    """The corpus that a configuration describes; taken from `cache_dir` if content and settings are unchanged."""
     splits = {name: find_split(data, name, cache_dir) for name in SPLITS}
     if splits["train"] is None:
         raise _no_training_split(data)
@@ -103,10 +103,10 @@ def _no_training_split(data: DataConfig) -> ConfigError:
 
 @dataclass(frozen=True)
 class _Marks:
-    """What the cut needs to know of each pair, 8 bytes each."""
+    """The data that the cut needs: 8 bytes for each pair."""
 
-    src: npt.NDArray[np.uint64]  # hash of the source
-    made_plain: int  # sources
+    src: npt.NDArray[np.uint64]  # hash of each source
+    made_plain: int  # number of sources that were made plain
 
 
 def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> None:
@@ -152,7 +152,7 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
 
 
 def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreement, sieve: Sieve | None) -> _Marks:
-    """Write the pairs of a split, cleaned, and judge them; only marks and sieve grow with the corpus."""
+    """Cleans, writes and judges the pairs of a split; in memory, only the marks and the sieve grow with the corpus."""
     src_hash = array("Q")
     first = made_plain = 0
 
@@ -176,7 +176,7 @@ def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreem
 
 
 def batches(pairs: Iterator[Pair]) -> Iterator[tuple[list[str], list[str]]]:
-    """Sources and targets of some pairs at a time."""
+    """Sources and targets of BATCH_ROWS pairs at a time, or of fewer pairs if they have many characters."""
     sources: list[str] = []
     targets: list[str] = []
     size = 0
@@ -192,16 +192,16 @@ def batches(pairs: Iterator[Pair]) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _dropped(sifted: Sifted) -> str:
-    """The counts of the filters that are on."""
+    """The counts of the active filters, for the report."""
     counts = [f"{count:,} {name}" for name, count in sifted.counts.items()]
     return f"dropped: {', '.join(counts)}" if counts else ""
 
 
 def _cut(src: npt.NDArray[np.uint64], keep: npt.NDArray[np.bool_], sizes: dict[str, int]) -> npt.NDArray[np.int8]:
-    """For each pair 0 (train), 1 (dev), 2 (test) or -1 (dropped).
+    """The split of each pair: 0 (train), 1 (dev), 2 (test) or -1 (dropped).
 
-    All pairs with the same source go to the same split, in the order of the source's hash: the choice depends
-    on nothing but the text, and no source of dev or test is trained on.
+    All pairs with the same source go to the same split. Sources are taken in the order of their hashes, so the choice
+    depends on the text alone, and no source of dev or test is trained on.
     """
     home = np.where(keep, 0, -1).astype(np.int8)
     wanted = {name: min(size, int(keep.sum()) // 10) for name, size in sizes.items()}
@@ -241,7 +241,7 @@ def _overlap_line(name: str, marks: _Marks, train: npt.NDArray[np.uint64]) -> st
 
 
 def _route(folder: Path, home: npt.NDArray[np.int8], missing: list[str]) -> None:
-    """Write the pairs read as training split to the splits that they belong to."""
+    """Moves each pair that was read as training data to the file of the split that it belongs to."""
     read = folder / "read.arrow"
     (folder / "train.arrow").rename(read)
     for name in ["train", *missing]:

@@ -1,4 +1,4 @@
-"""Sentence pairs of CSV and TSV files: delimiter, quotes, header, encoding and columns are found out or as typed."""
+"""Sentence pairs of CSV and TSV files; detects encoding, delimiter, quotes, header and columns that are not set."""
 
 import codecs
 import csv
@@ -20,12 +20,13 @@ from nmt.data.paths import LONGEST_LINE, read_lines
 from nmt.errors import ConfigError, DataError, counted, nearest
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
-SAMPLE_BYTES, SAMPLE_LINES = 1 << 20, 5000  # that decide
-QUOTED_ROWS = 2  # rows in which every cell is quoted, at least, that show that quotes are no part of the text
-SENTENCE_WORDS = 4  # a cell of so many is no name of a column
-SIDES = ({"src", "source"}, {"tgt", "trg", "target"})  # names of columns
+SAMPLE_BYTES, SAMPLE_LINES = 1 << 20, 5000  # size of the sample from which the form is detected
+QUOTED_ROWS = 2  # fewest rows after the first with quotes around every cell that show that quotes are not text
+SENTENCE_WORDS = 4  # a cell with this many words is not a column name
+SIDES = ({"src", "source"}, {"tgt", "trg", "target"})  # column names of the source and of the target
 _SEPARATOR_LINE = re.compile("sep=(.)", re.IGNORECASE)  # the first line of some files that Excel writes
-# A number, or whom a text is from: Tatoeba has "1276<tab>Let's go.<tab>77<tab>Gehen wir.", Anki decks a third column.
+# A number or an attribution beside the text: Tatoeba has "1276<tab>Let's go.<tab>77<tab>Gehen wir.", and Anki decks
+# name the authors in a third column.
 _BESIDE_TEXT = re.compile(r"\s*([-+]?[0-9.,]+\s*$|CC-BY)")
 _SENTENCE_END = re.compile(r"[.?!…。？！]['\"”’»)]*$")
 
@@ -35,9 +36,9 @@ Columns = tuple[int, int]
 
 @dataclass(frozen=True)
 class Form:
-    """How a file is written."""
+    """The form of a file."""
 
-    encoding: str  # a codec of Python
+    encoding: str  # name of a Python codec
     skipped: int  # lines before the first row
     delimiter: str
     quotes: bool
@@ -47,7 +48,7 @@ class Form:
 
 
 def find_form(path: Path, data: DataConfig) -> tuple[Form, str]:
-    """The form of a file and its description; refuses what is not clear, and says which key decides it."""
+    """The form of a file, and its description. If the form is unclear, the error names the key that decides it."""
     encoding = data.encoding or _found_encoding(path, data)
     lines = _sample(path, encoding)
     separator = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
@@ -71,13 +72,13 @@ def find_form(path: Path, data: DataConfig) -> tuple[Form, str]:
 
 
 def find_columns(first: Row, path: Path, data: DataConfig) -> tuple[Columns, bool]:
-    """Source and target in the first row of a table, and whether that row is a header."""
+    """The source and target columns, found in the first row of a table, and whether that row is a header."""
     header = _has_header(first, path, data)
     return _columns(first, header, path, data), header
 
 
 def find_named(names: list[str], path: Path, data: DataConfig) -> tuple[str, str]:
-    """Source and target among columns with these names, nested by dots, by the languages or the sides they name."""
+    """The source and target among column names, by the languages or sides that they name; nested names have dots."""
     last = [name.rpartition(".")[2] for name in names]
     found = _by_language(last, data) or _by_side(last)
     if found is None:
@@ -89,7 +90,7 @@ def find_named(names: list[str], path: Path, data: DataConfig) -> tuple[str, str
 
 
 def read_pairs(path: Path, form: Form) -> Iterator[tuple[str, str]]:
-    """Both columns of every row but the header."""
+    """Source and target of every row except the header."""
     width = None
     for line, cells in _rows(path, form):
         if width is None:
@@ -110,7 +111,10 @@ def read_pairs(path: Path, form: Form) -> Iterator[tuple[str, str]]:
 
 
 def _rows(path: Path, form: Form) -> Iterator[tuple[int, Row]]:
-    """Rows with the number of their last line. A quoted cell may hold line breaks; without quotes blank rows count."""
+    """Each row, after the number of its last line.
+
+    If quotes enclose cells, a cell may hold line breaks, and blank lines are skipped. If not, every line is a row.
+    """
     lines = islice(_lines(path, form.encoding), form.skipped, None)
     if not form.quotes:
         yield from enumerate((line.split(form.delimiter) for line in lines), start=form.skipped + 1)
@@ -148,7 +152,7 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
 
 
 def _sample(path: Path, encoding: str) -> list[str]:
-    """The first lines; a last one that is too long to decide anything is among them."""
+    """The first SAMPLE_LINES lines; fewer if these have more than SAMPLE_BYTES characters."""
     lines, characters = [], 0
     for line in islice(_lines(path, encoding), SAMPLE_LINES):
         lines.append(line)
@@ -159,7 +163,7 @@ def _sample(path: Path, encoding: str) -> list[str]:
 
 
 def _found_encoding(path: Path, data: DataConfig) -> str:
-    """UTF-8 where nothing else is clear: its reader refuses other text."""
+    """The encoding of a file: UTF-8 unless another is clear, since the reader of UTF-8 refuses other text."""
     with unpacked(path) as stream:
         sample = stream.read(SAMPLE_BYTES)
     wide = utf16_or_32(sample[:4096])
@@ -175,7 +179,11 @@ def _found_encoding(path: Path, data: DataConfig) -> str:
 
 
 def _found_delimiter(lines: list[str], path: Path, data: DataConfig) -> str:
-    """The only one that cuts the first row, else the only one that cuts all rows alike or finds the columns."""
+    """The only delimiter that splits the first row; in a TSV file, a tab.
+
+    If several split it, the choice is the only one that gives both column names and rows of equal length, else the only
+    one that gives names, else the only one that gives such rows.
+    """
     if data.format == "tsv":
         return "\t"
     tables = {mark: _sample_rows(lines, mark) for mark in DELIMITERS.values()}
@@ -195,7 +203,7 @@ def _found_delimiter(lines: list[str], path: Path, data: DataConfig) -> str:
 
 
 def _sample_rows(lines: list[str], delimiter: str) -> list[Row]:
-    """Rows of the sample but the last of several, which may be cut off."""
+    """The rows of the sample. The last of several is left out: the sample may end within it."""
     csv.field_size_limit(sys.maxsize)
     rows = csv.reader((line.replace("\r", " ") + "\n" for line in lines), delimiter=delimiter)
     found = [row for row in rows if row]
@@ -207,7 +215,11 @@ def _first_row(lines: list[str], delimiter: str, quotes: bool) -> Row:
 
 
 def _has_quotes(lines: list[str], delimiter: str, path: Path) -> bool:
-    """Do quotes enclose cells? If rows have one length either way: some quotes are doubled, or enclose all cells."""
+    """Do quotes enclose cells?
+
+    Yes if only then all rows have the same length. If they have the same length either way, yes if some quotes are
+    doubled, or if quotes enclose all cells.
+    """
     apart = [line.split(delimiter) for line in lines]
     if not _is_even(apart):
         return _is_even(_strict_rows(lines, delimiter))
@@ -230,7 +242,7 @@ def _is_even(rows: list[Row]) -> bool:
 
 
 def _strict_rows(lines: list[str], delimiter: str) -> list[Row]:
-    """Rows of the sample if quotes enclose cells, none if they cannot; what the sample cuts off is left out."""
+    """The rows if quotes enclose cells, or [] if they cannot. A row that the end of the sample cuts off is left out."""
     found: list[Row] = []
     rows = csv.reader((line.replace("\r", " ") + "\n" for line in lines), delimiter=delimiter, strict=True)
     try:
@@ -246,7 +258,7 @@ def _is_enclosed(cell: str) -> bool:
 
 
 def _has_header(first: Row, path: Path, data: DataConfig) -> bool:
-    """Is the first row one of names?"""
+    """Is the first row a header?"""
     if data.header is not None:
         return data.header
     given = [column for column in (data.src_column, data.tgt_column) if column is not None]
@@ -274,7 +286,7 @@ def _unclear(first: Row, path: Path) -> DataError:
 
 
 def _names_columns(first: Row, data: DataConfig) -> bool:
-    """Does the row name languages or sides, beyond doubt?"""
+    """Does the row clearly name columns? It may have a configured name, or names of languages or sides."""
     if any(isinstance(column, str) and column in first for column in (data.src_column, data.tgt_column)):
         return True
     if _by_language(first, data) is not None or _by_side(first) is not None:
@@ -284,7 +296,7 @@ def _names_columns(first: Row, data: DataConfig) -> bool:
 
 
 def _by_language(first: Row, data: DataConfig) -> Columns | None:
-    """The only columns that are named after the languages of the corpus."""
+    """The columns named after the languages of the corpus; None unless there is exactly one for each language."""
     if data.src_lang is None or data.tgt_lang is None:
         return None
     languages = [language_of(cell) for cell in first]
@@ -302,7 +314,10 @@ def _only(sources: list[int], targets: list[int]) -> Columns | None:
 
 
 def _columns(first: Row, header: bool, path: Path, data: DataConfig) -> Columns:
-    """Source and target, as typed, by language, by name, or the first two where there is no header."""
+    """Source and target: as configured, by language or by side; else the only two columns of text, or the first two.
+
+    The last two apply only to TSV files, and to tables of at most two columns without a header.
+    """
     given = [data.src_column, data.tgt_column]
     if None not in given:
         src, tgt = (_column(column, first, header, path) for column in given if column is not None)
@@ -355,5 +370,5 @@ def _shown(first: Row) -> str:
 
 
 def form_key(form: Form) -> str:
-    """What tells two forms apart."""
+    """A key that differs between different forms."""
     return repr(astuple(form))

@@ -1,32 +1,32 @@
-"""Which encoding bytes are most likely in, where they are not UTF-8."""
+"""Guesses the encoding of bytes that are not UTF-8."""
 
 import codecs
 import re
 
-UTF16_SHARE = 0.05  # of the bytes of a text in UTF-16 that are NUL, at least
-MARKS = {  # of byte order; that of UTF-32 begins with that of UTF-16
+UTF16_SHARE = 0.05  # least share of NUL bytes in a text in UTF-16
+MARKS = {  # byte-order marks; UTF-32 comes first because its mark begins with the mark of UTF-16
     codecs.BOM_UTF8: "UTF-8",
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-# What Western European languages need of Windows-1252. Letters of Icelandic, Czech, Slovene or Finnish are left out: in
-# other encodings their bytes are letters of Turkish, Polish or Latvian.
+# The characters of Windows-1252 that Western European languages need. Letters of Icelandic, Czech, Slovene or Finnish
+# are left out: in other encodings their bytes are letters of Turkish, Polish or Latvian.
 WESTERN = re.compile("[\x00-\x7f€‚„…‘’“”•–—«»¡¿§°´·ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜŒßàáâãäåæçèéêëìíîïñòóôõöøœùúûü\xa0]*")
-NON_ASCII_SHARE = 0.25  # of the letters, at most
+NON_ASCII_SHARE = 0.25  # greatest share of non-ASCII letters
 NON_ASCII_WORD = re.compile(r"[^\W\d_\x00-\x7f]{3}")  # three in a row are letters of another alphabet
-# "õ" and "ö" in one text are Hungarian in another encoding, or Estonian
+# A text with both "õ" and "ö" is Hungarian in another encoding, or Estonian.
 TOGETHER_ELSEWHERE = (set("õÕ"), set("öÖüÜ"))
 WESTERN_LANGUAGES = set("af br ca co da de en es eu fo fr ga gl it lb nb nl nn no oc pt rm sv".split())
-IN_UTF8 = re.compile(b"[\xc2\xc3][\x80-\xbf]")  # a letter of these languages
+IN_UTF8 = re.compile(b"[\xc2\xc3][\x80-\xbf]")  # a letter of these languages in UTF-8
 SHIPPED = "cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r cp932 euc_jp gb18030 big5 cp949".split()
 
 
 def utf16_or_32(head: bytes) -> str | None:
-    """The name of the encoding, by byte-order mark or by where NULs stand; None: the text is in neither."""
+    """The name of the encoding, by its byte-order mark or the places of NULs; None if the text is in neither."""
     ends = head.count(b"\n")
-    if ends > 2 * max(head.count(b"\n\0"), head.count(b"\0\n")):  # one odd line of a text in UTF-8
+    if ends > 2 * max(head.count(b"\n\0"), head.count(b"\0\n")):  # UTF-8 text with one odd line
         return None
     for mark, name in MARKS.items():
         if head.startswith(mark):
@@ -59,10 +59,10 @@ def is_western(sample: bytes) -> bool:
 
 
 def likely_encoding(sample: bytes) -> str | None:
-    """A name that iconv knows, to try; None: nothing fits."""
+    """The name of an encoding to try, as iconv knows it; None if no encoding fits."""
     if is_western(sample):
         return "CP1252"
-    from charset_normalizer import from_bytes  # 30 ms, for an error alone
+    from charset_normalizer import from_bytes  # takes 30 ms, and only errors need it
 
     best = from_bytes(sample, cp_isolation=SHIPPED).best()
     return None if best is None else best.encoding.upper().replace("_", "-")

@@ -1,7 +1,7 @@
-"""Which sentence pairs are left out: a test of the text of one pair for each filter, and duplicates among all pairs.
+"""Decides which sentence pairs are dropped. Each filter tests one pair; duplicates are found among all pairs.
 
-A test is a pure function of the two sides, and true where the pair is to be dropped. Its time grows with the text
-alone.
+A test is a pure function of the two sides; it returns True if the pair is to be dropped. Its time grows only with the
+length of the text.
 """
 
 import hashlib
@@ -21,15 +21,15 @@ from nmt.data import language_filter
 from nmt.data.text import is_visible
 
 PairTest = Callable[[str, str], bool]
-OLDEST = ("empty", "identical", "duplicates")  # in the key of every cached corpus, on or off
-SMOOTHING = 10  # letters added to both sides: short sentences differ more in length
+OLDEST = ("empty", "identical", "duplicates")  # filters in the key of every cached corpus, even if they are off
+SMOOTHING = 10  # letters added to the length of both sides: short sentences differ more in length
 WIDE = (
     "\u1100-\u11ff\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003fffd"
 )
 NO_SPACES = WIDE + "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff"  # Thai, Lao, Tibetan, Burmese, Khmer
 WORD = re.compile(rf"[^\s{NO_SPACES}]+")
 WIDE_LETTER = re.compile(f"[{WIDE}]")
-NO_LETTER = re.compile("[^A-Za-z]+")  # of ASCII
+NO_LETTER = re.compile("[^A-Za-z]+")  # in ASCII text
 DIGIT = re.compile(r"\d")
 ADDRESS = re.compile(
     r"(?:https?://|www\.)[!-~]+"
@@ -48,39 +48,39 @@ BROKEN = re.compile(
 
 
 def has_empty_side(src: str, tgt: str) -> bool:
-    """Has a side no visible character?"""
+    """Does a side have no visible character?"""
     return not (is_visible(src) and is_visible(tgt))
 
 
 def is_identical(src: str, tgt: str) -> bool:
-    """Is the source its own translation? (Khayrallah and Koehn 2018: copies are what hurts most.)"""
+    """Is the source its own translation? (Khayrallah and Koehn 2018: copies do the most harm.)"""
     return src == tgt
 
 
 def has_more_characters(src: str, tgt: str, most: int) -> bool:
-    """Is a side longer?"""
+    """Does a side have more than `most` characters?"""
     return max(len(src), len(tgt)) > most
 
 
 def differs_in_length(src: str, tgt: str, most: float) -> bool:
-    """Is one side too many times as long as the other? In letters, so that no script needs spaces."""
+    """Is one side more than `most` times as long as the other? Counts letters, so that no script needs spaces."""
     lengths = letter_length(src) + SMOOTHING, letter_length(tgt) + SMOOTHING
     return max(lengths) > most * min(lengths)
 
 
 def letter_length(text: str) -> int:
-    """Characters; one of Chinese, Japanese or Korean says as much as 3 of an alphabet."""
+    """The length in letters; a Chinese, Japanese or Korean character counts as 3 letters of an alphabet."""
     return len(text) if text.isascii() else len(text) + 2 * len(WIDE_LETTER.findall(text))
 
 
 def has_longer_word(src: str, tgt: str, most: int) -> bool:
-    """Is a word longer? Addresses are none, and neither is text of scripts that write without spaces."""
+    """Does a side have a word of more than `most` characters? Skips addresses and text in scripts without spaces."""
     words = (word for side in (src, tgt) if len(side) > most for word in WORD.findall(ADDRESS.sub(" ", side)))
     return any(len(word) > most for word in words)
 
 
 def has_few_letters(src: str, tgt: str, least: float) -> bool:
-    """Is the share of letters among the visible characters of a side too small? An empty side has no share."""
+    """Is the share of letters among the visible characters of a side below `least`? An empty side passes."""
     for side in (src, tgt):
         visible = len("".join(side.split()))
         if len(letters(side)) < least * visible:
@@ -89,51 +89,51 @@ def has_few_letters(src: str, tgt: str, least: float) -> bool:
 
 
 def letters(text: str) -> str:
-    """The letters of the text with the marks on them."""
+    """The letters of the text, with their marks."""
     if text.isascii():
         return NO_LETTER.sub("", text)
     return "".join(character for character in text if unicodedata.category(character)[0] in "LM")
 
 
 def differs_in_numbers(src: str, tgt: str) -> bool:
-    """Do the sides have other digits? In whatever order: 3.5 is 3,5, and 5/7/2026 is 7.5.2026, elsewhere."""
+    """Do the sides have different digits? Order does not count: elsewhere, 3.5 is 3,5 and 5/7/2026 is 7.5.2026."""
     return digits(src) != digits(tgt)
 
 
 def digits(text: str) -> list[int]:
-    """All decimal digits of the text, of any script, the smallest first."""
+    """All decimal digits of the text, in any script, the smallest first."""
     return sorted(map(int, DIGIT.findall(text)))
 
 
 def differs_in_addresses(src: str, tgt: str) -> bool:
-    """Have the sides other web or mail addresses?"""
+    """Do the sides have different web or mail addresses?"""
     return addresses(src) != addresses(tgt)
 
 
 def addresses(text: str) -> list[str]:
-    """The web and mail addresses of the text in small letters, sorted, without the punctuation after them."""
+    """The web and mail addresses of the text in lower case, sorted, without the punctuation after them."""
     if "@" not in text and "//" not in text and "." not in text:
         return []
     return sorted(found.rstrip(AFTER_ADDRESS).lower() for found in ADDRESS.findall(text))
 
 
 def differs_in_markup(src: str, tgt: str) -> bool:
-    """Have the sides other tags or character references? Attributes do not count."""
+    """Do the sides have different tags or character references? Attributes do not count."""
     return markup(src) != markup(tgt)
 
 
 def markup(text: str) -> list[str]:
-    """Names of the tags ("<b", "</b") and the character references of the text, sorted."""
+    """The names of the tags ("<b", "</b") and the character references of the text, sorted."""
     return sorted((tag or reference).lower() for tag, reference in MARKUP.findall(text))
 
 
 def is_broken(src: str, tgt: str) -> bool:
-    """Has a side characters that a wrong encoding leaves?"""
+    """Does a side have characters that come from a wrong encoding?"""
     return BROKEN.search(src) is not None or BROKEN.search(tgt) is not None
 
 
 def pair_tests(data: DataConfig) -> dict[str, PairTest]:
-    """The test of each filter that is on, duplicates apart; a pair counts for the first that drops it."""
+    """The test of each active filter except duplicates; a pair counts for the first filter that drops it."""
     filters = data.filters
     tests: dict[str, PairTest] = {}
     if filters.empty:
@@ -163,10 +163,10 @@ def pair_tests(data: DataConfig) -> dict[str, PairTest]:
 
 @dataclass(frozen=True)
 class Sifted:
-    """What the filters have decided on every pair."""
+    """The verdict of the filters on every pair."""
 
-    names: list[str]  # of the filters that are on
-    dropped_by: npt.NDArray[np.uint8]  # number of the filter in `names`, from 1; 0: the pair stays
+    names: list[str]  # names of the active filters
+    dropped_by: npt.NDArray[np.uint8]  # number in `names`, from 1, of the filter that dropped the pair; 0: it stays
 
     @property
     def keep(self) -> npt.NDArray[np.bool_]:
@@ -175,13 +175,13 @@ class Sifted:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Pairs that each filter has dropped."""
+        """The number of pairs that each filter has dropped."""
         found = np.bincount(self.dropped_by, minlength=len(self.names) + 1)[1:]
         return dict(zip(self.names, map(int, found), strict=True))
 
 
 class Sieve:
-    """Judges the pairs of a split one after another; takes 9 bytes for each."""
+    """Judges the pairs of a split one after another; takes 9 bytes of memory for each."""
 
     def __init__(self, data: DataConfig) -> None:
         self._tests = pair_tests(data)
@@ -189,14 +189,14 @@ class Sieve:
         self._dropped_by, self._hashes = array("B"), array("Q")
 
     def add(self, src: str, tgt: str) -> None:
-        """The next pair, cleaned."""
+        """Judges the next pair, which is already cleaned."""
         first = (number for number, test in enumerate(self._tests.values(), 1) if test(src, tgt))
         self._dropped_by.append(next(first, 0))
         if self._duplicates:
             self._hashes.append(hash_of(loose(src, tgt) if self._duplicates == "loose" else f"{src}\n{tgt}"))
 
     def result(self) -> Sifted:
-        """What is decided; of equal pairs that no other filter drops, the first one stays."""
+        """The verdict on all pairs. If several equal pairs pass all other filters, the first of them stays."""
         names = list(self._tests)
         dropped_by = np.array(self._dropped_by, np.uint8)
         if self._duplicates:
@@ -208,7 +208,10 @@ class Sieve:
 
 
 def loose(src: str, tgt: str) -> str:
-    """The same for all pairs that differ in case, digits, spaces and punctuation alone; they need letters."""
+    """A text that is the same for pairs that differ only in case, digits, spaces and punctuation.
+
+    If a side has no letters, only exact copies of the pair have the same text.
+    """
     left, right = letters(src.casefold()), letters(tgt.casefold())
     return f"{left}\n{right}" if left and right else f"{src}\n{tgt}\n"
 
@@ -219,7 +222,7 @@ def hash_of(text: str) -> int:
 
 
 def cache_key(data: DataConfig) -> dict[str, Any]:
-    """What decides what the filters drop, for the key of a cached corpus."""
+    """The settings that decide which pairs the filters drop, for the key of a cached corpus."""
     filters = data.filters
     off = (None, False)
     names = (name for name in vars(filters) if name not in ("max_tokens", "max_ratio"))  # these act later, on pieces

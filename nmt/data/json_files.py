@@ -1,4 +1,4 @@
-"""Sentence pairs of JSON: one object a line, or an array of objects; never more than one object in memory."""
+"""Sentence pairs of JSON: one object a line, or an array of objects; memory holds one object at a time."""
 
 import codecs
 import json
@@ -12,13 +12,13 @@ from nmt.data.packed import unpacked
 from nmt.data.paths import LONGEST_LINE, read_lines
 from nmt.errors import DataError, nearest
 
-CHUNK = 1 << 16  # characters that are read at a time
+CHUNK = 1 << 16  # bytes that are read at a time
 _SPACES = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
 
 def names_in_json(path: Path) -> list[str]:
-    """The keys of the first object, nested ones by dots."""
+    """The keys of the first object; a nested key is joined by dots to the keys around it."""
     with unpacked(path) as stream:
         start = stream.peek(CHUNK).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     _, row = next(_array(path) if start == b"[" else _lines(path), ("", {}))
@@ -32,7 +32,7 @@ def _dotted(row: object, before: str = "") -> Iterator[str]:
 
 
 def read_json(path: Path, src: str | int, tgt: str | int) -> Iterator[tuple[str, str]]:
-    """Blank lines are no pairs; null is an empty sentence."""
+    """The pairs of a file; blank lines are skipped, and null is an empty sentence."""
     with unpacked(path) as stream:
         start = stream.peek(CHUNK).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     for where, row in _array(path) if start == b"[" else _lines(path):
@@ -50,7 +50,7 @@ def _lines(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def _array(path: Path) -> Iterator[tuple[str, object]]:
-    """The values of an array, by their numbers from 1."""
+    """Each value of an array, after its name in errors: the file and the number of the value, from 1."""
     chunks = _chunks(path)
     text = next(piece for piece in chunks if piece.strip())
     at, number, needs_comma = text.index("[") + 1, 1, False
@@ -76,11 +76,11 @@ def _array(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def _value(text: str, at: int, chunks: Iterator[str], where: str) -> tuple[object, str, int]:
-    """The value that begins there, the text and the place after it; reads on until it is whole."""
+    """The value that begins at `at`, the text and the position after it; reads more chunks until the value is whole."""
     while True:
         try:
             value, end = _DECODER.raw_decode(text, at)
-            more = next(chunks, "") if end == len(text) else ""  # a number may go on
+            more = next(chunks, "") if end == len(text) else ""  # a number may continue there
             if not more:
                 return value, text, end
             text += more
@@ -100,7 +100,7 @@ def _value(text: str, at: int, chunks: Iterator[str], where: str) -> tuple[objec
 
 
 def _chunks(path: Path) -> Iterator[str]:
-    """The text of the file in pieces."""
+    """The text of the file, chunk by chunk."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     try:
         with unpacked(path) as stream:

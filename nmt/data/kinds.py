@@ -1,4 +1,7 @@
-"""Files that are not the text that they are taken for: known by their first bytes, and named with what reads them."""
+"""Recognises the kind of a file by its first bytes, and refuses kinds that a reader does not expect.
+
+The error names the kind of the file and what can read it.
+"""
 
 import io
 import re
@@ -10,21 +13,21 @@ from nmt.data.encodings import utf16_or_32
 from nmt.data.packed import packed_format
 from nmt.errors import DataError
 
-HEAD = 1 << 13  # bytes that are looked at
-TABLE_LINES = 10  # that must have the same number of tabs
-NUL_LINES = 0.5  # of the lines hold NULs; fewer are odd lines of a text
+HEAD = 1 << 13  # bytes at the beginning of a file that are examined
+TABLE_LINES = 10  # fewest lines that show a table, if all have the same number of tabs
+NUL_LINES = 0.5  # if a greater share of the lines has NULs, the file is refused; fewer are odd lines of a text
 EXTRACT = "nmt does not read it yet: extract its text, one sentence a line"
 
 
 class Kind(NamedTuple):
-    """What a file is."""
+    """A kind of file."""
 
     name: str
-    format: Format | None  # what reads it
-    remedy: str = ""  # what else helps
+    format: Format | None  # value of data.format that reads it
+    remedy: str = ""  # other advice
 
     def __str__(self) -> str:
-        """For errors."""
+        """The name and what to do, for errors."""
         reader = f"read it with data={self.format}" if self.format else ""
         return f"{self.name}; {', or '.join(filter(None, (reader, self.remedy)))}"
 
@@ -64,7 +67,7 @@ _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*"[^"]*"\s*:')
 
 
 def refuse_other_kinds(stream: io.BufferedReader, name: str) -> None:
-    """Refuses what is no text in lines of UTF-8; nothing is taken from the stream."""
+    """Refuses anything but lines of UTF-8 text; consumes nothing of the stream."""
     refuse_other_formats(stream, name)
     kind = _bytes(stream.peek(HEAD)[:HEAD], name)
     if kind is not None:
@@ -72,7 +75,7 @@ def refuse_other_kinds(stream: io.BufferedReader, name: str) -> None:
 
 
 def refuse_other_than(wanted: Kind, stream: io.BufferedReader, name: str) -> None:
-    """The same, but markup of this kind, or of none that is known, is not refused."""
+    """Like `refuse_other_kinds`, but allows markup of the kind `wanted`."""
     head = stream.peek(HEAD)[:HEAD]
     markup = _markup(head)
     kind = _binary(head) or (None if markup == wanted else markup) or _bytes(head, name)
@@ -81,12 +84,12 @@ def refuse_other_than(wanted: Kind, stream: io.BufferedReader, name: str) -> Non
 
 
 def markup_of(stream: io.BufferedReader) -> Kind | None:
-    """What a file of markup is: SGML, TAGGED_LINES, WMT_XML, or others; None: it is none."""
+    """The kind of markup in a file: SGML, TAGGED_LINES, WMT_XML or another; None if it has no known markup."""
     return _markup(stream.peek(HEAD)[:HEAD])
 
 
 def refuse_other_formats(stream: io.BufferedReader, name: str) -> None:
-    """Refuses what is no plain text, in whichever encoding."""
+    """Refuses anything but plain text, in any encoding."""
     head = stream.peek(HEAD)[:HEAD]
     kind = _binary(head) or _markup(head)
     if kind is not None:
@@ -94,7 +97,7 @@ def refuse_other_formats(stream: io.BufferedReader, name: str) -> None:
 
 
 def refuse_tables(stream: io.BufferedReader, name: str) -> None:
-    """Refuses JSON and tables, which lines of one language are not."""
+    """Refuses JSON and tables, since the lines should be in one language."""
     head = stream.peek(HEAD)[:HEAD]
     lines = head.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
     if _JSON.match(head):
@@ -105,7 +108,7 @@ def refuse_tables(stream: io.BufferedReader, name: str) -> None:
 
 
 def format_of(head: bytes) -> Format | None:
-    """The format that reads what begins like this: one of tables and files of segments; None: it is none of these."""
+    """The format, of tables or of files of segments, that reads a file with this beginning; None if no format does."""
     kind = _binary(head) or _markup(head) or (JSON if _JSON.match(head) else None)
     return None if kind is None else kind.format
 
@@ -120,7 +123,7 @@ def _binary(head: bytes) -> Kind | None:
 
 
 def _markup(head: bytes) -> Kind | None:
-    """Formats of text, in whichever encoding."""
+    """The kind of a text in a known format, in any encoding; None for other text."""
     text = head.decode(utf16_or_32(head) or "utf-8", "replace").removeprefix("\ufeff")
     start = text
     while prolog := _PROLOG.match(start):
@@ -141,7 +144,7 @@ def _markup(head: bytes) -> Kind | None:
 
 
 def _bytes(head: bytes, name: str) -> Kind | None:
-    """Text in bytes that are not those of UTF-8 with line ends."""
+    """The kind of a file that is not UTF-8 with line ends; None if it may be."""
     wide, file = utf16_or_32(head), shlex.quote(name)
     if wide is not None:
         return Kind(f"{wide[:6]} text, not UTF-8", None, f"convert it: iconv -f {wide} -t UTF-8 < {file} > utf8.txt")

@@ -1,4 +1,4 @@
-"""Is a sentence in its language? By py3langid (Lui and Baldwin 2012)."""
+"""Tests whether sentences are in their language, by py3langid (Lui and Baldwin 2012)."""
 
 from collections.abc import Callable
 from functools import cache
@@ -14,9 +14,9 @@ PACKAGE = "py3langid"
 
 
 def in_other_language(data: DataConfig, least: float) -> Callable[[str, str], bool]:
-    """The test whether a side's own language is less likely than `least` times the likeliest one.
+    """A test: is the language of either side less than `least` times as likely as the likeliest language?
 
-    Refuses languages that are not given or that the package does not know.
+    Refuses a language that is not given or that the package does not know.
     """
     src, tgt = (_label(data, side) for side in ("src", "tgt"))
     likelihoods = identifier().rank
@@ -32,14 +32,14 @@ def in_other_language(data: DataConfig, least: float) -> Callable[[str, str], bo
 
 
 def version() -> str:
-    """Of the package, which decides what it finds."""
+    """The version of the package, which decides the result."""
     return installed_version(PACKAGE)
 
 
 @cache
 def identifier() -> Any:
-    """It knows all languages of the package; `set_languages` changes it, so it is for a copy."""
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # nothing else needs it
+    """The identifier with all languages of the package. It is shared: call `set_languages` only on a copy."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # nothing else needs this import
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 

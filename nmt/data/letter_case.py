@@ -1,7 +1,7 @@
-"""Text in capitals, in title case or in lower case, brought to the case that its words have in the training sources.
+"""Gives text in capitals, title case or lower case the case that its words have in the training sources.
 
-Truecasing (Lita et al. 2003), counted as Moses does (Koehn et al. 2007): a word's usual form is the most frequent one
-where no sentence begins. A run keeps these forms in runs/NAME/letter_case.json.
+Truecasing (Lita et al. 2003), with counts as in Moses (Koehn et al. 2007): the usual form of a word is its most
+frequent form away from the beginning of a sentence. A run keeps these forms in runs/NAME/letter_case.json.
 """
 
 import json
@@ -14,36 +14,36 @@ from itertools import islice
 from nmt.errors import CheckpointError
 
 LETTER_CASE_FILE = "letter_case.json"
-VERSION = 1  # of what is learned; part of the cache's key
-LOOKED_AT = 500_000  # sentences
-MOST_FORMS = 100_000  # the most frequent are kept
-LONGEST_FORM = 50  # letters: what is longer is no word
-FEWEST_SHOUTED = 2  # words; one is as likely an abbreviation
-FEWEST_WORDS = 4  # in title case or lower case; fewer are as likely a name or a phrase, unless they end as a sentence
-SMALL = 3  # letters of a word that titles leave in lower case
+VERSION = 1  # version of the method that learns forms; part of the cache key
+LOOKED_AT = 500_000  # sentences to learn from, at most
+MOST_FORMS = 100_000  # the most frequent forms are kept
+LONGEST_FORM = 50  # letters; a longer string is not a word
+FEWEST_SHOUTED = 2  # words in capitals; one alone is as likely an abbreviation
+FEWEST_WORDS = 4  # words in title or lower case; fewer are as likely a name or a phrase, unless they end as a sentence
+SMALL = 3  # letters, at most, of a word that titles leave in lower case
 DOTTED = ("tr", "az")
 
 _WORD = re.compile(r"[^\W\d_]+")
 _EDGES = re.compile(r"^[\W\d_]+|[\W\d_]+$")
-_BREAK = re.compile(r"[.!?…:;\"“”„«»()\[\]¿¡]")  # what follows may begin a sentence, or a quotation
+_BREAK = re.compile(r"[.!?…:;\"“”„«»()\[\]¿¡]")  # the next word may begin a sentence or a quotation
 _END = re.compile(r"[.!?…][\"'”’)\]]*$")
 _BEGIN = re.compile(r"(?:^|[.!?…][\"'”’)\]]{0,3}\s)\W{0,10}[^\W\d_]")  # up to the first letter of a sentence
 
 
 @dataclass(frozen=True)
 class LetterCase:
-    """The usual forms of words, by the word in lower case; without any, capitals and title case become lower case."""
+    """The usual forms of words, by the word in lower case; without forms, capitals and title case become lower case."""
 
     forms: Mapping[str, str] = field(default_factory=dict)
-    capital: bool = False  # do most sentences begin with one?
-    rare_capital: bool = False  # do most words that are seen once? Unknown ones are taken for their like
+    capital: bool = False  # do most sentences begin with a capital?
+    rare_capital: bool = False  # do most words seen once begin with a capital? Unknown words are treated like them
     lang: str | None = None
 
     @classmethod
     def learned(cls, sentences: Iterable[str], lang: str | None) -> "LetterCase":
-        """From the sources of a training split in the language of this code."""
-        counts, others = Counter[str](), Counter[str]()  # others: in sentences that capitals or title case spoil
-        first: Counter[bool] = Counter()  # does it begin with a capital?
+        """Learns forms from the sources of a training split; `lang` is the code of their language."""
+        counts, others = Counter[str](), Counter[str]()  # others: forms in sentences in capitals or title case
+        first: Counter[bool] = Counter()  # does a sentence begin with a capital?
         spoilt = 0
         for sentence in islice(sentences, LOOKED_AT):
             words = cased_words(sentence)
@@ -53,7 +53,7 @@ class LetterCase:
                 first[words[0][0].isupper()] += 1
             for part in _BREAK.split(sentence):
                 (others if is_spoilt else counts).update(_WORD.findall(part)[1:])
-        if 2 * spoilt > first.total():  # it is how this text is written
+        if 2 * spoilt > first.total():  # the whole text is written so
             counts.update(others)
         forms: dict[str, str] = {}
         empty = cls(lang=lang)
@@ -65,7 +65,7 @@ class LetterCase:
 
     @classmethod
     def from_bytes(cls, content: bytes, name: str) -> "LetterCase":
-        """Of a file of this content, which errors call `name`."""
+        """Reads the content of a file; errors call the file `name`."""
         try:
             stored = json.loads(content)
             forms, lang = stored["forms"], stored["language"]
@@ -79,12 +79,12 @@ class LetterCase:
 
     @property
     def dotted(self) -> bool:
-        """Is it a language with a dotted and a dotless i?"""
+        """Does the language have a dotted and a dotless i?"""
         return (self.lang or "").replace("_", "-").split("-")[0] in DOTTED
 
     @property
     def bytes(self) -> bytes:
-        """As a file: one form a line."""
+        """The content of the file, with one form a line."""
         stored = {
             "language": self.lang,
             "sentences_begin_with_capital": self.capital,
@@ -94,11 +94,11 @@ class LetterCase:
         return json.dumps(stored, ensure_ascii=False, indent=0).encode()
 
     def after(self, earlier: "LetterCase") -> "LetterCase":
-        """Of a model that was trained on other text earlier."""
+        """For a model that was trained further: these forms, and the `earlier` forms of all other words."""
         return replace(self, forms={**earlier.forms, **self.forms})
 
     def usual(self, text: str) -> str:
-        """The text in its usual case if it is in capitals, in title case or in lower case throughout; else as it is."""
+        """The text in its usual case if all of it is in capitals, title case or lower case; else the text unchanged."""
         words = cased_words(text)
         fewest = 2 if _END.search(text) else FEWEST_WORDS
         if not (is_shouted(words) or is_titled(words, fewest) or is_small(words, fewest)):
@@ -108,14 +108,14 @@ class LetterCase:
         return _BEGIN.sub(lambda begin: self._with_capital(begin[0]), found) if self.capital else found
 
     def form(self, word: str) -> str:
-        """The usual one of a word in any case."""
+        """The usual form of a word, which may be in any case."""
         if (known := self.forms.get(self._key(word))) is not None:
             return known
         lowered = self._lowered(word)
         return self._with_capital(lowered[0]) + lowered[1:] if self.rare_capital and len(word) > 1 else lowered
 
     def _key(self, word: str) -> str:
-        """The same for a word in any case: STRASSE is Straße."""
+        """A key that is the same for a word in any case: STRASSE and Straße have one key."""
         return self._lowered(word).casefold()
 
     def _lowered(self, word: str) -> str:
@@ -124,30 +124,30 @@ class LetterCase:
         return word.lower()
 
     def _with_capital(self, begin: str) -> str:
-        """With a capital as its last letter."""
+        """The string with its last letter as a capital."""
         last = begin[-1]
         capital = "İ" if last == "i" and self.dotted else last.upper()
         return begin[:-1] + (capital if len(capital) == 1 else last)
 
 
 def cased_words(text: str) -> list[str]:
-    """The words, without signs and digits at their ends, whose letters have two cases."""
+    """The words with letters that have two cases, without signs and digits at either end."""
     stripped = (_EDGES.sub("", word) for word in text.split())
     return [word for word in stripped if word.lower() != word.upper()]
 
 
 def is_shouted(words: list[str]) -> bool:
-    """Are all of several words in capitals, and not each a letter or two?"""
+    """Are these several words, all in capitals, at least one of them with more than SMALL letters?"""
     return len(words) >= FEWEST_SHOUTED and all(map(str.isupper, words)) and max(map(len, words)) > SMALL
 
 
 def is_titled(words: list[str], fewest: int = FEWEST_WORDS) -> bool:
-    """Do all words begin with a capital, so many at least, but for small ones?"""
+    """Do at least `fewest` words begin with a capital, and do all others have at most SMALL letters?"""
     titled = sum(word[0].isupper() for word in words)
     small = sum(word[0].islower() and len(word) <= SMALL for word in words)
     return titled >= fewest and titled + small == len(words)
 
 
 def is_small(words: list[str], fewest: int = FEWEST_WORDS) -> bool:
-    """Has none of so many words a capital?"""
+    """Are these at least `fewest` words, all in lower case?"""
     return len(words) >= fewest and all(map(str.islower, words))

@@ -1,6 +1,6 @@
-"""Compressed files, known by their content, as streams of what is in them: gzip, xz, bzip2, Zstandard, zip.
+"""Reads compressed files, recognised by their content, as streams: gzip, xz, bzip2, Zstandard, zip.
 
-Nothing is unpacked to disk. What is held in memory does not grow with what a file unpacks to.
+Nothing is unpacked to disk. Memory use does not grow with the unpacked size.
 """
 
 import bz2
@@ -20,9 +20,9 @@ import zstandard
 from nmt.errors import DataError, counted, printable
 
 FED_AT_ONCE = 1 << 10  # bytes: a kilobyte of Zstandard unpacks to 32 MB at most
-XZ_MEMORY = 1 << 29  # bytes that an xz file may ask for; `xz -9` needs 65 MB
+XZ_MEMORY = 1 << 29  # bytes of memory that an xz file may ask for; `xz -9` needs 65 MB
 BUFFERED = 1 << 16
-NAMES_SHOWN = 4  # of the files in a zip
+NAMES_SHOWN = 4  # names of files in a zip that errors show
 BESIDE_DATA = re.compile(r"(licen[sc]e|readme|copying|copyright|notice|authors|\.ds_store|\._)", re.IGNORECASE)
 DOCUMENTS = {
     "xl/workbook.xml": "an Excel workbook; read it with data=xlsx, or save it as CSV",
@@ -34,7 +34,7 @@ DOCUMENTS = {
 
 
 class _Unpacker(Protocol):
-    """What zlib, bz2, lzma and zstandard have in common."""
+    """The interface that zlib, bz2, lzma and zstandard have in common."""
 
     @property
     def eof(self) -> bool: ...
@@ -63,15 +63,15 @@ DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, zipfile.Ba
 
 
 def packed_format(head: bytes) -> str | None:
-    """How a file that begins like this is compressed; None: it is not."""
+    """How a file with this beginning is compressed; None if it is not."""
     return next((name for name, (magic, _) in FORMATS.items() if magic.match(head)), "zip" if ZIP.match(head) else None)
 
 
 @contextmanager
 def unpacked(path: Path, entry: str | None = None) -> Iterator[io.BufferedReader]:
-    """The content of a file as a stream, unpacked if it is compressed; damage is found wherever it is read.
+    """The content of a file as a stream, unpacked if it is compressed; a damaged place raises DataError when read.
 
-    `entry`: the file of a zip that is meant; None: the only one.
+    `entry` names a file in a zip; None means the only file in it.
     """
     packed = None
     try:
@@ -87,7 +87,7 @@ def unpacked(path: Path, entry: str | None = None) -> Iterator[io.BufferedReader
     except DAMAGED as error:
         raise _damaged(path, packed, error) from error
     except OSError as error:
-        if error.errno is None:  # bz2 has no error of its own
+        if error.errno is None:  # bz2 has no error class of its own
             raise _damaged(path, packed, error) from error
         raise DataError(f"file {path} cannot be read: {error.strerror}; check the path") from error
 
@@ -99,7 +99,7 @@ def _damaged(path: Path, packed: str | None, error: Exception) -> DataError:
 
 @contextmanager
 def packing(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
-    """A stream into the file, compressed as the suffix of its name asks; the same bytes for the same content."""
+    """A stream into the file, compressed as its `suffix` asks; the same content gives the same bytes."""
     if suffix not in WRITERS:
         yield file
         return
@@ -108,7 +108,7 @@ def packing(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
 
 
 class _Unpacked(io.RawIOBase):
-    """One stream after another of a compressed file; zeros after one are padding."""
+    """The unpacked content of a compressed file: one stream after another. Zeros after a stream are padding."""
 
     def __init__(self, file: io.BufferedReader, unpacker: Callable[[], _Unpacker]) -> None:
         self._file, self._make = file, unpacker
@@ -139,7 +139,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def zipped_names(path: Path) -> list[str]:
-    """The files in a zip that are no licence and no readme; none if it is no zip."""
+    """The names of the files in a zip except licences, readmes and the like; empty if the file is not a zip."""
     try:
         with open(path, "rb") as file:
             if packed_format(file.peek(16)) != "zip":
@@ -153,7 +153,7 @@ def zipped_names(path: Path) -> list[str]:
 
 
 def shown_names(names: Sequence[str]) -> str:
-    """How many files of a zip there are, and what the first are called."""
+    """The number of files in a zip and the names of the first few, for messages."""
     shown = ", ".join(map(printable, names[:NAMES_SHOWN]))
     more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
     return f"{counted(len(names), 'file')} ({shown}{more})" if names else "no text file"
@@ -165,7 +165,7 @@ def _texts_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 @contextmanager
 def _opened(path: Path, name: str | None) -> Iterator[io.BufferedReader]:
-    """That file of a zip, or its only one."""
+    """The file `name` in a zip; without a `name`, the only file."""
     with zipfile.ZipFile(path) as archive:
         for part, document in DOCUMENTS.items():
             if part in archive.namelist():

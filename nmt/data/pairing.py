@@ -1,4 +1,4 @@
-"""Which file of one language is read with which of the other, and whether their names agree."""
+"""Reports which source file is read with which target file, and whether their names agree."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nmt.errors import DataError
 
-SHOWN = 10  # pairs of files that are named
+SHOWN = 10  # pairs of files named in the report, at most
 PACKED_OR_TEXT = re.compile(r"(\.(gz|xz|bz2|zst|zip|txt))+$", re.IGNORECASE)
 REMEDY = "give both sides as lists in the same order, or give the files of a pair the same name but for the language"
 
@@ -22,9 +22,9 @@ def natural_order(name: str) -> tuple[list[str | int], str]:
 
 
 def described_pairs(pairs: Sequence[FilePair], split: str, always: bool = False) -> list[str]:
-    """One line for each pair of files, and a caution where their names leave a doubt; of a single pair if `always`.
+    """A line for each pair of files, and a caution if the names of a pair differ in more than the language.
 
-    Refuses pairs whose names have other numbers.
+    A single pair has a line only if `always`. Refuses pairs with different numbers in their names.
     """
     if len(pairs) < 2 and not always:
         return []
@@ -33,7 +33,7 @@ def described_pairs(pairs: Sequence[FilePair], split: str, always: bool = False)
     lines = [f"{split}: {src} is read with {tgt}" for src, tgt in names[:SHOWN]]
     if len(pairs) > SHOWN:
         lines.append(f"{split}: and {len(pairs) - SHOWN:,} more pairs of files")
-    if len(set(differences)) == 1:  # the language, in whichever words
+    if len(set(differences)) == 1:  # all names differ in the same words: the languages
         return lines
     for (src, tgt), pair in zip(names, pairs, strict=True):
         if _numbers(src) != _numbers(tgt) and len(_numbers(src)) == len(_numbers(tgt)):
@@ -53,14 +53,14 @@ def described_pairs(pairs: Sequence[FilePair], split: str, always: bool = False)
 
 
 def _apart(pair: FilePair) -> tuple[str, str]:
-    """The paths from where they part."""
+    """Both paths, relative to their common folder."""
     folder = os.path.commonpath([path.absolute().parent for path in pair])
     src, tgt = (str(path.absolute().relative_to(folder)) for path in pair)
     return src, tgt
 
 
 def _words(name: str) -> list[str]:
-    """Letters, and numbers without zeros before them."""
+    """The words and numbers in a name, in lower case; numbers without leading zeros."""
     words = re.findall(r"[0-9]+|[^\W\d_]+", PACKED_OR_TEXT.sub("", name.lower()))
     return [str(int(word)) if word.isdecimal() else word for word in words]
 
@@ -70,14 +70,14 @@ def _numbers(name: str) -> list[str]:
 
 
 def _difference(names: tuple[str, str]) -> tuple[tuple[str, ...], ...]:
-    """The words of either name that the other does not have."""
+    """The words of each name that the other name lacks."""
     src, tgt = (Counter(_words(name)) for name in names)
     return tuple(sorted((src - tgt).elements())), tuple(sorted((tgt - src).elements()))
 
 
 def _is_of_languages(words: tuple[tuple[str, ...], ...]) -> bool:
-    """Is the difference a language on either side, with a region or a script or without?"""
-    import langcodes  # 30 ms
+    """Is the difference only a language on each side, with or without a region or script?"""
+    import langcodes  # takes 30 ms
 
     return all(
         not side or (len(side) <= 2 and any(langcodes.tag_is_valid("-".join(tag)) for tag in permutations(side)))

@@ -1,4 +1,4 @@
-"""Are two files parallel? Long sentences have long translations: lengths that do not go together show shifted lines."""
+"""Tests whether two files are parallel: long sentences have long translations unless lines are shifted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,22 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 BLOCK = 200  # neighbouring pairs that are judged together
-FEWEST = 50  # pairs that can be judged
-TOGETHER = 0.25  # correlation of a block below which its sides do not go together: 0.07 is the deviation of chance
-SPREAD = 0.25  # of the logarithms of a side's lengths: where all lengths are alike, they say nothing
-SHARE = 0.5  # of the blocks that can be judged, from the first bad one on, which must be bad
-FEWEST_BLOCKS = 3  # or all there are
+FEWEST = 50  # fewest pairs to judge files that are shorter than a block
+TOGETHER = 0.25  # a block with a lower correlation is bad; by chance, the standard deviation is 0.07
+SPREAD = 0.25  # least standard deviation of log lengths on a side: lengths that are all alike say nothing
+SHARE = 0.5  # least share of bad blocks for a caution, among those judged from the first bad block on
+FEWEST_BLOCKS = 3  # fewest bad blocks for a caution; all blocks if there are fewer
 
 
 @dataclass
 class LengthAgreement:
-    """How the lengths of both sides go together, block by block, in the order of the files."""
+    """Correlates the lengths of both sides, block by block, in the order of the files."""
 
-    correlations: list[float | None] = field(default_factory=list)  # of each block; None: it cannot be judged
+    correlations: list[float | None] = field(default_factory=list)  # one for each block; None: it cannot be judged
     _waiting: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, sources: Sequence[str], targets: Sequence[str]) -> None:
-        """The next pairs; those with an empty side say nothing."""
+        """Adds the next pairs; pairs with an empty side do not count."""
         self._waiting += [(len(src), len(tgt)) for src, tgt in zip(sources, targets, strict=True) if src and tgt]
         whole = len(self._waiting) // BLOCK * BLOCK
         for start in range(0, whole, BLOCK):
@@ -31,7 +31,7 @@ class LengthAgreement:
         del self._waiting[:whole]
 
     def caution(self, name: str) -> str | None:
-        """A warning where the two sides are most likely no translations, and from which pair on; None: all is well."""
+        """A warning if the sides are most likely not translations, and from which pair on; None if all is well."""
         if not self.correlations and len(self._waiting) >= FEWEST:
             found = [correlation(np.array(self._waiting))]
         else:
@@ -53,7 +53,7 @@ class LengthAgreement:
 
 
 def correlation(lengths: NDArray[np.integer[Any]]) -> float | None:
-    """Of the logarithms of both sides' lengths [pairs, 2]; None: they are too much alike on a side to say anything."""
+    """The correlation of log lengths, from lengths [pairs, 2]; None if the lengths on a side are too much alike."""
     logarithms = np.log1p(lengths)
     if logarithms.std(0).min() < SPREAD:
         return None

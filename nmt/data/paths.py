@@ -1,4 +1,4 @@
-"""Files of the configuration: where a path lies, what a glob names, and the one reader of text lines."""
+"""Finds the files that a configuration names by path or glob; has the one reader of text lines."""
 
 import glob
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from nmt.machine.home import expanded
 BUNDLED = "bundled:"
 BOM = b"\xef\xbb\xbf"
 LONGEST_LINE = 1 << 26  # bytes
-SAMPLE, SAMPLE_LINES = 1 << 10, 50  # bytes of a line, lines after a bad one, by which its encoding is guessed
+SAMPLE, SAMPLE_LINES = 1 << 10, 50  # bytes per line, and lines after a bad line, to guess its encoding from
 
 
 @runtime_checkable
@@ -29,7 +29,7 @@ class ByteLines(Protocol):
 
 
 def resolve(path: str, root: str | None) -> Path:
-    """Where a path of the configuration lies: under `root` unless absolute; 'bundled:NAME' is nmt's data."""
+    """A path of the configuration, under `root` unless absolute; 'bundled:NAME' is a corpus that comes with nmt."""
     return _folder(root) / expanded(path)
 
 
@@ -40,7 +40,7 @@ def _folder(root: str | None) -> Path:
         return expanded(root)
     name = root.removeprefix(BUNDLED)
     package = Path(__file__).parents[1]
-    places = [package / "corpora", package.parent / "data"]  # of a wheel, of a checkout
+    places = [package / "corpora", package.parent / "data"]  # in a wheel, in a checkout
     there = {
         entry.name: entry for place in reversed(places) if place.is_dir() for entry in place.iterdir() if entry.is_dir()
     }
@@ -50,7 +50,7 @@ def _folder(root: str | None) -> Path:
 
 
 def find_files(paths: Paths, root: str | None, key: str) -> list[Path]:
-    """The files that a path, a glob or a list of them names; those of a glob in order, part.2 before part.10."""
+    """The files that a path, a glob or a list of these names; a glob gives part.2 before part.10."""
     named = [paths] if isinstance(paths, str) else list(paths or [])
     if not named:
         raise ConfigError(f"{key} is an empty list; name at least one file")
@@ -74,23 +74,23 @@ def _expand(name: str, root: str | None, key: str) -> list[Path]:
 
 
 def _and_root(name: str, root: str | None) -> str:
-    """What else the remedy names: the folder that the path was looked for in, or that none was given."""
+    """The end of the remedy: the folder that was searched, or how to give one."""
     if root:
         return f" and data.root={root}"
     return "" if expanded(name).is_absolute() else ", or give the folder that it is in: data.root=FOLDER"
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file, compressed or not: split on \\n alone; one \\r before it and the BOM are dropped."""
+    """Lines of a UTF-8 file, compressed or not. Only \\n ends a line; one \\r before it and the BOM are dropped."""
     with unpacked(path) as stream:
         refuse_other_kinds(stream, str(path))
         yield from decode_lines(stream, str(path))
 
 
 def read_sentences(path: Path, entry: str | None = None) -> Iterator[str]:
-    """The lines of a file, or of one in a zip, that should hold one language, one sentence a line.
+    """Lines of a file, or of a file in a zip, that should hold one sentence each, in one language.
 
-    JSON and tables are refused.
+    Refuses JSON and tables.
     """
     name = str(path) if entry is None else f"{path}, {printable(entry)}"
     with unpacked(path, entry) as stream:
@@ -100,11 +100,11 @@ def read_sentences(path: Path, entry: str | None = None) -> Iterator[str]:
 
 
 def decode_lines(stream: ByteLines, name: str) -> Iterator[str]:
-    """The same for an open binary stream; `name` is what errors call it."""
+    """Lines of an open UTF-8 stream, split as in `read_lines`; errors call the stream `name`."""
     for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), start=1):
         if len(raw) > LONGEST_LINE:
             raise DataError(f"{name}, line {number}: longer than {LONGEST_LINE >> 20} MB; is it text with line ends?")
-        if raw == BOM and number == 1:  # an empty file of those that begin with one
+        if raw == BOM and number == 1:  # an empty file that begins with a BOM
             continue
         line = raw.removesuffix(b"\n").removesuffix(b"\r")
         if number == 1:

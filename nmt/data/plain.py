@@ -1,7 +1,7 @@
-"""Text as keyboards type it: quotes, apostrophes, spaces, ligatures and look-alikes become plain characters.
+"""Makes text plain, as typed on a keyboard: replaces special quotes, spaces, ligatures, look-alikes and the like.
 
-A model reads a source better where the same word is always the same characters. Only sources are made plain, in
-training as in translation: the typography of the targets is learned and written.
+A model reads a source better if a word always has the same characters. Only sources are made plain, both in training
+and in translation: the model learns the typography of the targets and writes it.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 QUOTES = {'"': "“”„‟″«»＂", "'": "‘’‚‛′ʼ‹›＇´"}
 HYPHENS = "‐‑−"  # hyphen, no-break hyphen, minus
 SPACES = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
-# Soft hyphen, word joiner and invisible operators, byte order mark, marks of the writing direction.
+# Soft hyphen, word joiner and invisible operators, byte-order mark, marks of the writing direction.
 INVISIBLE = (
     "\u00ad\u2060\u2061\u2062\u2063\u2064\ufeff\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
@@ -44,7 +44,7 @@ _TO_CYRILLIC = str.maketrans({latin: cyrillic for cyrillic, latin in ALIKE.items
 
 
 def plain(text: str) -> str:
-    """The text in plain characters; what has no plain form stays."""
+    """The text in plain characters; a character without a plain form stays."""
     if text.isascii():
         return text
     text = _ZERO_WIDTH.sub(_needed, text.translate(_TABLE))
@@ -54,7 +54,7 @@ def plain(text: str) -> str:
 
 
 def _needed(run: re.Match[str]) -> str:
-    """What stays of zero-width characters: joiners shape letters and emoji, spaces part words of some scripts."""
+    """The zero-width characters that must stay: joiners shape letters and emoji, spaces part words of some scripts."""
     around = run.string[max(0, run.start() - 1) : run.start()], run.string[run.end() : run.end() + 1]
     if all(_JOINED_BY_NOTHING.fullmatch(each) for each in around):
         return ""
@@ -62,7 +62,7 @@ def _needed(run: re.Match[str]) -> str:
 
 
 def _of_one_script(word: str) -> str:
-    """A word of Latin and Cyrillic letters, in the script that all its other letters only look like."""
+    """The word in one script if all its letters of the other script have look-alikes there; else unchanged."""
     latin, cyrillic = _LATIN.findall(word), _CYRILLIC.findall(word)
     if not (latin and cyrillic):
         return word

@@ -1,4 +1,4 @@
-"""From the configuration to numbers: corpus read, tokenizers trained, every split encoded, all cached."""
+"""Turns a configuration into token ids: reads the corpus, trains tokenizers, encodes every split; all is cached."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from nmt.machine.digests import digest
 if TYPE_CHECKING:
     from datasets import Dataset
 
-MIX_FILE = "mix.json"  # rows of each weighted part
-TABLES_VERSION = 2  # of the cached tables; raise it whenever what they hold changes
+MIX_FILE = "mix.json"  # number of rows in each weighted part
+TABLES_VERSION = 2  # version of the cached tables; raise it whenever their content changes
 IDS = pa.list_(pa.int32())
 TABLES_SCHEMA = pa.schema(
     [("src", pa.string()), ("tgt", pa.string()), ("src_ids", IDS), ("tgt_ids", IDS), ("index", pa.int64())]
@@ -38,23 +38,23 @@ TABLES_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Prepared:
-    """Splits with columns src, tgt (text), src_ids, tgt_ids (no bos, no eos), index (pair number as read)."""
+    """Splits with the columns src, tgt (text), src_ids, tgt_ids (no bos, no eos), index (pair number as read)."""
 
     tokenizers: TokenizerPair
     train: Dataset
     dev: Dataset
     test: Dataset
     report: list[str]
-    fingerprint: str  # of the content and of all settings that shaped the tables
+    fingerprint: str  # digest of the content and of all settings that shaped the tables
     seen: Path  # hashes of the training pairs: see nmt.data.train_hashes
-    letter_case: LetterCase  # of the training sources
-    mix: Mix | None = None  # of the training split, where its parts have weights
+    letter_case: LetterCase  # usual forms of words in the training sources
+    mix: Mix | None = None  # the choice of rows for each epoch if parts of the training split have weights
 
 
 def prepare(
     data: DataConfig, tokenizer: TokenizerConfig, cache_dir: Path, given: TokenizerPair | None = None
 ) -> Prepared:
-    """Corpus and tokenizers, ready to train on; `given`: those of a model that is trained further."""
+    """The corpus and tokenizers, ready for training; `given`: the tokenizers of a model that is trained further."""
     corpus = read_corpus(data, cache_dir)
     tokenizers, folder, report, fingerprint = _fill(corpus, data, tokenizer, cache_dir, given)
     tables = {name: load_table(folder / f"{name}.arrow") for name in SPLITS}
@@ -70,14 +70,14 @@ def prepare(
 
 
 def trained_tokenizers(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> TokenizerPair:
-    """Those of the corpus."""
+    """The tokenizers of the corpus, trained unless they are cached."""
     return _trained_pair(corpus, cfg, cache_dir)[0]
 
 
 def fitting(corpus: Corpus, wanted: TokenizerConfig, cache_dir: Path) -> TokenizerConfig:
-    """The same, with the nearest size of the vocabulary that SentencePiece can make of this corpus.
+    """The settings `wanted`, with the nearest vocabulary size that SentencePiece can make of this corpus.
 
-    Where no size fits both sides, they get one vocabulary.
+    If no size fits both sides, they share one vocabulary.
     """
     tried = []
     while wanted not in tried:
@@ -92,7 +92,7 @@ def fitting(corpus: Corpus, wanted: TokenizerConfig, cache_dir: Path) -> Tokeniz
 
 
 def _letter_case(corpus: Corpus, lang: str | None, cache_dir: Path) -> LetterCase:
-    """Of the training sources."""
+    """The usual forms of words in the training sources, learned unless they are cached."""
 
     def learn(draft: Path) -> None:
         batches = read_batches(corpus.path("train"))
@@ -107,7 +107,7 @@ def _letter_case(corpus: Corpus, lang: str | None, cache_dir: Path) -> LetterCas
 def _fill(
     corpus: Corpus, data: DataConfig, tokenizer: TokenizerConfig, cache_dir: Path, given: TokenizerPair | None
 ) -> tuple[TokenizerPair, Path, list[str], str]:
-    """Makes what is not cached: tokenizers, the folder of the tables, report, fingerprint."""
+    """The tokenizers, the folder of the tables, the report and the fingerprint; makes them unless they are cached."""
     if given is None:
         tokenizers, report = _trained_pair(corpus, tokenizer, cache_dir)
     else:
@@ -130,7 +130,7 @@ def _trained_pair(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tupl
 
 def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder: Path) -> None:
     report = []
-    ends = None if data.train.weights is None else np.cumsum(corpus.mixed)  # of the parts, as read
+    ends = None if data.train.weights is None else np.cumsum(corpus.mixed)  # where each part ends, in pairs as read
     rows = np.zeros(0 if ends is None else len(ends), np.int64)
     for name in SPLITS:
         dropped = {"max_tokens": 0, "max_ratio": 0}
@@ -183,7 +183,7 @@ def _encode_batch(
 
 
 def _within_limits(lengths: npt.NDArray[np.int64], data: DataConfig, dropped: dict[str, int]) -> npt.NDArray[np.bool_]:
-    """Which pairs the limits in pieces leave; `dropped` counts the others, each under the first it breaks."""
+    """The mask of pairs within the limits in pieces; counts the others in `dropped`, by the first limit they exceed."""
     longer, shorter = lengths.max(axis=0), np.maximum(lengths.min(axis=0), 1)
     keep = np.ones(len(longer), np.bool_)
     limits = {"max_tokens": data.filters.max_tokens, "max_ratio": data.filters.max_ratio}

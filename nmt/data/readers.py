@@ -1,4 +1,4 @@
-"""Reads sentence pairs from text files, tables, files of segments or a dataset of the hub, one at a time."""
+"""Reads sentence pairs one at a time from text files, tables, files of segments or a dataset of the hub."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -28,15 +28,15 @@ from nmt.machine.digests import digest, file_digest
 from nmt.machine.home import expanded
 
 ColumnKey = str | int
-TextFile = tuple[Path, str | None]  # and, of a zip, the name in it
-ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how files begin
-FEWEST_ALIKE = 5  # lines that are the same on both sides are not so by chance: "OK" is "OK" in many languages
-FILE_PER_LANGUAGE = ("text", "sgm")  # formats
+TextFile = tuple[Path, str | None]  # a file, and the name in it if it is a zip
+ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # first bytes of Arrow files and streams
+FEWEST_ALIKE = 5  # fewer lines may be the same on both sides by chance: "OK" is "OK" in many languages
+FILE_PER_LANGUAGE = ("text", "sgm")  # formats with a file for each language
 BOTH_SIDES = "name the file of each language, or data=tsv data.train.files=FILE for one with both"
 
 
 def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
-    """The split `name` (train, dev or test) of a corpus; None when the configuration does not give it."""
+    """The split `name` (train, dev or test) of a corpus; None if the configuration does not give it."""
     split: SplitConfig = getattr(data, name)
     if split.weights is None:
         return _find(data, split, name, cache_dir)
@@ -45,7 +45,7 @@ def find_split(data: DataConfig, name: str, cache_dir: Path) -> Split | None:
 
 
 def _weighted(split: SplitConfig, name: str) -> list[SplitConfig]:
-    """The split of each weight: file N, glob N or pair N of them."""
+    """One split for each weight: weight N gets item N of each list of files or globs."""
     weights = split.weights or []
     keys = {key: getattr(split, key) for key in ("src", "tgt", "files") if getattr(split, key) is not None}
     if name != "train":
@@ -67,7 +67,7 @@ def _weighted(split: SplitConfig, name: str) -> list[SplitConfig]:
 
 
 def _find(data: DataConfig, split: SplitConfig, name: str, cache_dir: Path) -> Split | None:
-    """Files of any weight."""
+    """Like `find_split`, but ignores weights."""
     if data.format in FILE_PER_LANGUAGE or (data.format == "auto" and split.files is None):
         return _find_two_sides(data, split, name)
     for side in ("src", "tgt"):
@@ -98,7 +98,7 @@ def _find(data: DataConfig, split: SplitConfig, name: str, cache_dir: Path) -> S
 
 
 def _find_table(data: DataConfig, files: list[Path], name: str) -> Split:
-    """Files with named columns; where none is given, the first file's names tell."""
+    """Files with named columns; if the configuration names none, the column names of the first file decide."""
     read, names_in = TABLES[data.format]
     notes: list[str] = []
     if data.src_column is None and data.tgt_column is None:
@@ -114,7 +114,7 @@ def _find_table(data: DataConfig, files: list[Path], name: str) -> Split:
 
 
 def _find_any(data: DataConfig, paths: Paths, name: str, cache_dir: Path) -> Split:
-    """Files of any format, those of one format together; texts are paired by the languages in their names."""
+    """Files of any format, grouped by format; text files are paired by the languages in their names."""
     formats: dict[Format, list[Path]] = {}
     for path in find_files(paths, data.root, f"data.{name}.files"):
         formats.setdefault(found_format(path), []).append(path)
@@ -173,7 +173,7 @@ def _find_two_sides(data: DataConfig, split: SplitConfig, name: str) -> Split | 
 
 
 def _texts(data: DataConfig, files: list[tuple[Path, Path]], name: str, always: bool = False) -> Split:
-    """Reads each source file with its target file; of several pairs of files, or `always`, the notes name both."""
+    """Reads each source file with its target file; notes name both if there are several pairs, or if `always`."""
     for src, tgt in files:
         if src.samefile(tgt):
             raise DataError(f"{src} is given on both sides, data.{name}.src, .tgt; {BOTH_SIDES}")
@@ -237,7 +237,7 @@ def _find_xlsx(data: DataConfig, files: list[Path], name: str) -> Split:
 
 
 def _notes(split: str, files: list[Path], said: list[str]) -> tuple[str, ...]:
-    """One line for each description, which names the first file that it applies to and counts the others."""
+    """One line for each description; the line names the first file that it describes and counts the others."""
     named: dict[str, list[str]] = {}
     for path, words in zip(files, said, strict=True):
         named.setdefault(words, []).append(path.name)
@@ -254,7 +254,7 @@ def _find_segments(data: DataConfig, files: list[Path]) -> Split:
 
 
 def _read_text(src_file: TextFile, tgt_file: TextFile) -> Iterator[Pair]:
-    """Line N of both sides."""
+    """Pairs line N of one file with line N of the other; refuses files with different counts or with the same text."""
     src, tgt = (str(path) if entry is None else f"{path}, {printable(entry)}" for path, entry in (src_file, tgt_file))
     counts, differ = [0, 0], False
     for pair in zip_longest(read_sentences(*src_file), read_sentences(*tgt_file)):
@@ -273,7 +273,7 @@ def _read_text(src_file: TextFile, tgt_file: TextFile) -> Iterator[Pair]:
 
 
 def _names_in_parquet(path: Path) -> list[str]:
-    """Its columns, those of structures by dots."""
+    """The columns of a Parquet or Arrow file; a field in a structure has dots in its name."""
     import pyarrow.parquet as pq
 
     try:
@@ -297,7 +297,7 @@ def _nested(field: pa.Field) -> list[str]:
 
 
 def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
-    """A Parquet file, or one of Arrow."""
+    """The pairs of a Parquet or Arrow file."""
     import pyarrow.parquet as pq
 
     with open(path, "rb") as handle:
@@ -305,7 +305,7 @@ def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
             yield from _read_arrow(path, src, tgt)
             return
     try:
-        with path.open("rb") as handle, pq.ParquetFile(handle) as file:  # whose name need not be UTF-8
+        with path.open("rb") as handle, pq.ParquetFile(handle) as file:  # the name of an open file need not be UTF-8
             names = file.schema_arrow.names
             tops = {name if name in names else name.split(".")[0] for name in (str(src), str(tgt))}
             for missing in sorted(tops - set(names)):
@@ -317,7 +317,7 @@ def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
 
 
 def _read_arrow(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
-    """A file or a stream of Arrow, one batch in memory at a time."""
+    """The pairs of an Arrow file or stream, with one batch in memory at a time."""
     try:
         with pa.OSFile(str(path)) as source:
             is_file = source.read(len(ARROW)) == ARROW
@@ -373,7 +373,7 @@ def _find_hub(data: DataConfig, files: Paths, src: ColumnKey, tgt: ColumnKey, ca
             revision=data.hub_revision,
             cache_dir=str(expanded(cache_dir) / "hub"),
         )
-    except Exception as error:  # whatever the network, the hub or its libraries raise
+    except Exception as error:  # any error of the network, the hub or its libraries
         raise DataError(
             f"data.hub={data.hub} (configuration {data.hub_config}, split {split}) cannot be read:"
             f" {_first_line(error)}; check the id, the configuration, the split and the network"
@@ -398,7 +398,7 @@ def _column(data: DataConfig, key: str) -> ColumnKey:
 
 
 Reader = tuple[Callable[[Path, ColumnKey, ColumnKey], Iterator[Pair]], Callable[[Path], list[str]]]
-TABLES: dict[str, Reader] = {  # what reads pairs, and the names of columns
+TABLES: dict[str, Reader] = {  # for each format, the readers of pairs and of column names
     "jsonl": (read_json, names_in_json),
     "parquet": (_read_parquet, _names_in_parquet),
 }

@@ -1,7 +1,8 @@
-"""Cuts text into sentences by script and punctuation: no model, no language code, time that grows with the text alone.
+"""Cuts text into sentences by script and punctuation, without a model or a language code.
 
-A mark ends a sentence if the text behind it may begin another. Line ends separate sentences. Where a sentence has no
-capitals at all, as in text typed in haste, small letters may begin another, too.
+Its time grows only with the length of the text. A mark ends a sentence if the text after it may begin another. Line
+ends separate sentences. If a sentence has no capitals at all, as in text typed in haste, the next one may begin with a
+lower-case letter, too.
 """
 
 import re
@@ -23,10 +24,10 @@ from nmt.data.abbreviations import (
 )
 from nmt.data.text import INVISIBLE
 
-LONGEST_UNMARKED = 400  # characters of Thai or Lao, where nothing marks the end of a sentence
-LOOKED_BACK = 40  # characters before a mark that may decide
-LONGEST_PART = 3  # letters of an acronym's part: Ph.D.
-LONGEST_INITIAL = 3  # a letter and its marks
+LONGEST_UNMARKED = 400  # characters, at most, of a part of Thai or Lao, which do not mark the end of a sentence
+LOOKED_BACK = 40  # characters before a full stop that are examined
+LONGEST_PART = 3  # letters, at most, in one part of an acronym: Ph.D.
+LONGEST_INITIAL = 3  # characters, at most, of an initial: a letter and its marks
 
 
 @dataclass(frozen=True)
@@ -37,17 +38,17 @@ class Span:
     end: int
 
 
-# Inside of brackets of a pattern:
-_HARD = "。！？｡︒﹖﹗።፧፨।॥។៕။།༎༏༐༑։"  # these end a sentence without white space
-_SOFT = ".!?…‥‼⁇⁈⁉‽؟۔܀܁܂᠃᠉߹׃⸮﹒．;\u037e"  # these before white space
-_QUOTES = "\"'”’»›」』＂＇"  # that close
-_OTHER_QUOTES = "“‘«‹"  # that close in some languages, and never before a word
+# For use inside the brackets of a pattern:
+_HARD = "。！？｡︒﹖﹗።፧፨।॥។៕။།༎༏༐༑։"  # these end a sentence even without white space after them
+_SOFT = ".!?…‥‼⁇⁈⁉‽؟۔܀܁܂᠃᠉߹׃⸮﹒．;\u037e"  # these end a sentence only before white space
+_QUOTES = "\"'”’»›」』＂＇"  # closing quotes
+_OTHER_QUOTES = "“‘«‹"  # these close in some languages, but never before a word
 _CLOSING = rf"{_QUOTES})\]}}）］｝】》〉〕〗｠｣¹²³⁰⁴-⁹"
-_CLOSING_APART = r"»”’›)\]"  # these close what is open behind white space, too
+_CLOSING_APART = r"»”’›)\]"  # these close an open quote or bracket after white space, too
 _OPENING = r"\"'“‘„‚”’«»‹›(\[{¿¡「『（《〈【〔［｛*_•‣◦·–—―-"
-_OPENS = "\"'“‘„‚”’«»‹›([{¿¡*•·–—-"  # a word
+_OPENS = "\"'“‘„‚”’«»‹›([{¿¡*•·–—-"  # characters before a word
 _EMOJI = "\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff\ufe0f\u200d\U000e0020-\U000e007f"
-_IDEOGRAPHS = "\u3005-\u3007\u3021-\u318f\u31a0-\ua4cf\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"  # and kana
+_IDEOGRAPHS = "\u3005-\u3007\u3021-\u318f\u31a0-\ua4cf\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"  # kana included
 _UNMARKED = "\u0e00-\u0eff"  # Thai and Lao
 
 _LINE = re.compile("[^\n-\r\x1c-\x1e\x85\u2028\u2029]+")
@@ -56,7 +57,7 @@ _VISIBLE = re.compile(f"[^{INVISIBLE}]")
 _SPACE = re.compile("[\\s\u200b]")
 _MARK = re.compile(
     rf"[{_HARD}{_SOFT}](?:[{_HARD}{_SOFT}{_CLOSING}]++|[{_OTHER_QUOTES}](?!\w))*+"
-    r"(?:\[[0-9]{1,3}\])*+"  # notes
+    r"(?:\[[0-9]{1,3}\])*+"  # numbers of notes
     rf"(?:\s[{_CLOSING_APART}]++(?=[\s{_HARD}{_SOFT},]|$)[{_HARD}{_SOFT}]*+)?"
     rf"(?:\s*+(?:[{_EMOJI}]++|[:;]-?[)(DP]++(?!\w)))*+"
 )
@@ -64,7 +65,7 @@ _STOPS = re.compile(f"[{_HARD}{_SOFT}]+")
 _HARD_STOP = re.compile(f"[{_HARD}]")
 _QUOTE = re.compile(f"[{_QUOTES}{_OTHER_QUOTES}]")
 _OPENINGS = re.compile(rf"(?:[{_OPENING}]\s?)*+")
-_PARTICLE = re.compile("[とってなのはがをにもへや的地得]")  # the sentence goes on with these behind quoted speech
+_PARTICLE = re.compile("[とってなのはがをにもへや的地得]")  # a sentence continues with these after quoted speech
 _IDEOGRAPH = re.compile(f"[{_IDEOGRAPHS}]")
 _THAI = re.compile(f"[{_UNMARKED}]")
 _WORD = re.compile(r"[^\W_][\w'’-]{0,30}")
@@ -75,15 +76,15 @@ _SAYS = re.compile(rf"(?:[A-Z][\w'’.-]{{0,30}}\s){{1,3}}(?:{SPEECH})\b")
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """The sentences of a text, in order; each begins and ends with a visible character, and all of these are covered.
+    """The sentences of a text, in order. Each begins and ends with a visible character.
 
-    Between two of them lies no visible character: white space, a line end, or nothing.
+    Together they cover all visible characters: between two sentences is white space, a line end, or nothing.
     """
     return sentence_groups(text, 1)
 
 
 def sentence_groups(text: str, at_once: int) -> list[Span]:
-    """The same for so many sentences of a line together, at most, and about as many in each group of a line."""
+    """Groups of at most `at_once` sentences of one line, in order; all groups of a line have about the same size."""
     groups = []
     for line in _LINE.finditer(text):
         spans = list(_spans_of_line(text, *line.span()))
@@ -102,13 +103,13 @@ def _spans_of_line(text: str, line_start: int, line_end: int) -> Iterator[Span]:
 
 
 def usual_sentences(lines: Iterable[str]) -> int:
-    """How many sentences half of the lines have at least; 1 where there is no line."""
+    """The lower median of the numbers of sentences per line, at least 1; 1 if there are no lines."""
     counts = [len(sentence_spans(line)) for line in lines]
     return max(1, median_low(counts)) if counts else 1
 
 
 def _cut(text: str, start: int, end: int, capitals: bool) -> Iterator[tuple[int, int]]:
-    """The sentences of text[start:end], which is of one line; `capitals`: do sentences begin with one?"""
+    """The sentences of text[start:end], part of one line; with `capitals`, none begins with a lower-case letter."""
     start = _after_gap(text, start, end)
     for mark in _MARK.finditer(text, start, end):
         following = _after_gap(text, mark.end(), end)
@@ -120,21 +121,21 @@ def _cut(text: str, start: int, end: int, capitals: bool) -> Iterator[tuple[int,
 
 
 def _after_gap(text: str, start: int, end: int) -> int:
-    """The place of the next visible character."""
+    """The position of the next visible character, or `end`."""
     gap = _GAP.match(text, start, end)
     assert gap is not None
     return gap.end()
 
 
 def _trimmed(text: str, start: int, end: int) -> int:
-    """The end behind the last visible character."""
+    """The position after the last visible character."""
     while end > start and not _VISIBLE.match(text[end - 1]):
         end -= 1
     return end
 
 
 def _without_capitals(text: str) -> bool:
-    """Has it letters that could be capitals, and none that is?"""
+    """Does the text have letters that could be capitals, but no capital?"""
     return text == text.lower() and text != text.upper()
 
 
@@ -143,7 +144,7 @@ def _is_end(text: str, start: int, mark: re.Match[str], following: int, capitals
     marks, end = mark[0], mark.endpos
     openings = _OPENINGS.match(text, following, end)
     assert openings is not None
-    first = openings.end()  # the place of the first character of the next word
+    first = openings.end()  # the position of the first character of the next word
     if first == end or not _may_begin(text[first]):
         return False
     apart = mark.end() < following and _SPACE.search(text, mark.end(), following) is not None
@@ -161,7 +162,7 @@ def _is_end(text: str, start: int, mark: re.Match[str], following: int, capitals
         ideographs = _IDEOGRAPH.match(before) and (_IDEOGRAPH.match(text[first]) or stops == "．")
         return text[following] in "¿¡" or bool(ideographs)
     if stops == "." and _THAI.match(before):
-        return False  # of an abbreviation
+        return False  # the full stop of an abbreviation
     if _QUOTE.search(marks) and (small or _SAYS.match(text, following, end)):
         return False
     if small and (stops == "…" or stops.startswith("..")):
@@ -170,18 +171,18 @@ def _is_end(text: str, start: int, mark: re.Match[str], following: int, capitals
 
 
 def _may_begin(char: str) -> bool:
-    """Can it be the first character of a sentence, quotes and brackets apart?"""
+    """Can a sentence begin with this character, apart from quotes and brackets?"""
     return char.isalnum() or char in "#@<§" or unicodedata.category(char) in ("Sc", "So")
 
 
 def _ends_without_space(text: str, mark: re.Match[str], following: int) -> bool:
-    """Does the sentence end with a mark of a script that needs no white space behind it?"""
+    """Does the sentence end with this mark, of a script that needs no white space after it?"""
     last = mark[0][-1]
     if text.startswith("ល។", following):  # Khmer: and so on
         return False
-    if last in "》〉":  # a title
+    if last in "》〉":  # the end of a title
         return False
-    if last in ")）" and "。" not in mark[0]:  # a remark
+    if last in ")）" and "。" not in mark[0]:  # the end of a remark
         return False
     return not (last in _QUOTES and _PARTICLE.match(text, following))
 
@@ -191,14 +192,14 @@ def _is_greek(char: str) -> bool:
 
 
 def _is_small(word: str) -> bool:
-    """Does it begin with a letter that could be a capital, and is no name such as iPhone?"""
+    """Does the word begin with a lower-case letter that could be a capital? Not if it is a name such as iPhone."""
     return word[0].islower() and word[0].title() != word[0] and not (word[1:2].isupper() or word[2:3].isupper())
 
 
 def _goes_on(text: str, start: int, stop: int, first: int, word: str, small: bool) -> bool:
-    """Does the full stop at `stop` belong to an abbreviation, an initial, an ordinal or a label? `word` is the next."""
+    """Does the full stop at `stop` belong to an abbreviation, initial, ordinal or label? The next word is `word`."""
     tail = text[max(start, stop - LOOKED_BACK) : stop]
-    if tail[-1:].isspace():  # in tokenised text
+    if tail[-1:].isspace():  # tokenised text: the full stop is a token of its own
         return False
     if stop - start <= LOOKED_BACK and _LABEL.fullmatch(tail):
         return True
@@ -210,7 +211,7 @@ def _goes_on(text: str, start: int, stop: int, first: int, word: str, small: boo
     *earlier, token = tail.rsplit(maxsplit=4) or [""]
     elided, _, token = token.replace("’", "'").rpartition("'")
     token = token.lstrip(_OPENS)
-    if elided.strip(_OPENS) and len(token) == 1:  # my brother's
+    if elided.strip(_OPENS) and len(token) == 1:  # as in: my brother's
         return False
     initial = _is_initial(token)
     if initial and not begins:
@@ -234,13 +235,13 @@ def _is_in(table: frozenset[str], *words: str) -> bool:
 
 
 def _is_first_word(word: str) -> bool:
-    """Is it one that often begins a sentence?"""
+    """Is this a word that often begins a sentence, or one that begins with an elided word (L', Qu')?"""
     bare = word.replace("’", "'").partition("'")[0]
     return bare in FIRST_WORDS or bare.capitalize() in FIRST_WORDS or (len(bare) <= 2 and bare != word)
 
 
 def _is_initial(token: str) -> bool:
-    """Is it one letter, with its marks, of a script that has words of several, and no word itself?"""
+    """Is the token a single letter, with its marks? Not if the letter is a word: an ideograph, or one such as I."""
     if len(token) > LONGEST_INITIAL or token in ("I", "Я", "я"):
         return False
     marks = [char for char in token[1:] if unicodedata.category(char).startswith("M")]
@@ -248,7 +249,7 @@ def _is_initial(token: str) -> bool:
 
 
 def _cut_unmarked(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A sentence; a long one of a script without sentence marks in parts, cut at spaces."""
+    """The sentence whole; a long sentence of Thai or Lao, which have no sentence marks, in parts cut at spaces."""
     while end - start > LONGEST_UNMARKED and _THAI.search(text, start, start + LONGEST_UNMARKED):
         space = text.rfind(" ", start, start + LONGEST_UNMARKED)
         if space <= start:

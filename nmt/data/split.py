@@ -1,4 +1,4 @@
-"""One split of a corpus, found but not yet read; it may be joined from several."""
+"""One split of a corpus, found but not yet read; it may be joined from several splits."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,18 +11,18 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Split:
-    """Where pairs come from."""
+    """A source of sentence pairs."""
 
-    content: list[str]  # digests of what will be read
+    content: list[str]  # digests of the content that will be read
     pairs: Callable[[], Iterator[Pair]]
-    notes: tuple[str, ...] = ()  # for the report: what was found out about the files
-    tallies: tuple[Tally, ...] = ()  # of files with units that may give no pair
-    references: ReferencedSegments | None = None  # of a test set: all there are, by who made them
-    counts: list[int] = field(default_factory=list)  # pairs of each split it is joined from, once they are read
+    notes: tuple[str, ...] = ()  # lines about the files, for the report
+    tallies: tuple[Tally, ...] = ()  # counts for files with units that may give no pair
+    references: ReferencedSegments | None = None  # for a test set: all references, by their translator
+    counts: list[int] = field(default_factory=list)  # for a joined split: pairs of each part, once they are read
 
 
 def joined(splits: Sequence[Split]) -> Split:
-    """The pairs of one split after those of another."""
+    """One split with the pairs of all splits, one split after another."""
     counts = [0] * len(splits)
 
     def pairs() -> Iterator[Pair]:

@@ -1,4 +1,4 @@
-"""Lines of text in and out: files, standard input, standard output."""
+"""Reads and writes lines of text: files, standard input, standard output."""
 
 import glob
 import io
@@ -15,18 +15,18 @@ from nmt.errors import ConfigError, DataError
 from nmt.machine.home import expanded
 from nmt.machine.safe_files import whole_file
 
-LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # JSON may hold them as they are
+LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # JSON may hold these line ends unescaped
 
 
 def input_lines(given: str | list[str] | None) -> Iterator[str]:
-    """Lines of the files given, one after another, or of standard input; missing files are refused at once."""
+    """Lines of the given files, one after another, or of standard input; refuses missing files at once."""
     if given is None:
         return standard_input()
     return (line for path in input_files(given) for line in file_lines(path))
 
 
 def input_files(given: str | list[str]) -> list[Path]:
-    """The files, pipes or folders that `input` names, those of a glob in the order of their names; none is refused."""
+    """The files, pipes or folders that `input` names; files of a glob are sorted. Refuses names without a file."""
     names = [given] if isinstance(given, str) else given
     if not names:
         raise ConfigError("input is an empty list; name a file, or leave input out to read standard input")
@@ -72,7 +72,7 @@ def file_lines(path: Path) -> Iterator[str]:
 
 @contextmanager
 def output_file(name: str | None) -> Iterator[IO[str]]:
-    """The file of that name, written whole or not at all; None is standard output."""
+    """The file `name`, open for writing; it appears whole or not at all. None means standard output."""
     try:
         with standard_output() if name is None else _named_file(expanded(name).resolve()) as file:
             yield file
@@ -95,7 +95,10 @@ def _named_file(path: Path) -> Iterator[IO[str]]:
 
 @contextmanager
 def standard_output() -> Iterator[IO[str]]:
-    """Standard output as UTF-8 with LF; one that refuses is let go, so that Python's exit is quiet."""
+    """Standard output as UTF-8 with LF.
+
+    If a write fails, standard output becomes the null device, so that Python prints no second error at exit.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     try:

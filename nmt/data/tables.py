@@ -1,4 +1,4 @@
-"""Arrow tables on disk: written in batches, read memory-mapped."""
+"""Arrow tables on disk: written in batches, memory-mapped for reading."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BATCH_ROWS = 10_000
 
 def load_table(path: Path) -> Dataset:
     """A memory-mapped table of the cache."""
-    from datasets import Dataset  # half a second, which nothing else here needs
+    from datasets import Dataset  # takes half a second, and nothing else here needs it
 
     try:
         return Dataset.from_file(str(path))
@@ -28,7 +28,7 @@ def load_table(path: Path) -> Dataset:
 
 
 def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """Its record batches, one at a time."""
+    """The record batches of a table, one at a time."""
     try:
         with pa.memory_map(str(path)) as mapped:
             yield from pa.ipc.open_stream(mapped)
@@ -59,5 +59,5 @@ class TableWriter:
         pa.default_memory_pool().release_unused()
 
     def write(self, columns: dict[str, object]) -> None:
-        """Rows given as one sequence or array per column."""
+        """Writes rows, given as one sequence or array per column."""
         self._writer.write_batch(pa.record_batch([columns[name] for name in self._schema.names], schema=self._schema))

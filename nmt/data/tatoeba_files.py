@@ -1,6 +1,6 @@
-"""Exports of Tatoeba: files of sentences (number, language, text) and files of links (number, number), with tabs.
+"""Pairs of Tatoeba exports: tab-separated files of sentences (number, language, text) and of links (number, number).
 
-The numbers of the sentences in either language are held in memory, and the texts of those that links join.
+Memory holds the numbers of all sentences in either language, and the texts of linked sentences.
 """
 
 import re
@@ -20,7 +20,7 @@ HEAD = 1 << 10
 
 
 def is_export(head: bytes) -> bool:
-    """Does a file of sentences or links begin like this?"""
+    """Is this the beginning of a file of sentences or links?"""
     line = _first_line(head)
     sentence = _SENTENCE.match(line)
     return _LINK.fullmatch(line) is not None or (sentence is not None and not sentence[3].strip().isdecimal())
@@ -48,7 +48,7 @@ class TatoebaPairs:
         self.tally = Tally(f"{len(files):,} files", "link")
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        """Every pair once; the tally counts."""
+        """Every pair once; counts links and pairs in the tally. Raises DataError if there is no pair."""
         self.tally.reset()
         known = self._numbers()
         chosen = self._linked(known)
@@ -69,7 +69,7 @@ class TatoebaPairs:
             )
 
     def _numbers(self) -> dict[int, int]:
-        """Which side, 0 or 1, the sentence of each number is of."""
+        """The side, 0 or 1, of each sentence, by the sentence's number."""
         sides: dict[int, int] = {}
         for number, language, _ in self._rows():
             for side, wanted in enumerate(self._wanted):
@@ -78,7 +78,7 @@ class TatoebaPairs:
         return sides
 
     def _linked(self, sides: dict[int, int]) -> list[int]:
-        """Numbers of source and target in turn; a link may name either first."""
+        """The numbers of linked sentences, source and target in turn; a link may name either first."""
         chosen: list[int] = []
         for path in self._links:
             for at, line in enumerate(read_lines(path), start=1):

@@ -1,4 +1,4 @@
-"""Unicode normal forms in time that grows with the text alone, whatever it is."""
+"""Cleans sentences and normalises Unicode, in time that grows only with the length of the text, whatever it is."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from typing import Literal
 from nmt.config.sections import DataConfig
 from nmt.data.plain import plain
 
-_RUN = re.compile("[^\x00-\u02ff]{1000,}")  # where there are marks, they are among these
+_RUN = re.compile("[^\x00-\u02ff]{1000,}")  # long runs of characters that may be marks
 
 
 def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
-    """The same as of unicodedata, which puts a letter's marks in order in the square of their number.
+    """The normal form as `unicodedata.normalize` gives it, but never in quadratic time.
 
-    Long runs are therefore put in order first.
+    unicodedata sorts the marks of a letter in time quadratic in their number. Long runs are therefore sorted first.
     """
     return unicodedata.normalize(form, _RUN.sub(lambda run: _in_order(run[0], form), text))
 
 
 def _in_order(text: str, form: Literal["NFC", "NFKC"]) -> str:
-    """The text decomposed, the marks of each letter in canonical order."""
+    """The decomposed text, with the marks of each letter in canonical order."""
     whole: Literal["NFD", "NFKD"] = "NFD" if form == "NFC" else "NFKD"
     decomposed = "".join(unicodedata.normalize(whole, char) for char in text)
     groups = groupby(decomposed, lambda char: unicodedata.combining(char) > 0)
     return "".join("".join(sorted(run, key=unicodedata.combining) if marks else run) for marks, run in groups)
 
 
-INVISIBLE = r"\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"  # inside of brackets
+INVISIBLE = r"\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"  # for use inside brackets
 _VISIBLE = re.compile(f"[^{INVISIBLE}]")
 _BREAKS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str, nfc: bool) -> str:
-    """A sentence as every part of nmt sees it: tabs and line breaks are spaces, the ends are stripped.
+    """A sentence as every part of nmt sees it: tabs and line breaks become spaces, both ends are stripped.
 
     Half of a surrogate pair, which no UTF-8 file can hold, becomes U+FFFD.
     """
@@ -66,10 +66,10 @@ class Cleaning:
 
 
 def one_line(text: str) -> str:
-    """The same with spaces for line ends of every kind."""
+    """The text on one line, with spaces for line ends of every kind."""
     return " ".join(text.splitlines())
 
 
 def is_visible(text: str) -> bool:
-    """Has it any character that shows?"""
+    """Does the text have a visible character?"""
     return _VISIBLE.search(text) is not None

@@ -1,7 +1,7 @@
-"""Text to numbers and back: SentencePiece models, trained, loaded, applied, sampled from.
+"""Turns text into token ids and back with SentencePiece models: loads them, applies them and samples from them.
 
-Whatever a text spells, `</s>`, `<0x41>` or `▁`, is text: SentencePiece never reads control pieces from it,
-and `▁`, its mark for a space, is written as two characters that come back as `▁` (as is the first of them).
+Text that spells `</s>`, `<0x41>` or `▁` is only text: SentencePiece never reads control pieces from it. `▁`,
+SentencePiece's mark for a space, becomes ESCAPE and 1, and ESCAPE becomes ESCAPE and 0; `decode` turns both back.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Tokenizer:
     """A SentencePiece model with pad 0, unk 1, bos 2, eos 3. Texts come from `nmt.data.text.Cleaning`."""
 
     def __init__(self, blob: bytes, name: str) -> None:
-        """`name` is what errors call the model."""
+        """Errors call the model `name`."""
         self._model = sentencepiece.SentencePieceProcessor()
         try:
             self._model.LoadFromSerializedProto(blob)
@@ -47,7 +47,7 @@ class Tokenizer:
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> Tokenizer:
-        """The model whose file holds `blob`."""
+        """The model in `blob`, the content of its file."""
         return cls(blob, "the tokenizer")
 
     @classmethod
@@ -69,23 +69,23 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The likeliest pieces of each text."""
-        if len(texts) == 1:  # a batch starts threads, which wait for those of torch
+        if len(texts) == 1:  # a batch starts threads, which wait for the threads of torch
             return [self.encode(texts[0])]
         return list(self._model.encode([_escape(text) for text in texts], out_type=int))
 
     @cached_property
     def has_choices(self) -> bool:
-        """Can a text be segmented in several ways? Not by characters or words, and SentencePiece does not say so."""
+        """Can a text have several segmentations? Not with char or word models, and SentencePiece does not report it."""
         from sentencepiece import sentencepiece_model_pb2
 
         spec = sentencepiece_model_pb2.ModelProto.FromString(self.bytes).trainer_spec
         return spec.model_type in (spec.UNIGRAM, spec.BPE)
 
     def sample_batch(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
-        """Segmentations drawn at random, the same for the same seed.
+        """A segmentation of each text, drawn at random; the same seed gives the same segmentations.
 
-        unigram: from all segmentations, with probability ∝ p^alpha; bpe: a merge is left out with probability
-        alpha.
+        unigram: drawn from all segmentations, with probability ∝ p^alpha. bpe: each merge is left out with probability
+        alpha. Other models raise ConfigError.
         """
         if not self.has_choices:
             raise ConfigError(
@@ -98,7 +98,7 @@ class Tokenizer:
             options = {"enable_sampling": True, "nbest_size": -1, "alpha": alpha, "num_threads": 1}
             drawn.extend(self._model.encode(escaped, out_type=int, **options))
 
-        with _sampling:  # a thread's generator is seeded when first used: hence a new thread
+        with _sampling:  # a thread's generator takes its seed when first used, so a new thread draws
             sentencepiece.set_random_generator_seed(seed % (2**32 - 1))  # 2**32 - 1 would mean a random seed
             thread = threading.Thread(target=draw)
             thread.start()
@@ -106,16 +106,16 @@ class Tokenizer:
         return drawn
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of pieces; special ones vanish, unk is ⁇, bytes that are not UTF-8 are U+FFFD."""
+        """The text of pieces: special pieces vanish, unk becomes ⁇, bytes that are not UTF-8 become U+FFFD."""
         text = str(self._model.decode([int(i) for i in ids])).replace(MARK, " ").strip(" ")
         return _ESCAPES.sub(lambda match: MARK if match[1] == "1" else ESCAPE, text) if ESCAPE in text else text
 
     def spelled(self, ids: Sequence[int]) -> int:
-        """How many of these pieces are unknown, or one byte of a character that has no piece."""
+        """How many of these pieces are unknown, or are one byte of a character that has no piece."""
         return sum(self._model.is_unknown(int(i)) or self._model.is_byte(int(i)) for i in ids)
 
     def surfaces(self) -> list[bytes]:
-        """What each piece spells, as UTF-8 with ▁ for a space; nothing for unk and control pieces."""
+        """The spelling of each piece, as UTF-8 with ▁ for a space; empty for unk, control and unused pieces."""
         model, spelled = self._model, []
         for piece in range(self.vocab_size):
             text = str(model.id_to_piece(piece))

@@ -1,7 +1,8 @@
-"""Which sentence pairs a model was trained on, as 64-bit hashes, so that an evaluation can tell when it asks for them.
+"""Hashes of the sentence pairs that a model was trained on, so that an evaluation can tell if its pairs are among them.
 
-runs/NAME/seen.bin: two unsigned 64-bit numbers, little-endian, for each training pair: of its text, and of its letters
-and digits alone, in lower case. Two different pairs of 10 million share one by chance once in 200,000 such files.
+runs/NAME/seen.bin has two hashes for each training pair, as unsigned 64-bit numbers, little-endian: one of its text,
+and one of its letters and digits alone, in lower case. Among 10 million different pairs, two share a hash by chance in
+one of 200,000 such files.
 """
 
 import hashlib
@@ -22,21 +23,21 @@ Hashes = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Seen:
-    """How many pairs of a test set stand in the training data."""
+    """How many pairs of a test set are in the training data."""
 
     pairs: int
     exact: int
-    normalised: int  # but for case, punctuation and spaces; those of `exact` among them
+    normalised: int  # pairs that are there except for case, punctuation and spaces; includes `exact`
 
 
 def hashes(sources: Iterable[str], targets: Iterable[str]) -> Hashes:
-    """[pairs, 2]"""
+    """The two hashes of each pair, [pairs, 2]."""
     found = [(_pair_hash(s, t), _pair_hash(_letters(s), _letters(t))) for s, t in zip(sources, targets, strict=True)]
     return np.array(found, dtype="<u8").reshape(-1, 2)
 
 
 def seen(path: Path, sources: Sequence[str], references: Sequence[Sequence[str]]) -> Seen:
-    """Counts the pairs of a source with any of its references that the file knows."""
+    """Counts the test sentences that are in the file together with at least one of their references."""
     try:
         known = (
             np.memmap(path, dtype="<u8", mode="r").reshape(-1, 2) if path.stat().st_size else np.empty((0, 2), "<u8")
@@ -54,12 +55,12 @@ def seen(path: Path, sources: Sequence[str], references: Sequence[Sequence[str]]
 
 
 def _letters(text: str) -> str:
-    """Letters and digits in lower case; of a text without any, the text."""
+    """The letters and digits of a text, in lower case; the text itself if it has none."""
     kept = "".join(c for c in normalize("NFKC", text).casefold() if c.isalnum())
     return kept or text
 
 
 def _pair_hash(src: str, tgt: str) -> int:
-    """The source's length says where the target begins, whatever characters they have."""
+    """A 64-bit hash of a pair. It covers the source's length, which tells where the target begins."""
     text = f"{len(src)}\t{src}{tgt}"
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

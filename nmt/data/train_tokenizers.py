@@ -1,8 +1,8 @@
-"""A corpus's tokenizers, trained: one for both sides or one for each, large corpora in a process of its own.
+"""Trains the tokenizers of a corpus: one for both sides or one for each; for large corpora, in a separate process.
 
     python -m nmt.data.train_tokenizers FOLDER        (as `train_tokenizers` calls it: FOLDER/job.json says what to do)
 
-SentencePiece's trainer keeps 25 to 65 MB for good of a million sentences. With a process that ends, it keeps nothing.
+SentencePiece's trainer never frees 25 to 65 MB per million sentences; only the end of its process does.
 """
 
 import io
@@ -25,12 +25,12 @@ from nmt.data.tables import read_batches
 from nmt.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, _escape
 from nmt.errors import ConfigError, DataError, NmtError, counted
 
-MAX_SENTENCE_BYTES = 4192  # longer ones are not shown to SentencePiece in training
-THREADS = 16  # part of the result: SentencePiece's sums depend on it, whatever the machine has
+MAX_SENTENCE_BYTES = 4192  # longer sentences are not used in training
+THREADS = 16  # the same on every machine: SentencePiece's sums, and so the model, depend on it
 
 
 def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, report: list[str]) -> Tokenizer:
-    """A model of these sentences, the same bytes for the same ones; adds a line for people to `report`."""
+    """A model trained on the sentences; the same sentences give the same bytes. Adds a line to `report`."""
     shown, skipped = _choose_sentences(sentences, cfg.max_sentences, seed)
     if not any(sentence.strip() for sentence in shown):
         raise DataError(f"no sentence to train a tokenizer on ({skipped:,} too long); check the training split")
@@ -65,7 +65,7 @@ def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, r
 
 
 def _choose_sentences(sentences: Iterable[str], count: int, seed: int) -> tuple[list[str], int]:
-    """At most `count` sentences, chosen at random, escaped; and how many were too long."""
+    """At most `count` sentences, escaped, chosen at random; and the number of sentences that were too long."""
     rng = random.Random(seed)
     chosen: list[str] = []
     skipped = 0
@@ -86,7 +86,7 @@ class VocabularySizeError(ConfigError):
 
     @classmethod
     def of(cls, message: str, bound: str) -> "VocabularySizeError":
-        """With this bound."""
+        """The error with this bound."""
         error = cls(message)
         error.bound = int(bound)
         return error
@@ -108,18 +108,18 @@ def _explain(message: str, cfg: TokenizerConfig) -> ConfigError:
     return ConfigError(f"SentencePiece cannot train this tokenizer: {message.strip()[:300]}; check tokenizer.*")
 
 
-SENTENCES_SEED = 1  # of the choice of sentences: apart from the training's, so that seeds share the cache
-MANY_PAIRS = 50_000  # from here on a second Python's start (0.4 s) is little beside the training
-TRAINING_REFUSED = 3  # exit code of the process: its output is the error's line
+SENTENCES_SEED = 1  # seed for choosing sentences; not the seed of a run, so that runs of any seed share the cache
+MANY_PAIRS = 50_000  # from this size on, starting a second Python (0.4 s) is short compared to the training
+TRAINING_REFUSED = 3  # exit code of the process if it printed the message of an error
 
 
 def sides(cfg: TokenizerConfig) -> dict[str, tuple[str, ...]]:
-    """The models by name, and the columns that each is trained on."""
+    """The columns that each model is trained on, by the name of the model."""
     return {"joint": ("src", "tgt")} if cfg.joint else {"src": ("src",), "tgt": ("tgt",)}
 
 
 def train_tokenizers(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
-    """Fills a folder with NAME.model for every side and report.json, lines for people; `table`: the training split."""
+    """Writes NAME.model for each of `sides`, and report.json (lines for the report); `table`: the training split."""
     if sum(batch.num_rows for batch in read_batches(table)) < MANY_PAIRS:
         _train(table, cfg, folder)
     else:
@@ -137,7 +137,7 @@ def _train(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
 
 
 def _sentences(table: Path, columns: tuple[str, ...]) -> Iterator[str]:
-    """One side's, or those of both in turn."""
+    """The sentences of one side, or of both sides in turn."""
     for batch in read_batches(table):
         for row in zip(*(batch[column].to_pylist() for column in columns), strict=True):
             yield from row
@@ -169,7 +169,7 @@ def _train_apart(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
 
 
 def main(folder: Path) -> int:
-    """The process's work."""
+    """Does the work of the separate process; returns its exit code."""
     job = json.loads((folder / "job.json").read_text("utf-8"))
     try:
         _train(Path(job["table"]), read(TokenizerConfig, job["tokenizer"], "tokenizer"), folder)

@@ -1,4 +1,4 @@
-"""Sentence pairs of Excel workbooks (.xlsx), row by row; formulas are their last values, nothing is computed."""
+"""Sentence pairs of Excel workbooks (.xlsx), row by row; a formula gives its stored value, nothing is computed."""
 
 import zipfile
 import zlib
@@ -10,7 +10,7 @@ from nmt.config.sections import DataConfig
 from nmt.data.csv_files import Columns, Row, find_columns
 from nmt.errors import ConfigError, DataError, counted, printable
 
-MOST_TEXT = 1 << 30  # bytes of a part; that of the text is held in memory
+MOST_TEXT = 1 << 30  # bytes, at most, of each file in a workbook; memory holds the file with the text
 DECLARATIONS = b"<!DOCTYPE"
 HEAD = 1 << 10
 
@@ -27,7 +27,7 @@ def find_sheet(path: Path, data: DataConfig) -> tuple[Columns, bool, str]:
 
 
 def read_sheet(path: Path, columns: Columns, header: bool) -> Iterator[tuple[str, str]]:
-    """Both columns of every row that is not empty; cells that a row lacks at its end are empty."""
+    """Source and target of every row that is not empty; cells that a row lacks at its end count as empty."""
     width = None
     for number, cells in _rows(path):
         if width is None:
@@ -44,17 +44,17 @@ def read_sheet(path: Path, columns: Columns, header: bool) -> Iterator[tuple[str
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Row]]:
-    """Rows that hold something, with their numbers."""
+    """The number (from 1) and the cells of each row that is not empty."""
     try:
         import openpyxl
     except ImportError:
         raise ConfigError("data.format=xlsx needs the package openpyxl; type: pip install 'nmt[xlsx]'") from None
     _refuse_unsafe(path)
     try:
-        with open(path, "rb") as file:  # openpyxl asks a path for its suffix
+        with open(path, "rb") as file:  # openpyxl would refuse a path with another suffix
             book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
             for sheet in book.worksheets:
-                sheet.reset_dimensions()  # which some programs write wrongly
+                sheet.reset_dimensions()  # some programs write wrong ones
             sheets = [sheet for sheet in book.worksheets if any(map(_is_filled, sheet.iter_rows(values_only=True)))]
             if len(sheets) > 1:
                 names = ", ".join(printable(sheet.title) for sheet in sheets)
@@ -65,7 +65,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Row]]:
                         yield number, ["" if value is None else str(value) for value in values]
     except DataError:
         raise
-    except Exception as error:  # whatever openpyxl, its XML parser or zip raise
+    except Exception as error:  # any error of openpyxl, its XML parser or zipfile
         said = printable(f"{type(error).__name__}: {error}".splitlines()[0][:200])
         raise DataError(f"{path} is not an Excel workbook that can be read: {said}; save it as CSV") from error
 
@@ -75,7 +75,7 @@ def _is_filled(values: tuple[Any, ...]) -> bool:
 
 
 def _refuse_unsafe(path: Path) -> None:
-    """Refuses documents that declare entities, and more text than memory should hold."""
+    """Refuses a workbook that declares XML entities, or that has more text than memory should hold."""
     try:
         with zipfile.ZipFile(path) as archive:
             for entry in archive.infolist():

@@ -1,4 +1,4 @@
-"""Zips of parallel text as OPUS has them: two files that are called the same but for the language."""
+"""Zips of parallel text, as from OPUS: two files with names that differ only in the language."""
 
 from pathlib import Path, PurePosixPath
 
@@ -8,13 +8,13 @@ from nmt.data.packed import shown_names, zipped_names
 from nmt.data.pairing import natural_order
 from nmt.errors import ConfigError, DataError, printable
 
-Entries = tuple[str, str]  # source and target: names in a zip
+Entries = tuple[str, str]  # names of the source and target in a zip
 
 
 def find_entries(path: Path, data: DataConfig) -> list[Entries]:
     """The pairs of files in the zip whose names end in the two languages, such as books.en-de.en and books.en-de.de.
 
-    Refuses a zip without such a pair, and one that is no zip.
+    Refuses a zip without such a pair, and a file that is not a zip.
     """
     if data.src_lang is None or data.tgt_lang is None:
         key = "data.src_lang" if data.src_lang is None else "data.tgt_lang"
@@ -44,7 +44,7 @@ def find_entries(path: Path, data: DataConfig) -> list[Entries]:
 
 
 def described(entries: list[Entries]) -> str:
-    """Which file is read with which."""
+    """Names the first pairs of files, for the report."""
     pairs = [" with ".join(printable(PurePosixPath(name).name) for name in pair) for pair in entries[:3]]
     more = f" and {len(entries) - 3:,} more pairs of files" if len(entries) > 3 else ""
     return f"{', '.join(pairs)}{more}"
