@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 Panel = tuple[str, NDArray[np.floating], Sequence[str], Sequence[str]]  # title, weights [T, S], src, tgt tokens
 
-COLOR_MAP = "Blues"  # light to dark without a turn: in grey the order stays
-LARGEST_GRID = 60.0  # inches, of a side of a grid: cells of longer sentences shrink
-LARGEST_TOGETHER = 160.0  # inches, of the grids of a picture one below another
-PAGE = 10.0  # inches, of grids side by side
+COLOR_MAP = "Blues"  # from light to dark throughout, so that the order survives in grey
+LARGEST_GRID = 60.0  # inches, the longest side that a grid may have: cells of longer sentences shrink
+LARGEST_TOGETHER = 160.0  # inches, the sum of the longest sides of all grids in a picture
+PAGE = 10.0  # inches, the width of a row of grids
 MARGIN, GAP = 0.08, 0.25  # inches
-VECTORS = 4_000  # cells of a picture; more are pixels in .svg and .pdf too, where vectors would take megabytes
+VECTORS = 4_000  # most cells of a picture to draw as vectors in .svg and .pdf; more take megabytes, so they are pixels
 
-# the bipartite drawing, in inches
+# the bipartite drawing; sizes are in inches
 DRAWN = 0.05  # the smallest weight that gets a line
-SHORTEST_ROW, ROW = 2.0, 8.0  # of words beside one another
-WORD_GAP, WIDEST_WORD_GAP = 0.14, 0.5  # between words in a row
-LINE_HEIGHT, WIDEST_LINE_GAP = 0.25, 0.15  # the height of a line of text; between words one below another
-ASIDE = 0.05  # between a word and its lines
+SHORTEST_ROW, ROW = 2.0, 8.0  # shortest and longest row of words
+WORD_GAP, WIDEST_WORD_GAP = 0.14, 0.5  # smallest and largest gap between words in a row
+LINE_HEIGHT, WIDEST_LINE_GAP = 0.25, 0.15  # height of a line of text; largest gap between words in a column
+ASIDE = 0.05  # gap between a word and its lines
 
 
 def attention_figure(weights: NDArray[np.floating], src_tokens: Sequence[str], tgt_tokens: Sequence[str]) -> Figure:
-    """A heat map of the weights [target, source]: source above, target at the left, the darker the more."""
+    """A heat map of the weights [target, source]: source above, target at the left; darker means more attention."""
     return _heat_maps([("", weights, src_tokens, tgt_tokens)], cells=(0.26, 0.5), font_size=9.0)
 
 
@@ -48,9 +48,10 @@ def panels_figure(panels: Sequence[Panel]) -> Figure:
 
 
 def bipartite_figure(weights: NDArray[np.floating], src_tokens: Sequence[str], tgt_tokens: Sequence[str]) -> Figure:
-    """Both sentences, a line from each target to each source word, the wider and darker the more attention.
+    """Both sentences, with lines from target to source words; a wider and darker line means more attention.
 
-    Source above and target below where both fit beside one another on a page, else at the left and at the right.
+    The source is above the target if each sentence fits into one row of a page. Otherwise the words are in columns,
+    with the source at the left. Weights below `DRAWN` get no line.
     """
     from matplotlib.collections import LineCollection
 
@@ -101,12 +102,12 @@ def bipartite_figure(weights: NDArray[np.floating], src_tokens: Sequence[str], t
 
 
 def line_width(weight: float) -> float:
-    """Points, of a line of the bipartite drawing."""
+    """The width, in points, of a line in the bipartite drawing."""
     return 0.5 + 4.0 * weight
 
 
 def line_color(weight: float) -> str:
-    """Of a line of the bipartite drawing: even the lightest can be seen on white."""
+    """The colour of a line in the bipartite drawing; even the lightest line is visible on white."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -114,19 +115,19 @@ def line_color(weight: float) -> str:
 
 
 def label_of(token: str) -> str:
-    """The token for a picture, not too long."""
+    """The token as a label in a picture, at most 30 columns wide."""
     return fit(drawable(fit(shown_token(token), 30)), 30)
 
 
 def _spread(sizes: Sequence[float], room: float, widest_gap: float) -> list[float]:
-    """The middles of words of these sizes, in the middle of the room, with the same gap between all."""
+    """The middle of each word, for words of these sizes, centred in the room, with equal gaps between them."""
     gap = min((room - sum(sizes)) / max(len(sizes) - 1, 1), widest_gap)
     before = (room - sum(sizes) - gap * (len(sizes) - 1)) / 2
     return [before + sum(sizes[:n]) + gap * n + size / 2 for n, size in enumerate(sizes)]
 
 
 def _explain_lines(axes: Axes, height: float) -> None:
-    """The key below: what a line's width says, and what is not drawn."""
+    """Adds the key below the drawing: the weights of four line widths, and which weights get no line."""
     from matplotlib.lines import Line2D
 
     weights = (DRAWN, 0.25, 0.5, 1.0)
@@ -139,7 +140,7 @@ def _explain_lines(axes: Axes, height: float) -> None:
 
 
 def _heat_maps(panels: Sequence[Panel], cells: tuple[float, float], font_size: float) -> Figure:
-    """Grids in rows no wider than the page, with one colour scale; cells of short sentences are the larger ones."""
+    """Grids in rows no wider than the page, with one colour scale; short sentences have larger cells."""
     figure = new_figure()
     if not panels:
         return figure
@@ -152,13 +153,13 @@ def _heat_maps(panels: Sequence[Panel], cells: tuple[float, float], font_size: f
     for panel in panels:
         axes = figure.add_axes((0, 0, width, height), xlim=(0, S), ylim=(T, 0))
         grids.append(_draw_grid(axes, panel, min(font_size, 65 * cell), rasterized))
-    across, down = np.array(figure.get_tightbbox().size) + GAP  # of any of them: they still lie on one another
+    across, down = np.array(figure.get_tightbbox().size) + GAP  # one grid's size: all are still in the same place
     rows = -(-len(panels) // max(1, int((PAGE + GAP) / across)))
-    columns = -(-len(panels) // rows)  # rows of the same length
+    columns = -(-len(panels) // rows)  # so that the rows have about the same length
     for n, axes in enumerate(figure.axes):
         axes.set_position((n % columns * across, -(n // columns) * down, width, height))
     long = min(height, 2.0)
-    place = (1 + 0.15 / width, 1 - long / height, 0.12 / width, long / height)  # right of the first row
+    place = (1 + 0.15 / width, 1 - long / height, 0.12 / width, long / height)  # to the right of the first row
     scale = figure.axes[columns - 1].inset_axes(place)
     figure.colorbar(grids[0], cax=scale, ticks=[0, 0.25, 0.5, 0.75, 1] if long > 0.7 else [0, 1])
     scale.tick_params(labelsize=8)
@@ -189,7 +190,7 @@ def _draw_grid(axes: Axes, panel: Panel, font_size: float, rasterized: bool) -> 
 
 
 def _fit_around(figure: Figure) -> None:
-    """Gives a figure of 1 inch by 1 the size of all that is drawn in and around it."""
+    """Resizes a figure of 1 by 1 inch to fit everything that is drawn in and around it."""
     left, bottom, width, height = figure.get_tightbbox().padded(MARGIN).bounds
     figure.set_size_inches(width, height)
     for axes in figure.axes:

@@ -1,4 +1,4 @@
-"""Lines over something: scores over the source length, losses over training."""
+"""Line charts: scores over the source length, losses over training."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 Point = tuple[int | float, int | float]
 
-# Colours of Okabe and Ito (without their yellow, too light on paper), told apart by the colour-blind; no two of
-# the lines have the same marker, so that they are told apart in grey too.
+# The colours of Okabe and Ito, which colour-blind people can tell apart, without yellow, which is too light on paper.
+# Each line has a marker of its own, so that lines can be told apart in grey, too.
 LINE_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*", ">", "p", "h", "d", "H")
 DASHES = ("-", (0, (6, 2)), (0, (6, 2, 1, 2)), (0, (2, 1.5)), (0, (9, 2, 2, 2, 2, 2)))
 LINES = tuple((LINE_COLORS[n % len(LINE_COLORS)], marker, DASHES[n % len(DASHES)]) for n, marker in enumerate(MARKERS))
-PLOT = (5.0, 3.6)  # inches; the legend stands beside it
+PLOT = (5.0, 3.6)  # inches, without the legend beside it
 MOST_MARKERS = 8  # markers on a line of many points
 
 
@@ -45,9 +45,9 @@ def bleu_by_length_figure(series: Mapping[str, Sequence[LengthBucket]]) -> Figur
 
 
 def curves_figure(series: Mapping[str, Sequence[Sequence[Point]]], x_label: str, y_label: str) -> Figure:
-    """A line for each name: the mean of its runs' points (x, y), in a light band from their lowest to their highest.
+    """A line for each name: the mean of its runs' points (x, y), in a light band from the lowest run to the highest.
 
-    Between its points a run is a straight line. Where some runs have ended the mean is of those that go on.
+    Between its points a run is a straight line. After some runs have ended, the mean is over the remaining runs.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -72,9 +72,9 @@ def curves_figure(series: Mapping[str, Sequence[Sequence[Point]]], x_label: str,
 
 
 def summary(runs: Sequence[Sequence[Point]]) -> NDArray[np.float64]:
-    """x, mean, lowest and highest y [4, points] of runs, at every x of any of them; numbers that are none are left out.
+    """x, mean y, lowest y and highest y [4, points] of the runs, at every x that any run has.
 
-    A run counts from its first to its last point.
+    A run counts from its first to its last point. Points with NaN or infinity are left out.
     """
     finite = [sorted((x, y) for x, y in run if math.isfinite(x) and math.isfinite(y)) for run in runs]
     known = [np.array(run).T for run in finite if run]
@@ -100,6 +100,6 @@ def _draw_line(axes: Axes, name: str, runs: Sequence[Sequence[Point]], number: i
         marker=marker,
         markersize=6,
         markerfacecolor=color if number < len(LINE_COLORS) else "white",
-        markevery=(number * step // max(len(LINES), 1), step),  # not all at the same x
+        markevery=(number * step // max(len(LINES), 1), step),  # so that lines have markers at different x
     )
-    line.set_label(f"\u200b{name}" if name.startswith("_") else name)  # matplotlib hides what begins with _
+    line.set_label(f"\u200b{name}" if name.startswith("_") else name)  # matplotlib hides labels that begin with _

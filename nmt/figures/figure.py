@@ -1,6 +1,6 @@
-"""What every picture needs: a figure without a display, fonts for any script, and files of it.
+"""What every picture needs: a figure that needs no display, fonts for any script, and a way to save it.
 
-matplotlib is imported when the first picture is drawn; pyplot never, so that nothing depends on a display.
+matplotlib is imported when the first picture is drawn. pyplot is never imported, so nothing depends on a display.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 DPI = 120  # on screens
-PRINT_DPI = 180  # in files
-# a kind of file and what must be left out of it, so that the same picture is the same file
+PRINT_DPI = 180  # in .png files
+# kinds of files, and the metadata to leave out so that the same picture always gives the same file
 FILE_KINDS: dict[str, dict[str, None]] = {
     ".png": {},
     ".svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
@@ -43,14 +43,14 @@ def new_figure(width: float = 1.0, height: float = 1.0) -> Figure:
 
 
 def dress(text: Text) -> None:
-    """Has the text drawn as it is, never as mathematics, in fonts that have its characters."""
+    """Makes matplotlib draw the text literally, never as mathematics, in fonts that have its characters."""
     text.set_parse_math(False)
     text.set_text(drawable(text.get_text()))
     text.set_fontfamily(families(text.get_text()))
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """The picture as .png, .svg or .pdf, by the name's ending: all of it, or what was there before."""
+    """Writes the picture as .png, .svg or .pdf, by the ending of the name; if that fails, an old file stays whole."""
     kind = path.suffix.lower()
     if kind not in FILE_KINDS:
         raise ConfigError(f"unknown kind of picture '{path.suffix}', {path}; end the name in .png, .svg or .pdf")
@@ -64,7 +64,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 def svg_text(figure: Figure) -> str:
     """The picture as an <svg> element for an HTML page: letters are outlines, so no reader lacks a font.
 
-    Its ids begin with a hash of the drawing, so that many drawings can stand in one page.
+    All ids begin with a hash of the drawing, so that one page can hold many drawings.
     """
     whole = _drawn(figure, ".svg").decode("utf-8")
     element = whole[whole.index("<svg") :].strip()
@@ -85,6 +85,6 @@ def _drawn(figure: Figure, kind: str) -> bytes:
     from matplotlib import rc_context
 
     drawn = io.BytesIO()
-    with rc_context({"svg.hashsalt": "nmt", "svg.fonttype": "path"}):  # the salt makes its ids the same each time
+    with rc_context({"svg.hashsalt": "nmt", "svg.fonttype": "path"}):  # the salt makes the ids the same each time
         figure.savefig(drawn, format=kind[1:], metadata=FILE_KINDS[kind], dpi=PRINT_DPI if kind == ".png" else "figure")
     return drawn.getvalue()

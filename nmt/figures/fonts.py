@@ -6,13 +6,13 @@ from contextlib import suppress
 from functools import cache
 
 USUAL_FONT = "DejaVu Sans"  # comes with matplotlib
-SANS_SERIF = ("Sans", "Gothic", "Hei")  # in the names of fonts without serifs, as that one is
+SANS_SERIF = ("Sans", "Gothic", "Hei")  # words in the names of fonts without serifs, such as the usual font
 
 
 def drawable(text: str) -> str:
-    """The text with a code point, such as [6211], for every character that no installed font has.
+    """The text with a code point, such as [6211], in place of every character that no installed font has.
 
-    The first time, a line on standard error (of the logger nmt.figures.fonts) says what to install.
+    The first time, a warning on stderr (logger nmt.figures.fonts) names a font to install.
     """
     missing = {char for char in text if _family(char) is None}
     if missing:
@@ -22,7 +22,7 @@ def drawable(text: str) -> str:
 
 
 @cache
-def _warn_of_missing(font: str, package: str) -> None:  # the cache keeps it to one warning
+def _warn_of_missing(font: str, package: str) -> None:  # the cache keeps it to one warning for each font
     logging.getLogger(__name__).warning(
         "warning: no installed font has some characters, pictures show their code points, such as [6211] for 我, "
         "instead; install one, such as %s (Debian, Ubuntu: apt install %s)",
@@ -32,13 +32,13 @@ def _warn_of_missing(font: str, package: str) -> None:  # the cache keeps it to 
 
 
 def families(text: str) -> list[str]:
-    """Font families that cover the text, the usual one first: matplotlib looks into them in this order."""
+    """Font families that cover the text, the usual font first: matplotlib tries them in this order."""
     return list(dict.fromkeys([USUAL_FONT, *(family for char in text if (family := _family(char)))]))
 
 
 @cache
 def _family(char: str) -> str | None:
-    """A font family that has the character; a line break needs none."""
+    """A font family that has the character, or None; for a line break, the usual font."""
     from matplotlib import font_manager
 
     if char == "\n" or ord(char) in _coverage(font_manager.findfont(USUAL_FONT)):
@@ -57,12 +57,12 @@ def _coverage(file: str) -> frozenset[int]:
 
 @cache
 def _other_fonts() -> list[tuple[str, str]]:
-    """Families and the file of each that is nearest to normal, such as look like the usual font first."""
+    """Font families with the file of each whose weight is nearest to normal; families without serifs come first."""
     from matplotlib import font_manager
 
     manager = font_manager.fontManager
     known = {entry.fname for entry in manager.ttflist}
-    for path in set(font_manager.findSystemFonts()) - known:  # matplotlib keeps its list on disk, misses new fonts
+    for path in set(font_manager.findSystemFonts()) - known:  # matplotlib's list, kept on disk, misses new fonts
         with suppress(OSError, RuntimeError, NotImplementedError):
             manager.addfont(path)
 

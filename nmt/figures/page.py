@@ -6,21 +6,21 @@ from collections.abc import Iterator, Mapping
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-# control characters, which HTML cannot hold, and halves of surrogate pairs, which UTF-8 cannot
+# control characters, which HTML cannot hold, and lone surrogates, which UTF-8 cannot hold
 UNWRITABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def page(template: str, values: Mapping[str, object]) -> Iterator[str]:
-    """The file, piece by piece, of a template in `templates/`.
+    """Yields a page piece by piece, from a template in `templates/` and its values.
 
-    A value is escaped; only a picture, marked `safe` in the template, goes in as it is. A template that names a value
-    that is not there raises `jinja2.UndefinedError`.
+    Values are escaped, except for pictures, which the template marks as `safe`. A value that the template names but
+    `values` lacks raises `jinja2.UndefinedError`.
     """
     return _TEMPLATES.get_template(template).generate(values)
 
 
 def _writable(value: object) -> object:
-    """Text with a sign in place of what no page can hold."""
+    """The value; in text, U+FFFD replaces each character that no page can hold."""
     return UNWRITABLE.sub("\ufffd", value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

@@ -18,7 +18,7 @@ def grid(rows: Sequence[Mapping[str, str]]) -> TableRows:
 
 
 def text_table(rows: TableRows) -> str:
-    """Columns as wide on a terminal as their widest cell; columns of numbers are aligned at the right."""
+    """A table for the terminal: columns are as wide as their widest cell, and numbers are aligned at the right."""
     columns = []
     for column in zip(*rows, strict=True):
         width = max(map(display_width, column))
@@ -27,7 +27,7 @@ def text_table(rows: TableRows) -> str:
 
 
 def markdown_table(rows: TableRows) -> str:
-    """A line per row, and one for the alignment after the header."""
+    """A Markdown table, with numbers aligned at the right."""
     head, *body = ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
     rules = ["---:" if is_numeric(column) else "---" for column in zip(*rows, strict=True)]
     return "\n".join([head, f"|{'|'.join(rules)}|", *body])

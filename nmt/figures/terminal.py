@@ -1,4 +1,4 @@
-"""Attention as a grid of shaded characters for the terminal, and tokens as people see them."""
+"""Attention as a grid of shaded characters for the terminal, and tokens as readers see them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nmt.scoring.alignment import SPACE
 
-# shades of the terminal grid and the smallest weight that gets each
+# shades of the terminal grid, each with the smallest weight that gets it
 SHADES = ((" ", 0.0), ("░", 0.05), ("▒", 0.2), ("▓", 0.4), ("█", 0.7))
 LEGEND = "░ ≥ 0.05  ▒ ≥ 0.2  ▓ ≥ 0.4  █ ≥ 0.7"
 
@@ -20,8 +20,8 @@ def attention_text(
 ) -> str:
     """The weights [target, source] as a shaded grid of at most `columns` columns; all lines are equally wide.
 
-    Source tokens stand above, written downwards; target tokens at the left. A source that is too long for the
-    width is cut into grids one under another, each with all target tokens.
+    Source tokens are written downwards above the grid; target tokens are at the left. A source that is too long for
+    the width is split into grids one below another, each with all target tokens.
     """
     T, S = weights.shape
     assert (len(tgt_tokens), len(src_tokens)) == (T, S)
@@ -60,7 +60,7 @@ def _char_width(char: str) -> int:
 
 
 def _clusters(text: str) -> list[str]:
-    """The text in terminal cells: combining characters stay with the character before them."""
+    """The text as a list of characters, each with the combining characters that follow it."""
     cells: list[str] = []
     for char in text:
         if cells and _char_width(char) == 0:
@@ -71,7 +71,7 @@ def _clusters(text: str) -> list[str]:
 
 
 def fit(text: str, width: int) -> str:
-    """The text, cut with an ellipsis where it is wider."""
+    """The text; if it is wider than `width` columns, it is cut and ends in an ellipsis."""
     if display_width(text) <= width:
         return text
     kept = ""
@@ -83,7 +83,7 @@ def fit(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int, right: bool = False) -> str:
-    """The text, filled with spaces to this many columns; `right`: at the right."""
+    """The text, padded with spaces to `width` columns; `right`: aligned at the right."""
     space = " " * (width - display_width(text))
     return space + text if right else text + space
 
@@ -93,6 +93,6 @@ def _shade(weight: float) -> str:
 
 
 def shown_token(token: str) -> str:
-    """A token as people see it: without '▁', and something visible in any case."""
+    """A token as readers see it: with spaces for '▁', none at its ends, and '␣' if nothing visible is left."""
     text = "".join(char if char.isprintable() else " " for char in token.replace(SPACE, " ")).strip()
     return text or "␣"

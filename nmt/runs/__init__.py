@@ -1,1 +1,1 @@
-"""A model and its training state → a folder on disk, and back; nothing read there is executed."""
+"""A model and its training state → a folder on disk, and back; nothing that is read there is ever executed."""

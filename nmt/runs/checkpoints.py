@@ -1,6 +1,6 @@
-"""The checkpoints of a run: what resuming and averaging need. Nothing read here is ever executed.
+"""The checkpoints of a run, for resuming and averaging. Nothing that is read here is ever executed.
 
-runs/NAME/checkpoints/00000100/     weights of a good update; the last one also holds what resuming needs
+runs/NAME/checkpoints/00000100/     the weights after a good update; the last update also has the training state
     weights.safetensors  training.safetensors  training.json
 """
 
@@ -20,11 +20,11 @@ from nmt.machine.safe_files import folder_beside, put_in_place, read_file, repla
 from nmt.runs.tensors import Form, Signed, packed, read_forms, read_signed, refuse_other_forms
 
 NUMBERED = re.compile(r"[0-9]{8}|[1-9][0-9]{8,11}")
-LEFTOVERS = (".*.writing", "tensorboard/.*.writing", "checkpoints/*/.*.writing")  # of killed writes: files
+LEFTOVERS = (".*.writing", "tensorboard/.*.writing", "checkpoints/*/.*.writing")  # files that killed writes left behind
 
 
 def checkpoint_folder(run: Path, update: int) -> Path:
-    """Where the checkpoint of an update lies."""
+    """The folder of an update's checkpoint."""
     return run / "checkpoints" / f"{update:08d}"
 
 
@@ -45,9 +45,9 @@ def last_resumable(run: Path) -> int | None:
 
 
 def save_checkpoint(run: Path, update: int, weights: Signed, optimiser: Signed, record: Mapping[str, Any]) -> None:
-    """A checkpoint appears whole or not at all: written beside, synced, then renamed.
+    """Writes a checkpoint, whole or not at all: a hidden folder is filled, synced, then renamed.
 
-    Saved again at the same update, weights and optimiser are the same; only what is on record may have grown.
+    A second save at the same update replaces only the record: weights and optimiser state are still the same.
     """
     target = checkpoint_folder(run, update)
     whole = {**record, "weights": weights.checksum, "optimiser": optimiser.checksum}
@@ -72,7 +72,7 @@ def seal(record: Mapping[str, Any]) -> str:
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """What `save_checkpoint` put on record."""
+    """The record that `save_checkpoint` wrote, with the checksums of weights and optimiser state."""
     path = folder / "training.json"
     try:
         record = json.loads(read_file(path))
@@ -86,7 +86,7 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def read_checkpoint_part(path: Path, known: str | None) -> dict[str, Tensor]:
-    """Tensors of a checkpoint, which must have the checksum that is on record (None: an older version kept none)."""
+    """The tensors of a checkpoint file. `known`: the checksum on record (None: an older nmt kept no checksum)."""
     tensors, found = read_signed(path)
     if known not in (None, found):
         raise CheckpointError(f"{path} is that of another checkpoint or run; restore it from a copy")
@@ -94,7 +94,7 @@ def read_checkpoint_part(path: Path, known: str | None) -> dict[str, Tensor]:
 
 
 def to_resume(run: Path) -> int | None:
-    """The update that a run goes on from, None at its beginning; refuses one whose checkpoints are gone."""
+    """The update from which a run resumes; None: nothing is saved yet. Refuses a run whose checkpoints are gone."""
     saved = saved_updates(run)
     if not saved and (run / "model.safetensors").exists():
         raise CheckpointError(
@@ -108,7 +108,10 @@ def to_resume(run: Path) -> int | None:
 
 
 def refuse_other_tensors(run: Path, model: nn.Module, last: int, optimiser: Mapping[str, Form]) -> None:
-    """Refuses checkpoints, before they are read, whose weights or (of the `last`) optimiser's state are not these."""
+    """Refuses a run, before any tensor is read, if the weights of a checkpoint do not fit the model.
+
+    The optimiser state of the `last` checkpoint must have exactly the tensors that `optimiser` lists.
+    """
     for update in saved_updates(run):
         path = checkpoint_folder(run, update) / "weights.safetensors"
         if path.exists():
@@ -121,11 +124,11 @@ def refuse_other_tensors(run: Path, model: nn.Module, last: int, optimiser: Mapp
 
 
 def last_good(run: Path, remedy: str) -> str:
-    """What is left after a failure, and what to do once the remedy is applied, for the end of its message."""
+    """The end of an error message: which checkpoint is left, and how to go on after the remedy."""
     again = f"{remedy}, then nmt train resume={run}"
     try:
         last = last_resumable(run)
-    except (OSError, CheckpointError):  # they cannot be listed
+    except (OSError, CheckpointError):  # the checkpoints cannot be listed
         return f"what is saved lies in {run / 'checkpoints'}: {again}"
     if last is None:
         return f"no checkpoint is saved yet: {remedy} and start again"
@@ -133,7 +136,10 @@ def last_good(run: Path, remedy: str) -> str:
 
 
 def prune(run: Path, keep: Sequence[int]) -> None:
-    """Deletes what neither resuming (the last) nor averaging (`keep`) needs, and leftovers of killed writes."""
+    """Deletes leftovers of killed writes, and all that resuming and averaging do not need.
+
+    The last checkpoint stays whole, for resuming. The updates in `keep` keep their weights, for averaging.
+    """
     for leftover in (run / "checkpoints").glob(".*.writing"):
         shutil.rmtree(leftover, ignore_errors=True)
     for leftover in (path for pattern in LEFTOVERS for path in run.glob(pattern) if path.is_file()):
@@ -151,7 +157,7 @@ def prune(run: Path, keep: Sequence[int]) -> None:
 
 
 def average(run: Path, known: Mapping[int, str | None]) -> dict[str, Tensor]:
-    """Mean of the weights of these checkpoints; `known` has their updates and checksums."""
+    """The mean of the weights of several checkpoints; `known` maps their updates to the checksums on record."""
     mean: dict[str, Tensor] = {}
     for update, own in known.items():
         for name, tensor in read_checkpoint_part(checkpoint_folder(run, update) / "weights.safetensors", own).items():

@@ -1,13 +1,13 @@
-"""Run folders: what a model and a training state are on disk. Nothing read here is ever executed.
+"""Run folders: a model and its training state on disk. Nothing that is read here is ever executed.
 
-runs/NAME/  config.json  manifest.json  src.spm  tgt.spm        written once
-            model.safetensors                                   the best weights so far; what translation loads
-            seen.bin                                            hashes of the training pairs: see seen.py
-            shortlist.safetensors                               see shortlist.py
-            learned.json                                        whether it translates: see learned.py
+runs/NAME/  config.json  manifest.json  src.spm  tgt.spm        written when the run begins
+            model.safetensors                                   the best weights so far, which translation loads
+            seen.bin                                            hashes of training pairs: see nmt/data/train_hashes.py
+            shortlist.safetensors                               see shortlist_file.py
+            learned.json                                        has the model learned to translate? See learned.py
             letter_case.json                                    usual forms of words: see nmt/data/letter_case.py
-            sentences.json                                      how many a line of the training sources usually has
-            checkpoints/                                        see training_state.py
+            sentences.json                                      usual number of sentences in a training source line
+            checkpoints/                                        see checkpoints.py
             metrics.jsonl  tensorboard/
 """
 
@@ -31,8 +31,8 @@ from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.stored_config import CONFIG_BYTES, config_bytes, read_config
 from nmt.runs.tensors import read_forms, read_signed, refuse_other_forms, set_parameters
 
-FORMAT = 9  # of run folders; a change that older code cannot read raises it, and CHANGELOG says so
-TOKENIZER_BYTES = 2**28  # of a file, at most
+FORMAT = 9  # version of run folders: raise it for a change that older code cannot read, and say so in CHANGELOG
+TOKENIZER_BYTES = 2**28  # size limit of a tokenizer's file
 LETTER_CASE_BYTES = 2**25
 SENTENCES_FILE = "sentences.json"
 SENTENCES_BYTES = 2**10
@@ -41,14 +41,14 @@ MOST_BYTES = {"config.json": CONFIG_BYTES, "src.spm": TOKENIZER_BYTES, "tgt.spm"
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model as translation needs it."""
+    """A trained model with everything that translation needs."""
 
     config: RunConfig
     model: Seq2Seq
     tokenizers: TokenizerPair
-    checksum: str  # of the weights, hexadecimal
-    letter_case: LetterCase  # of the sources that it was trained on
-    usual_sentences: int  # that a line of these has
+    checksum: str  # SHA-256 of the weights, hexadecimal
+    letter_case: LetterCase  # the usual case of words in the training sources
+    usual_sentences: int  # the usual number of sentences in a line of the training sources
 
 
 def create_run(
@@ -59,10 +59,10 @@ def create_run(
     usual_sentences: int,
     known: Sequence[Path],
 ) -> None:
-    """Everything but weights into a folder that is there; refuses one that holds another run.
+    """Writes everything except the weights into an existing folder; refuses a folder that holds another run.
 
-    `letter_case` and `usual_sentences` (see nmt.data.sentences) are those of the training sources.
-    `known`: files with hashes of what its model is trained on (see nmt.data.train_hashes).
+    `letter_case` and `usual_sentences` (see nmt.data.sentences) describe the training sources.
+    `known`: files with hashes of the pairs that the model is trained on (see nmt.data.train_hashes).
     """
     refuse_used(folder)
     files = {"config.json": config_bytes(config), "src.spm": tokenizers.src.bytes, "tgt.spm": tokenizers.tgt.bytes}
@@ -77,7 +77,7 @@ def create_run(
 
 
 def seen_file(folder: Path) -> Path:
-    """The file with hashes of what a run's model was trained on."""
+    """The file with hashes of the pairs that a run's model was trained on, checked against the manifest."""
     path = folder / HASHES_FILE
     if not path.exists():
         raise CheckpointError(f"{path} is missing; restore it from a copy")
@@ -87,7 +87,7 @@ def seen_file(folder: Path) -> Path:
 
 
 def read_letter_case(folder: Path) -> LetterCase:
-    """Of a run's training sources; a run of an earlier nmt knows none."""
+    """The usual case of words in a run's training sources; empty for a run of an earlier nmt."""
     content = _known(folder / LETTER_CASE_FILE, LETTER_CASE_BYTES)
     return LetterCase() if content is None else LetterCase.from_bytes(content, str(folder / LETTER_CASE_FILE))
 
@@ -105,7 +105,7 @@ def read_usual_sentences(folder: Path) -> int:
 
 
 def _known(path: Path, most: int) -> bytes | None:
-    """The content of a file that the manifest knows; None: it knows none, the run is of an earlier nmt."""
+    """The content of a file, checked against the manifest; None: not in the manifest, which an earlier nmt wrote."""
     known = _manifest(path.parent)["sha256"].get(path.name)
     if known is None:
         return None
@@ -116,7 +116,7 @@ def _known(path: Path, most: int) -> bytes | None:
 
 
 def change_config(folder: Path, config: RunConfig) -> None:
-    """Another configuration for a run; its manifest knows both while the file is replaced."""
+    """Replaces a run's configuration. Meanwhile the manifest lists both checksums, so either file is valid."""
     checksums = _manifest(folder)["sha256"]
     checksums["config.json"] = hashlib.sha256(read_file(folder / "config.json")).hexdigest()
     content = config_bytes(config)
@@ -133,7 +133,7 @@ def _write_manifest(folder: Path, checksums: Mapping[str, str]) -> None:
 
 
 def refuse_used(folder: Path) -> None:
-    """Another run's folder is never written into."""
+    """Refuses a folder that holds another run, or the remains of one."""
     if (folder / "manifest.json").exists():
         raise CheckpointError(
             f"{folder} already holds a run; continue it with resume={folder}, or choose another name="
@@ -161,7 +161,7 @@ def read_run(folder: Path, trust: Sequence[str] | None = None) -> tuple[RunConfi
     contents = {}
     for name, most in MOST_BYTES.items():
         contents[name] = read_file(folder / name, most)
-        known = (checksums.get(name), checksums.get(f"{name}, next"))  # two: change_config was cut short
+        known = (checksums.get(name), checksums.get(f"{name}, next"))  # both: change_config was interrupted
         if hashlib.sha256(contents[name]).hexdigest() not in known:
             raise CheckpointError(f"{folder / name} is damaged: its checksum differs; restore it from a copy")
     source = Tokenizer.from_bytes(contents["src.spm"])
@@ -171,7 +171,7 @@ def read_run(folder: Path, trust: Sequence[str] | None = None) -> tuple[RunConfi
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    """Format and checksums."""
+    """The folder's format and the checksums of its files."""
     try:
         manifest = json.loads(read_file(folder / "manifest.json"))
         return {"format": manifest["format"], "sha256": dict(manifest["sha256"])}
@@ -180,7 +180,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def refuse_unfitting(config: RunConfig, tokenizers: TokenizerPair, path: Path) -> None:
-    """Refuses a file whose weights do not fit, before they or the model take memory."""
+    """Refuses a file with weights that do not fit the configuration, before they or the model take memory."""
     forms = read_forms(path)
     outline = build_outline(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
     refuse_other_forms(outline, forms, path)

@@ -11,30 +11,30 @@ from nmt.machine.safe_files import read_file, write_atomically
 
 LEARNED_FILE = "learned.json"
 MOST_BYTES = 10_000
-LEAST_BLEU = 1.0  # percent: what is below comes from the smoothing of counts that are 0
-LEAST_GAIN = 0.1  # nats per token, by which a sentence's own source must tell more of its translation than another's
+LEAST_BLEU = 1.0  # percent; a lower score comes only from the smoothing of zero counts
+LEAST_GAIN = 0.1  # nats per token: the least advantage of a translation's own source over another sentence's
 FEW_PAIRS = 20_000
 FEW_UPDATES = 1000
-UNWRITABLE = 0.1  # share of the dev tokens
+UNWRITABLE = 0.1  # largest share of the dev targets' pieces that may be missing from the vocabulary
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What the model that a run ended with has learned; nats are per target token of the dev split."""
+    """What a run's final model has learned. Each nll is a mean in nats per target token of the dev split."""
 
-    bleu: float | None  # of greedy search on dev, percent; None: not measured
-    nll: float  # of the translations
-    nll_of_others: float  # of the translations, each after the source of another sentence
-    nll_of_frequencies: float  # of a model that knows only how frequent each piece is in the training targets
-    last_nll: float  # of the last validation
+    bleu: float | None  # BLEU of greedy translations of dev, in percent; None: not measured
+    nll: float  # of the reference translations, each given its source
+    nll_of_others: float  # of the references, each given the source of another sentence of about its length
+    nll_of_frequencies: float  # of the references, for a model that knows only how frequent training pieces are
+    last_nll: float  # `nll` at the last validation
     updates: int
     warmup: int
-    pairs: int  # of the training split
-    length_correlation: float | None  # of the two sides of these pairs; None: too few, or all alike
-    unknown: float  # share of the dev targets' pieces that the vocabulary has not
+    pairs: int  # number of training pairs
+    length_correlation: float | None  # between the two sides of the training pairs; None: the lengths vary too little
+    unknown: float  # share of dev target pieces that are not in the vocabulary
 
     def caution(self) -> str | None:
-        """What there is to say of a model that has learned next to nothing: how it shows, why, and what helps."""
+        """A warning if the model has learned next to nothing: the sign, the likely cause and the remedy; else None."""
         if self.bleu is not None and self.bleu < LEAST_BLEU:
             sign = f"its greedy translations of the dev split have {self.bleu:.2f} BLEU"
         elif self.nll_of_others - self.nll < LEAST_GAIN:
@@ -80,12 +80,12 @@ class Learned:
 
 
 def write_learned(run: Path, learned: Learned) -> None:
-    """Into the run folder, in place of what was there."""
+    """Writes the file in the run folder, over an earlier one."""
     write_atomically(run / LEARNED_FILE, json.dumps(asdict(learned), indent=1).encode())
 
 
 def read_learned(run: Path) -> Learned | None:
-    """What its training found; None: it has not ended, or there was no dev split."""
+    """What a run's model has learned; None: training has not ended, or the dev split was missing or too small."""
     path = run / LEARNED_FILE
     if not path.exists():
         return None
@@ -98,6 +98,6 @@ def read_learned(run: Path) -> Learned | None:
 
 
 def caution_of(run: Path) -> str | None:
-    """What there is to say of the run's model, where it has learned next to nothing."""
+    """A warning if the run's model has learned next to nothing; else None."""
     learned = read_learned(run)
     return None if learned is None else learned.caution()

@@ -1,7 +1,7 @@
 """One process writes a run at a time.
 
-The lock is on the folder itself, because `filelock` writes a file of its own, which `nmt status` may not do in a folder
-that it can only read, and because it uses a marker that outlives a killed process on a file system without locks.
+The lock is on the run folder itself. `filelock` would not do: it writes a file of its own, and `nmt status` cannot
+write in a read-only folder. On a file system without locks, `filelock` uses a marker, which outlives a killed process.
 """
 
 import os
@@ -15,12 +15,15 @@ from nmt.errors import CheckpointError
 from nmt.machine.claims import take_lock
 from nmt.machine.safe_files import make_folder, refuse_foreign_files, unwritable
 
-PLACE = "runs_dir or name"  # which keys decide where a run lies
+PLACE = "runs_dir or name"  # the keys that decide where a run is
 
 
 @contextmanager
 def hold_run(folder: Path) -> Iterator[None]:
-    """While this lasts no other process can write the run (made if missing); a killed process lets go of it."""
+    """Locks the run folder, which is made if missing, so that no other process writes the run.
+
+    The lock ends with the process, even if that is killed. Raises CheckpointError while another process holds it.
+    """
     try:
         make_folder(folder)
         handle = os.open(folder, os.O_RDONLY)
@@ -40,7 +43,7 @@ def hold_run(folder: Path) -> Iterator[None]:
 
 
 def _locked(handle: int) -> bool | None:
-    """Takes the lock, unless a process holds it for longer than `is_held` does; None: a file system without locks."""
+    """Takes the lock, trying again because `is_held` holds it for a moment; None: the file system has no locks."""
     for wait_s in (0.0, 0.05, 0.2):
         time.sleep(wait_s)
         locked = take_lock(handle)

@@ -14,11 +14,11 @@ from nmt.search.shortlist import Shortlist
 
 SHORTLIST_FILE = "shortlist.safetensors"  # in a run folder
 
-Use = bool | Literal["auto"]  # True: must be there; auto: where there is one that fits the model
+Use = bool | Literal["auto"]  # True: it must exist; auto: used if it was learned with the model's weights
 
 
 def write_shortlist(folder: Path, shortlist: Shortlist, checksum: str) -> Path:
-    """The file in the run folder; `checksum` is that of the model that it was learned with."""
+    """Writes the file in the run folder; `checksum` belongs to the weights that the shortlist was learned with."""
     tensors = {
         "best": shortlist.best.int(),
         "frequent": shortlist.frequent.int(),
@@ -30,10 +30,10 @@ def write_shortlist(folder: Path, shortlist: Shortlist, checksum: str) -> Path:
 
 
 def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | None:
-    """The shortlist of a run folder, None where it is not to be used.
+    """The shortlist of a run folder; None if it is not used.
 
-    One that was learned with other weights, those of the run before it was trained further, is refused where it must
-    be there, else left unused, which a line on standard error says: nothing is known of its quality.
+    A shortlist is stale once its run has been trained further: its quality with the new weights is unknown. With
+    `use` True it is refused; with auto it is ignored, with a note on stderr.
     """
     path = folder / SHORTLIST_FILE
     if use is False:
@@ -57,7 +57,7 @@ def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | No
 
 
 def _checked_shortlist(path: Path, folder: Path, model: LoadedModel) -> tuple[Shortlist, str]:
-    """The file's shortlist, every piece of it in the vocabulary, and the checksum of its model."""
+    """The shortlist in the file and the checksum of its weights; refuses pieces outside the vocabulary."""
     remedy = f"make it anew with nmt shortlist model={folder}, or type shortlist=false"
     try:
         good = _fits(read_forms(path), model)
@@ -75,7 +75,7 @@ def _checked_shortlist(path: Path, folder: Path, model: LoadedModel) -> tuple[Sh
 
 
 def _fits(forms: Mapping[str, Form], model: LoadedModel) -> bool:
-    """Are these the tensors of a shortlist for the model's vocabularies? Asked before they are read."""
+    """Do names, types and shapes fit a shortlist for the model's vocabularies? Checked before the tensors are read."""
     shapes = {name: shape for name, (_, shape) in forms.items()}
     if {name: len(shape) for name, shape in shapes.items()} != {
         "best": 2,

@@ -1,4 +1,4 @@
-"""The configurations that run folders hold: plain JSON, of which nothing is executed or resolved."""
+"""The configuration in a run folder: plain JSON; nothing in it is executed or resolved."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,25 +8,25 @@ from typing import Any
 from nmt.config.run import RunConfig, read_run_config
 from nmt.errors import CheckpointError, ConfigError
 
-CONFIG_BYTES = 2**20  # of a configuration, at most
-DEPTH = 50  # of sections and lists within each other
-LARGEST_FLOAT = 1e300  # a number's absolute value
+CONFIG_BYTES = 2**20  # size limit of a configuration
+DEPTH = 50  # deepest nesting of sections and lists
+LARGEST_FLOAT = 1e300  # largest absolute value of a number
 
 
 def config_bytes(config: RunConfig) -> bytes:
-    """Content of the file; refuses a configuration that `read_config` would refuse as foreign."""
+    """The content of the file; refuses a configuration that `read_config` would not accept."""
     plain = config.plain()
     if (odd := _foreign(plain)) is not None:
         raise ConfigError(f"the configuration {odd}, which a run folder cannot store; change or remove it")
     text = json.dumps(plain, indent=1, ensure_ascii=False)
-    return text.encode(errors="backslashreplace")  # half of a surrogate pair, as in odd file names: JSON's own escape
+    return text.encode(errors="backslashreplace")  # a lone surrogate, as in odd file names, becomes JSON's escape
 
 
 def read_config(path: Path, content: bytes, trust: Sequence[str] | None) -> RunConfig:
-    """What `config_bytes` wrote; `trust` as for `read_part`."""
+    """The configuration that `config_bytes` wrote; `trust` as for `read_part`."""
     try:
         config = json.loads(content.decode(), object_pairs_hook=_section)
-    except (ValueError, RecursionError):  # ValueError: bad bytes, endless whole numbers
+    except (ValueError, RecursionError):  # ValueError: bad UTF-8 or JSON, integers with too many digits
         raise CheckpointError(f"{path} is not JSON as nmt writes it; restore it from a copy") from None
     if (odd := _foreign(config)) is not None:
         raise CheckpointError(f"{path} {odd}, which nmt never writes; do not use it")
@@ -42,7 +42,7 @@ def read_config(path: Path, content: bytes, trust: Sequence[str] | None) -> RunC
 
 
 def _section(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A section; its keys differ."""
+    """A section as a dict; ValueError if a key occurs twice."""
     section = dict(pairs)
     if len(section) < len(pairs):
         raise ValueError("a key occurs twice")
@@ -50,7 +50,7 @@ def _section(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _foreign(config: Any) -> str | None:
-    """What no stored configuration has: a key that is no word, a reference, a number without end, a pit."""
+    """What nmt never stores: an odd key, a reference `${…}`, a huge or non-finite number, too deep nesting; or None."""
     waiting = [(config, 0)]
     while waiting:
         node, depth = waiting.pop()

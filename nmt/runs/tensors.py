@@ -1,4 +1,4 @@
-"""Parameters, and the files that keep tensors (safetensors, with a checksum). Nothing read here is ever executed."""
+"""Model parameters, and files of tensors (safetensors with a checksum). Nothing that is read is ever executed."""
 
 import hashlib
 import json
@@ -16,26 +16,26 @@ from torch import Tensor
 from nmt.errors import CheckpointError
 from nmt.machine.safe_files import write_atomically
 
-Form = tuple[torch.dtype | None, tuple[int, ...]]  # of a stored tensor: type (None: none that nmt writes) and shape
+Form = tuple[torch.dtype | None, tuple[int, ...]]  # type (None: nmt never writes it) and shape of a stored tensor
 TYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "U8": torch.uint8}
-TYPES |= {"I64": torch.int64, "I32": torch.int32, "BOOL": torch.bool}  # by safetensors' names
+TYPES |= {"I64": torch.int64, "I32": torch.int32, "BOOL": torch.bool}  # torch types by their names in safetensors
 CHUNK_BYTES = 2**20
 
 
 def parameters_of(model: torch.nn.Module) -> dict[str, Tensor]:
-    """Every parameter once, also where tables are tied."""
+    """The parameters by name; a tied table appears once."""
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
 def read_forms(path: Path) -> dict[str, Form]:
-    """Names, types and shapes of a file's tensors; takes no memory for them."""
+    """Types and shapes of a file's tensors by name; the tensors themselves are not loaded."""
     with _opened(path) as file:
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
         return {name: (TYPES.get(one.get_dtype()), tuple(one.get_shape())) for name, one in slices.items()}
 
 
 def refuse_other_forms(model: torch.nn.Module, forms: Mapping[str, Form], where: Path) -> dict[str, torch.nn.Parameter]:
-    """The model's parameters, which must have these names, types and shapes."""
+    """The model's parameters by name; raises CheckpointError if names, types or shapes differ from `forms`."""
     parameters = dict(model.named_parameters())
     different = sorted(
         name
@@ -56,7 +56,7 @@ def form_of(tensor: Tensor) -> Form:
 
 
 def set_parameters(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
-    """Copies parameters into a model of the same names, shapes and types."""
+    """Copies tensors into the model's parameters, which must have the same names, shapes and types."""
     parameters = refuse_other_forms(model, {name: form_of(tensor) for name, tensor in tensors.items()}, where)
     with torch.no_grad():
         for name, parameter in parameters.items():
@@ -65,9 +65,9 @@ def set_parameters(model: torch.nn.Module, tensors: Mapping[str, Tensor], where:
 
 @dataclass(frozen=True)
 class Signed:
-    """Tensors to be written, on the CPU, with their checksum: taken once, however many files and records get it.
+    """Tensors on the CPU, ready to be written, with a checksum that is computed once for all files and records.
 
-    They may share memory with a model: write them before it is trained on.
+    They may share memory with a model: write them before its training goes on.
     """
 
     tensors: Mapping[str, Tensor]
@@ -75,33 +75,33 @@ class Signed:
 
 
 def signed(tensors: Mapping[str, Tensor]) -> Signed:
-    """These tensors with their checksum, which all of their bytes are read for."""
+    """The tensors with their checksum; computing it reads every byte."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     return Signed(plain, checksum(plain))
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """A safetensors file that carries the checksum of its tensors."""
+    """Writes a safetensors file that carries the checksum of its tensors."""
     write_signed(path, signed(tensors))
 
 
 def write_signed(path: Path, content: Signed) -> None:
-    """The same where the checksum is known."""
+    """Like `write_tensors`, with a checksum that is already known."""
     write_atomically(path, packed(content))
 
 
 def packed(content: Signed) -> bytes:
-    """Content of such a file: the same bytes in every process (several entries would be written in any order)."""
+    """The bytes of the file, the same in every process: one entry of metadata, as the order of several would vary."""
     return safetensors.torch.save(dict(content.tensors), {"sha256": content.checksum})
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Tensors of a file, checked against the checksum it carries."""
+    """The tensors of a file, checked against its checksum."""
     return read_signed(path)[0]
 
 
 def read_signed(path: Path) -> tuple[dict[str, Tensor], str]:
-    """The same, and the checksum."""
+    """The tensors of a file and their checksum, which must be the one that the file carries."""
     with _opened(path) as file:
         metadata = file.metadata() or {}
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
@@ -112,8 +112,8 @@ def read_signed(path: Path) -> tuple[dict[str, Tensor], str]:
 
 
 def check_tensors(path: Path) -> None:
-    """Refuses a file whose checksum differs; takes no memory for its tensors."""
-    forms = read_forms(path)  # the header is sound, and the file as long as it says
+    """Refuses a file whose checksum differs, without holding its tensors in memory."""
+    forms = read_forms(path)  # checks the header, and that the file is as long as the header says
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -131,7 +131,7 @@ def check_tensors(path: Path) -> None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """A safetensors file; what is wrong with it is said."""
+    """An open safetensors file; a missing or damaged one raises CheckpointError."""
     if not path.is_file():
         raise CheckpointError(f"{path} is missing; restore it from a copy, or train the model again")
     try:

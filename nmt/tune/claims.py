@@ -1,6 +1,6 @@
-"""Several processes at one study: who decides what is next, and who trains which trial.
+"""Locks for processes that share a study: one for decisions about the study, and one for each trial in training.
 
-Both are locks that end with the process that holds them. Where nothing can be locked, there may be one process.
+A lock ends with the process that holds it. On a file system without locks, a study may have only one process.
 """
 
 import os
@@ -16,7 +16,7 @@ LOOK_AGAIN_S = 0.05
 
 @contextmanager
 def alone_at(study: Path) -> Iterator[None]:
-    """No other process decides anything about the study meanwhile; waits for one that does."""
+    """Waits for the study's lock and holds it: meanwhile no other process decides anything about the study."""
     handle = os.open(study, os.O_RDONLY)
     try:
         while take_lock(handle) is False:
@@ -27,7 +27,7 @@ def alone_at(study: Path) -> Iterator[None]:
 
 
 def claimed(study: Path, trial: str) -> int | None:
-    """The claim on a trial, an open file that ends it when it is closed; None: another process has it."""
+    """A claim on a trial: an open file, which ends the claim when it is closed; None: another process has the trial."""
     handle = os.open(study / f".{trial}.claim", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     if take_lock(handle) is False:
         os.close(handle)

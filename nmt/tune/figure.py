@@ -1,4 +1,4 @@
-"""What mattered in a study: how much of the score's variance each setting explains, and every trial over each."""
+"""A picture of a study: how much of the score's variance each setting explains, and all scores over each setting."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 
 FIGURE_COLUMNS = 3
 PANEL = (3.2, 2.5)  # inches
-ENOUGH = 4  # complete trials for importances to mean anything
+ENOUGH = 4  # complete trials, at least, for importances to mean anything
 
 
 def importances(study: optuna.Study) -> dict[str, float]:
-    """Share of each setting, largest first (PED-ANOVA, Watanabe et al. 2023); 0 where too few trials can tell."""
+    """Each setting's share of importance, largest first (PED-ANOVA, Watanabe et al. 2023).
+
+    All shares are 0 if there are fewer than `ENOUGH` complete trials, or if all have the same score.
+    """
     complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
     keys = sorted({key for trial in complete for key in trial.params})
     if len(complete) < ENOUGH or len({trial.value for trial in complete}) < 2:
@@ -36,7 +39,7 @@ def importances(study: optuna.Study) -> dict[str, float]:
 
 
 def study_figure(study: optuna.Study, metric: str) -> Figure:
-    """Bars of importance, then a panel for each setting with a point for each trial; the best one is a star."""
+    """Bars of importance, then a panel for each setting with a point for each trial; the best trial is a star."""
     shares = importances(study)
     rows = -(-(len(shares) + 1) // FIGURE_COLUMNS)
     figure = new_figure(PANEL[0] * FIGURE_COLUMNS, PANEL[1] * rows)
@@ -51,7 +54,7 @@ def study_figure(study: optuna.Study, metric: str) -> Figure:
 
 
 def draw_bars(axes: Axes, shares: dict[str, float]) -> None:
-    """Importances, the largest on top; what the points of the other panels mean stands above."""
+    """Draws the importances, the largest on top; the title explains the points in the other panels."""
     names = list(shares)[::-1]
     axes.barh(range(len(names)), [shares[name] for name in names], color=LINE_COLORS[0])
     axes.set_yticks(range(len(names)), names)
@@ -62,7 +65,10 @@ def draw_bars(axes: Axes, shares: dict[str, float]) -> None:
 
 
 def draw_trials(axes: Axes, study: optuna.Study, key: str, score: str) -> None:
-    """The trials' scores over one setting, few choices side by side; pruned ones are hollow, at the score they had."""
+    """Draws the trials' scores over one setting; choices are columns, except for more than five numbers.
+
+    A pruned trial is a hollow point, at the score of its last validation.
+    """
     trials = [trial for trial in study.get_trials(deepcopy=False) if key in trial.params and trial.value is not None]
     values = [trial.params[key] for trial in trials]
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
@@ -72,7 +78,7 @@ def draw_trials(axes: Axes, study: optuna.Study, key: str, score: str) -> None:
     places = [float(categories.index(value)) for value in values] if listed else [float(value) for value in values]
     spread = np.random.default_rng(0).uniform(-0.15, 0.15, len(places)) if listed else np.zeros(len(places))
     for trial, x, shift in zip(trials, places, spread, strict=True):
-        assert trial.value is not None  # no failed one is here
+        assert trial.value is not None  # failed trials have no value and are left out above
         axes.plot([x + shift], [trial.value], **style(trial, study))
     if listed:
         axes.set_xticks(range(len(categories)), [f"{v:g}" if isinstance(v, float) else str(v) for v in categories])
@@ -85,7 +91,7 @@ def draw_trials(axes: Axes, study: optuna.Study, key: str, score: str) -> None:
 
 
 def style(trial: FrozenTrial, study: optuna.Study) -> dict[str, Any]:
-    """How a trial's point looks."""
+    """The marker and colour of a trial's point."""
     if trial.state == TrialState.PRUNED:
         return {"marker": "o", "markersize": 4, "markerfacecolor": "none", "color": "0.6"}
     if trial.number == study.best_trial.number:

@@ -1,4 +1,4 @@
-"""What `nmt tune` is asked for: the space, the words of every trial, and the configuration that they make."""
+"""A command line of `nmt tune`: the search space, the overrides of every trial, and each trial's configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ from nmt.machine.home import expanded
 from nmt.training.recipe import filled
 from nmt.tune.search_space import Choices, Range, Value, read_space, word
 
-OWN = ("trials", "startup", "space", "name", "runs_dir")  # words that are not the trials' own
+OWN = ("trials", "startup", "space", "name", "runs_dir")  # keys of the study, which trials do not get
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What was typed."""
+    """The parsed command line of a study."""
 
     folder: Path
     space: list[Choices | Range]
-    words: list[str]  # of every trial
+    words: list[str]  # overrides that every trial gets
     config_dir: str | None
     trials: int
     startup: int
     seed: int
-    metric: str  # bleu or loss, as train.metric
+    metric: str  # bleu or loss, from train.metric
     trust: list[str]
 
     def config(self, chosen: Mapping[str, Value], name: str) -> RunConfig:
@@ -39,7 +39,7 @@ class Plan:
 
 
 def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
-    """The plan of a command line, checked as far as it can be without a study."""
+    """The plan of a command line, checked as far as possible without a study."""
     command: TuneCommand = command_of(verb, typed, config_dir)
     space = read_space(command.space)
     own = {override.key_or_group: each for each in typed for override in [parse(each)]}

@@ -13,7 +13,7 @@ Value = bool | int | float | str | None
 
 @dataclass(frozen=True)
 class Choices:
-    """One of several values, or of a group's choices (attention: general, dot)."""
+    """A key that takes one of several values, or a group that takes one of its choices (attention: general, dot)."""
 
     key: str
     values: list[Value]
@@ -31,7 +31,10 @@ class Choices:
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from low to high, both included: in steps, or even on a logarithmic scale; whole where both ends are."""
+    """A number from low to high, both included; an integer if low, high and step are.
+
+    With `step`, it is low plus a whole number of steps. With `log`, it is drawn evenly on a logarithmic scale.
+    """
 
     key: str
     low: int | float
@@ -53,7 +56,7 @@ class Range:
 
 
 def read_space(section: Mapping[str, Any], prefix: str = "") -> list[Choices | Range]:
-    """The keys that vary, in the order of their names; refuses what is no range and no choice."""
+    """The keys that vary, sorted by name; refuses an entry that is neither a range nor a list of choices."""
     found: list[Choices | Range] = []
     for name, value in sorted(section.items()):
         key = f"{prefix}{name}"

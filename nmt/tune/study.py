@@ -1,8 +1,8 @@
-"""`nmt tune`: trains with settings from a space, each trial where the ones before it did well (Optuna's TPE).
+"""`nmt tune`: trains with settings from a space, which Optuna's TPE picks near those of the best trials so far.
 
-The study is runs_dir/studies/NAME/study.db (SQLite), its trials' runs lie beside it. Every suggestion follows from the
-seed, the trial's number and the trials before it alone, so a study that was stopped goes on as if it had not been.
-Several processes may train trials of one study: then a suggestion depends on which trials have ended before it.
+The study is runs_dir/studies/NAME/study.db (SQLite); the runs of its trials are in the same folder. A suggestion
+depends only on the seed, the trial's number and the trials before it, so an interrupted study goes on as if it had
+never stopped. If several processes train trials of one study, it also depends on which of these trials have ended.
 """
 
 import os
@@ -29,12 +29,15 @@ from nmt.tune.plan import Plan
 from nmt.tune.search_space import Value, word
 
 WARM_UP = 3  # validations before a trial may be pruned
-TRIALS_SHOWN = 5  # best trials
-HOPELESS_TRIALS = 3  # trials at the beginning that may fail; if they all do, nothing but their error is to be learned
+TRIALS_SHOWN = 5  # best trials that the report lists
+HOPELESS_TRIALS = 3  # once so many trials have failed, and all have failed, the study ends with the last error
 
 
 def opened_study(plan: Plan, made_of: str) -> optuna.Study:
-    """The study of the folder, new or as it was left; refuses one that was begun with other words."""
+    """The study in the plan's folder, created or reopened; `made_of` is a digest of its settings.
+
+    Raises ConfigError for a study that was begun with other settings, and DataError for one that cannot be read.
+    """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     path = plan.folder / "study.db"
     try:
@@ -45,7 +48,7 @@ def opened_study(plan: Plan, made_of: str) -> optuna.Study:
             direction="maximize" if plan.metric == "bleu" else "minimize",
             pruner=optuna.pruners.MedianPruner(n_startup_trials=plan.startup, n_warmup_steps=WARM_UP),
         )
-    except Exception as error:  # SQLite and SQLAlchemy have many
+    except Exception as error:  # SQLite and SQLAlchemy raise many kinds
         reason = str(error).splitlines()[0]
         raise DataError(
             f"{path} is no study that can be read ({reason}); restore it, or choose another name="
@@ -60,12 +63,12 @@ def opened_study(plan: Plan, made_of: str) -> optuna.Study:
 
 
 def done(study: optuna.Study) -> int:
-    """Trials that have ended, one way or another."""
+    """The number of trials that are complete, pruned or failed."""
     return sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
 
 
 def one_trial(plan: Plan, study: optuna.Study) -> bool:
-    """Begins a trial, or goes on with one that was stopped, and tells the study how it ended; False: none is left."""
+    """Trains an interrupted trial, or else a new one, and tells the study how it ended; False: no trial is left."""
     with alone_at(plan.folder):
         next_one = begun_trial(plan, study)
     if next_one is None:
@@ -84,14 +87,14 @@ def one_trial(plan: Plan, study: optuna.Study) -> bool:
 
 
 def begun_trial(plan: Plan, study: optuna.Study) -> tuple[optuna.Trial, dict[str, Value], int] | None:
-    """A trial that no process is at, one that was stopped or a new one, with its settings and the claim on it."""
+    """A trial to train, its settings and the claim on it: an interrupted trial, or else a new one; None: none left."""
     there = study.get_trials(deepcopy=False)
     numbers = [trial.number for trial in there if trial.state == TrialState.RUNNING]
     for number in [*numbers, *([len(there)] if len(there) < plan.trials else [])]:
         claim = claimed(plan.folder, trial_name(number))
         if claim is None:
             continue
-        seed = derived_seed(plan.seed, "trial", number) % 2**32  # numpy's RandomState takes no more
+        seed = derived_seed(plan.seed, "trial", number) % 2**32  # numpy's RandomState takes 32 bits at most
         study.sampler = optuna.samplers.TPESampler(n_startup_trials=plan.startup, seed=seed)
         trial = optuna.Trial(study, there[number]._trial_id) if number < len(there) else study.ask()
         return trial, {each.key: each.suggest(trial) for each in plan.space}, claim
@@ -99,13 +102,13 @@ def begun_trial(plan: Plan, study: optuna.Study) -> tuple[optuna.Trial, dict[str
 
 
 def train_trial(plan: Plan, study: optuna.Study, trial: optuna.Trial, chosen: Mapping[str, Value]) -> None:
-    """Trains it with these settings and tells the study how it ended."""
+    """Trains the trial with the `chosen` settings and tells the study how it ended."""
     name, number = trial_name(trial.number), trial.number
     try:
         trained(plan.folder / name, plan.config(chosen, name), plan.trust, partial(watch, plan, trial))
     except optuna.TrialPruned:
         study.tell(trial, state=TrialState.PRUNED)
-    except NmtError as error:  # it diverged, or the corpus is too small for its vocabulary: others may go well
+    except NmtError as error:  # it diverged, or its vocabulary is too large for the corpus: other trials may succeed
         study.tell(trial, state=TrialState.FAIL)
         if number + 1 >= HOPELESS_TRIALS and all(t.state == TrialState.FAIL for t in study.get_trials(deepcopy=False)):
             raise
@@ -116,7 +119,7 @@ def train_trial(plan: Plan, study: optuna.Study, trial: optuna.Trial, chosen: Ma
 
 
 def trained(folder: Path, config: RunConfig, trust: Sequence[str], watcher: Callable[[Progress], None]) -> None:
-    """Trains a trial's run to its end, from where it was stopped if it was begun."""
+    """Trains a trial's run to its end; resumes it if it was interrupted."""
     begun = (folder / "manifest.json").exists()
     code = resume(folder, trust=trust, watch=watcher) if begun else start(config, trust=trust, watch=watcher)
     if code == SAVED:
@@ -124,7 +127,7 @@ def trained(folder: Path, config: RunConfig, trust: Sequence[str], watcher: Call
 
 
 def watch(plan: Plan, trial: optuna.Trial, progress: Progress) -> None:
-    """Tells the study of every validation; raises where the trial is behind the median of others."""
+    """Reports each new validation to the study; raises TrialPruned if the trial is worse than the others' median."""
     known = trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values
     for step, validation in enumerate(progress.validations):
         if step not in known:
@@ -136,7 +139,7 @@ def watch(plan: Plan, trial: optuna.Trial, progress: Progress) -> None:
 
 
 def drop_weights(plan: Plan, study: optuna.Study) -> None:
-    """Of the trials that have ended only the best keeps its weights; the others keep their record."""
+    """Deletes the weights of all ended trials except the best; their records stay."""
     complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
     for trial in study.get_trials(deepcopy=False):
         folder = plan.folder / trial_name(trial.number)
@@ -146,7 +149,7 @@ def drop_weights(plan: Plan, study: optuna.Study) -> None:
 
 
 def report(plan: Plan, study: optuna.Study) -> None:
-    """The best trials, how to train with the best settings, and a picture of what mattered."""
+    """Prints the best trials and the command for the best settings, and saves a picture of what mattered."""
     complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
     if not complete:
         raise ConfigError(f"no trial of {plan.folder} has come to its end; type more trials=")
@@ -165,17 +168,17 @@ def report(plan: Plan, study: optuna.Study) -> None:
 
 
 def trial_name(number: int) -> str:
-    """Of a trial's run."""
+    """The name of a trial's run."""
     return f"trial-{number:04d}"
 
 
 def settings_text(chosen: Mapping[str, Value]) -> str:
-    """Settings as they are typed."""
+    """The settings as words of a command line."""
     return " ".join(word(key, value) for key, value in chosen.items())
 
 
 def ending(plan: Plan, trial: FrozenTrial) -> str:
-    """How a trial ended, for people."""
+    """How a trial ended, as text for the user."""
     if trial.state == TrialState.FAIL:
         return "failed"
     name = "dev BLEU" if plan.metric == "bleu" else "dev loss"

@@ -1,1 +1,1 @@
-"""Translation memories and localisation files → segments, one class a format → pairs."""
+"""Translation memories, localisation files and test sets → segments → pairs; each format has a module."""

@@ -1,4 +1,4 @@
-"""Text with inline marks from an element of XML that holds text and codes."""
+"""Reads an XML element that holds text and inline codes as text with marks."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,19 +9,19 @@ from lxml import etree
 from nmt.data.formats.segment import Mark, Text
 from nmt.data.formats.xml_stream import local_name, refuse_entity
 
-LINE_BREAKS = ("lb", "fmt:lb", "x-html-br", "x-br")  # types of codes
+LINE_BREAKS = ("lb", "fmt:lb", "x-html-br", "x-br")  # types of codes that are line breaks
 
 
 class Code(NamedTuple):
-    """How an inline element is read."""
+    """How to read an inline element."""
 
-    before: Mark | None = None  # in place of its start
-    after: Mark | None = None  # in place of its end
-    has_text: bool = True  # what it holds is text; else a code, of which only <sub> is text
+    before: Mark | None = None  # mark in place of the element's start
+    after: Mark | None = None  # mark in place of the element's end
+    has_text: bool = True  # False: the content is native code, and only <sub> elements in it are text
 
 
 def read_text(path: Path, element: etree._Element | None, code_of: Callable[[str, etree._Element], Code]) -> Text:
-    """The text of the element, empty where there is none; `code_of` an inline element, by its name."""
+    """The element's text, empty for None; `code_of` says how to read an inline element with a given local name."""
     if element is None:
         return ("",)
     if not len(element):
@@ -51,5 +51,5 @@ def read_text(path: Path, element: etree._Element | None, code_of: Callable[[str
 
 
 def breaks_line(*types: str | None, code: str | None) -> bool:
-    """Is the code a line break, by one of its types or by the code itself?"""
+    """Is the inline code a line break, judging by one of its types or by its native code?"""
     return any(kind in LINE_BREAKS for kind in types) or (code or "").lstrip().lower().startswith(("<br", "\\line"))

@@ -1,4 +1,4 @@
-"""Which language tags of a file are meant by data.src_lang=en: en, en-US, EN_us, eng, English."""
+"""Which language tags of a file match data.src_lang=en: en, en-US, EN_us, eng, English."""
 
 import re
 from functools import cached_property, lru_cache
@@ -7,7 +7,7 @@ import langcodes
 
 from nmt.config.languages import language_names
 
-EXACT = 1000  # fit of the very tag; that of one within a language is the length of the language's
+EXACT = 1000  # fit of the wanted tag itself; the fit of a more specific tag is the wanted tag's length
 
 
 class WantedLanguage:
@@ -26,14 +26,17 @@ class WantedLanguage:
 
     @cached_property
     def name(self) -> str:
-        """Its name in English, with the code where that says more."""
+        """The language's English name, with the code if that says more."""
         primary, _, rest = self._tag.partition("-")
         name = next((name.title() for name, code in language_names().items() if code == primary), primary)
         return f"{name} ({self.code})" if rest else name
 
 
 def standard_tag(tag: str) -> str:
-    """In small letters with the shortest code, without encoding and variant; an English name counts as its code."""
+    """The tag in lower case with the shortest code, without encoding and variant: de-at for deu_AT.UTF-8@euro.
+
+    An English name becomes its code: de for German.
+    """
     tag = re.split("[.@]", tag.strip().lower())[0].replace("_", "-")
     primary, hyphen, rest = tag.partition("-")
     if len(primary) > 3:
@@ -46,9 +49,9 @@ def standard_tag(tag: str) -> str:
 def sides_of(
     languages: tuple[str, str], wanted: tuple[WantedLanguage, WantedLanguage]
 ) -> tuple[int | None, int | None]:
-    """Which side of a file, source (0) or target (1), is in which of the two languages; None: neither.
+    """For each `wanted` language, the side of the file that is in it: source (0) or target (1); None: no side.
 
-    A side whose language the file does not name may have either.
+    If the file does not name a side's language, that side may be in either language.
     """
 
     def fits(language: WantedLanguage, side: int) -> bool:

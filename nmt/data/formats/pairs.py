@@ -1,4 +1,4 @@
-"""Pairs for training from segments; what is no translation is left out and counted."""
+"""Training pairs from segments; segments that are not translations are left out and counted."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -15,17 +15,17 @@ from nmt.data.formats.xliff import Xliff
 from nmt.data.text import is_visible
 from nmt.errors import ConfigError, DataError, printable
 
-LOOKED_AT = 1000  # units of a file, for the languages that an error names
-MOST_COUNTED, MOST_NAMED = 1000, 20  # languages
+LOOKED_AT = 1000  # units of a file in which to find the languages that an error names
+MOST_COUNTED, MOST_NAMED = 1000, 20  # languages that are counted, and that an error names
 
 
 class SegmentFile(Protocol):
-    """A file of a format."""
+    """A file that holds segments."""
 
-    noun: ClassVar[str]  # of a segment, as the report has it
+    noun: ClassVar[str]  # the report's word for a segment
 
     def segments(self) -> Iterator[Segment]:
-        """Its segments, in order."""
+        """The file's segments, in order."""
 
 
 FORMATS: dict[str, type[Tmx] | type[Xliff] | type[Po]] = {"tmx": Tmx, "xliff": Xliff, "po": Po}
@@ -42,7 +42,7 @@ class SegmentPairs:
         self.tally = Tally(printable(files[0].name) if len(files) == 1 else f"{len(files):,} files", self._open.noun)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        """Every pair, while the tally counts."""
+        """Yields every pair and counts in the tally. Raises DataError if there is no pair."""
         tally = self.tally
         tally.reset()
         for path in self._files:

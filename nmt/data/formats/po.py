@@ -15,9 +15,9 @@ from nmt.data.formats.segment import Segment, State
 from nmt.data.packed import unpacked
 from nmt.errors import DataError, printable
 
-MOST_BYTES = 1 << 24  # of a file, which is read as a whole
-HEADER_BYTES = 1 << 16  # in which the header must be
-SEVERAL = 100  # takes the general plural in every language: neither one, a few nor none
+MOST_BYTES = 1 << 24  # size limit of a file, which is read as a whole
+HEADER_BYTES = 1 << 16  # the header's charset must be within this many bytes
+SEVERAL = 100  # takes the general plural in every language, never the form for 0, 1 or a few
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NO_CHARSETS = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined", "utf-7")
 _CHARSET = re.compile(rb"Content-Type:[^\"\n]*?charset=([\w.:\-]+)", re.IGNORECASE)
@@ -30,7 +30,7 @@ _PLACE = re.compile(r"\(line (\d+)\)(?:: (.*))?")
 
 
 class Po:
-    """A file of messages, with one or two segments each: a plural form is one of its own."""
+    """A PO file. A message gives one segment, or two if it has a plural."""
 
     noun: ClassVar[str] = "segment"
 
@@ -39,7 +39,7 @@ class Po:
         self._wanted = (src, tgt)
 
     def segments(self) -> Iterator[Segment]:
-        """Its segments, without the header."""
+        """The file's segments, without the header."""
         file = self._parsed()
         languages = (file.metadata.get("X-Source-Language", ""), file.metadata.get("Language", ""))
         chosen = sides_of(languages, self._wanted)
@@ -51,7 +51,7 @@ class Po:
 
     def _parsed(self) -> polib.POFile:
         text = self._joined(self._text())
-        with TemporaryDirectory() as folder:  # polib itself cuts text in memory into lines where gettext does not
+        with TemporaryDirectory() as folder:  # polib splits text in memory into lines where gettext does not
             copy = Path(folder) / "copy.po"
             copy.write_text(text, encoding="utf-8", newline="")
             try:
@@ -61,12 +61,12 @@ class Po:
                 raise self._malformed(int(place[1]) if place else 1, (place and place[2]) or "wrong syntax") from error
 
     def _joined(self, text: str) -> str:
-        """The same without comments and with each string on its first line, and no line moved.
+        """The text without comments and with each string joined on its first line; line numbers stay the same.
 
-        Of a string or a comment of many lines, polib takes time in their square.
+        polib takes quadratic time for a string or a comment of many lines.
         """
         lines = text.split("\n")
-        strings: dict[int, list[str]] = {}  # by the number of the line where one begins
+        strings: dict[int, list[str]] = {}  # continuation lines of each string, by the number of its first line
         first = None
         for number, line in enumerate(lines):
             string = _STRING.match(line.strip())
@@ -91,7 +91,7 @@ class Po:
         )
 
     def _text(self) -> str:
-        """The content, decoded as the header says; UTF-8 where it says nothing."""
+        """The content with unified line ends, decoded as the header says; UTF-8 is the default, a BOM shows UTF-16."""
         with unpacked(self.path) as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
@@ -127,7 +127,7 @@ class Po:
 
 
 def _pairs(entry: polib.POEntry, forms: tuple[int, int] | None) -> Iterator[tuple[str, str]]:
-    """Singular and plural, each with the form that translates it."""
+    """Source and translation of the singular and, if there is one, of the plural."""
     if not entry.msgid_plural:
         yield entry.msgid, entry.msgstr
         return
@@ -138,9 +138,9 @@ def _pairs(entry: polib.POEntry, forms: tuple[int, int] | None) -> Iterator[tupl
 
 
 def _plural_forms(header: str) -> tuple[int, int] | None:
-    """The forms for one and for several by the header's rule; None: it has none that can be read.
+    """The numbers of the forms for one and for several, by the header's rule; None: no rule that can be read.
 
-    The standard library compiles the rule; it takes nothing but n, numbers and operators.
+    The standard library compiles the rule, and accepts only n, numbers and operators.
     """
     rule = re.search(r"plural\s*=\s*([^;]+)", header.partition(";")[2])
     if rule is None:
@@ -159,7 +159,7 @@ def _state(entry: polib.POEntry) -> State | None:
 
 
 def _is_one_byte(charset: str) -> bool:
-    """Is any byte a character in it, so that no text is refused?"""
+    """Is it a charset with one byte per character, in which almost any bytes can be decoded?"""
     return charset.startswith(("iso8859", "cp125", "koi8", "mac-", "latin", "cp437", "cp85", "cp86"))
 
 

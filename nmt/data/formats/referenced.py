@@ -1,4 +1,4 @@
-"""Sentences with their reference translations, as test sets have them; what has no translation is counted."""
+"""Segments of test sets with their reference translations; incomplete segments are left out and counted."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,8 +14,8 @@ NOUN = "segment"
 class Referenced(NamedTuple):
     """A segment of a test set."""
 
-    source: str | None  # None: there is only a translation
-    references: dict[str, str]  # by who made it, in the order of the file
+    source: str | None  # None: the file has only a translation
+    references: dict[str, str]  # by translator or file, in the order of the file
 
 
 class ReferencedSegments:
@@ -26,7 +26,7 @@ class ReferencedSegments:
         self.tally = Tally(printable(files[0].name) if len(files) == 1 else f"{len(files):,} files", NOUN)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """Source and every reference, while the tally counts. Raises DataError where nothing has both."""
+        """Yields each source with its references and counts in the tally. Raises DataError if no segment has both."""
         tally = self.tally
         tally.reset()
         for source, references in self._read():
@@ -46,5 +46,5 @@ class ReferencedSegments:
             )
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """For training: source and the first reference."""
+        """The source and the first reference of each segment, for training."""
         return ((source, next(iter(references.values()))) for source, references in self)

@@ -3,7 +3,7 @@
 import re
 from typing import Literal, NamedTuple
 
-# How far a translation is. None: the file does not say.
+# How far a translation is. A segment has None if the file does not say.
 State = Literal["untranslated", "fuzzy", "obsolete", "approved"]
 Kind = Literal["open", "close", "single", "boundary"]  # boundary: where a text within a code begins or ends
 
@@ -12,20 +12,20 @@ class Mark(NamedTuple):
     """An inline code of the file's format, between pieces of text."""
 
     kind: Kind
-    key: str  # the same on both sides for codes that belong together, and for the two ends of a pair
-    breaks: bool = False  # a line break: words on its two sides are two words
+    key: str  # the same for matching codes on both sides, and for the two ends of a pair
+    breaks: bool = False  # is it a line break, which separates words?
 
 
 Text = tuple[str | Mark, ...]
 
 
 class Segment(NamedTuple):
-    """What translators call a unit; a side is None where the file has nothing in that language."""
+    """A unit of translation, with None for a side that has no text in the file."""
 
     id: str | None
     src: Text | None
     tgt: Text | None
-    languages: tuple[str, ...]  # as the file writes them
+    languages: tuple[str, ...]  # tags as the file writes them
     context: str | None
     state: State | None
 
@@ -39,7 +39,10 @@ def has_marks(text: Text) -> bool:
 
 
 def without_codes(text: Text) -> str:
-    """The text that is translated, on one line; codes leave no double space and glue no lines together."""
+    """The text without its codes, on one line.
+
+    A removed code leaves no double space. Words stay apart at a removed line break, and at the ends of text in a code.
+    """
     if len(text) == 1 and isinstance(text[0], str):
         return _on_one_line(text[0])
     return _joined([part if isinstance(part, str) else _Gap(part.breaks or part.kind == "boundary") for part in text])
@@ -65,9 +68,9 @@ def with_placeholders(*sides: Text) -> list[str]:
 
 
 class _Gap(NamedTuple):
-    """A place in a text from which something was taken."""
+    """A place in a text where a code was removed."""
 
-    separates: bool  # its two sides are different words
+    separates: bool  # must the words on its two sides stay apart?
 
 
 def _joined(parts: list[str | _Gap]) -> str:
@@ -89,5 +92,5 @@ def _joined(parts: list[str | _Gap]) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    """Line breaks and the indentation after them, as pretty-printed XML has, become one space."""
+    """The text with one space for each line break and the indentation after it, as pretty-printed XML has them."""
     return _LINE_BREAK.sub(" ", text) if "\n" in text or "\r" in text else text

@@ -1,7 +1,8 @@
-"""Test sets in SGML, as NIST and WMT have them, and in the same tags of XML, as IWSLT has them (<mteval>).
+"""Test sets in SGML, as from NIST and WMT, and in XML with the same tags, as from IWSLT (<mteval>).
 
-SGML is no XML: `&` stands bare, attributes have no quotes, ends of elements are missing, tags are in any case. Only the
-tags that matter here are looked for; others are text. Nothing is expanded but the five entities of XML and numbers.
+SGML is not XML: `&` may be unescaped, attributes may lack quotes, end tags may be missing, and tags are in any case.
+Only tags that matter here are recognised; other tags are text. Only XML's five entities and numeric character
+references are decoded.
 """
 
 import re
@@ -29,19 +30,19 @@ _CHARACTERS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 class SgmlSegment(NamedTuple):
     """A sentence of a document."""
 
-    language: str  # as the file writes it; "" where it does not
+    language: str  # as the file writes it; "" if it names no language
     document: str
     number: str  # the id within the document
-    version: str  # the sysid: who translated the document; "" where none is named
+    version: str  # the sysid: who translated the document; "" if the file does not say
     text: str  # on one line
-    line: int  # of the file, from 1
+    line: int  # line number of the <seg> tag, from 1
 
 
 def read_sgml(path: Path) -> Iterator[SgmlSegment]:
-    """The segments of a file in UTF-8, compressed or not, in bounded memory.
+    """Yields the segments of a file in UTF-8, compressed or not, in bounded memory.
 
-    Raises DataError with the line for a segment without id or document, for a tag or a segment that does not end, for
-    a file with two kinds of set, and for one without any segment.
+    Raises DataError, with the line, for a segment without id or document, for a tag or segment that does not end, and
+    for a file with two kinds of set. Raises DataError for a file without segments, too.
     """
     scanner = _Scanner(path)
     found = False
@@ -57,17 +58,17 @@ def read_sgml(path: Path) -> Iterator[SgmlSegment]:
 
 
 class _Scanner:
-    """What has been read of a file, fed line by line."""
+    """Finds the segments of a file that is fed line by line."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._line = 0
-        self._rest = ""  # of the last line: a tag that has not ended
+        self._rest = ""  # an unfinished tag at the end of the last line
         self._in_comment = False
         self._set: str | None = None
         self._language = ""
         self._document: tuple[str, str] | None = None  # id, version
-        self._open: tuple[str, int] | None = None  # the segment's id, its line
+        self._open: tuple[str, int] | None = None  # id and line of the segment that is being read
         self._text: list[str] = []
         self._length = 0
 
@@ -107,7 +108,7 @@ class _Scanner:
 
     def _tag(self, name: str, closes: bool, inner: str) -> Iterator[SgmlSegment]:
         self._refuse_long_tag(inner)
-        if self._open is not None:  # whichever tag comes: the end of a segment may be missing
+        if self._open is not None:  # any tag ends a segment, because </seg> may be missing
             yield self._segment(*self._open)
         if name == "doc" or name in SETS:
             self._document = None
@@ -160,7 +161,7 @@ class _Scanner:
 
 
 def unescaped(text: str) -> str:
-    """Entities and numbers decoded once; what is none of XML's stays as it is."""
+    """The text with XML's five entities and numeric character references decoded once; other entities stay."""
     return _ENTITY.sub(_character, text) if "&" in text else text
 
 

@@ -1,4 +1,4 @@
-"""Training files of IWSLT (train.tags.en-de.en): sentences, one a line, among lines with tags that describe a talk."""
+"""Training files of IWSLT (train.tags.en-de.en): one sentence per line, between tagged lines that describe a talk."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,15 +21,16 @@ _TEXT = re.compile(r"\s*<(title|description)>(.*?)(</\1>\s*)?$", re.IGNORECASE)
 
 
 class _Line(NamedTuple):
-    kind: str  # title, description, or a sentence of the talk
+    kind: str  # title, description or sentence
     text: str
-    number: int  # in the file, from 1
+    number: int  # line number in the file, from 1
 
 
 def read_tagged_lines(src: Path, references: Sequence[Path]) -> Iterator[Referenced]:
-    """Titles, descriptions and sentences; the N-th of one file is the N-th of every other. Other tagged lines are not.
+    """Yields titles, descriptions and sentences; the N-th of each file belong together. Skips other tagged lines.
 
-    Raises DataError with both places where a title would be paired with a sentence, or a file has fewer of them.
+    Raises DataError, with both places, if lines of different kinds would be paired, such as a title and a sentence, or
+    if one file ends before another.
     """
     for lines in zip_longest(*map(_lines, [src, *references])):
         first = lines[0]

@@ -1,4 +1,4 @@
-"""Test sets with a file for each language, read together: the same document and number is the same segment."""
+"""Test sets with one file per language: segments with the same document and number belong together."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from nmt.data.kinds import TAGGED_LINES, markup_of
 from nmt.data.packed import unpacked
 from nmt.errors import DataError, printable
 
-MOST_SEGMENTS, MOST_CHARACTERS = 1_000_000, 1 << 28  # of a file, which is held in memory; a test set has thousands
+MOST_SEGMENTS, MOST_CHARACTERS = 1_000_000, 1 << 28  # limits of a file, held in memory; test sets have thousands
 
 Key = tuple[str, str]  # document and number
 
@@ -20,8 +20,8 @@ Key = tuple[str, str]  # document and number
 def read_test_set(src: Path, references: Sequence[Path], data: DataConfig) -> Iterator[Referenced]:
     """Yields the segments of the source in order, each with its references, then segments that only a reference has.
 
-    Files with tagged lines, as IWSLT's of training, are joined by line. Raises DataError where a file has a segment
-    twice, is in another language than data.src_lang or data.tgt_lang, or is too large for a test set.
+    Files with tagged lines, such as IWSLT's training files, are joined by line. Raises DataError if a file has a
+    segment twice, is in another language than data.src_lang or data.tgt_lang, or is too large for a test set.
     """
     tagged = {path: _is_tagged(path) for path in [src, *references]}
     for path in references:
@@ -48,11 +48,11 @@ def _is_tagged(path: Path) -> bool:
 
 
 class _Side:
-    """A file, in memory."""
+    """One file of a test set, in memory."""
 
     def __init__(self, path: Path, language: str | None, asked: str) -> None:
         self.path = path
-        self.texts: dict[Key, dict[str, str]] = {}  # by version
+        self.texts: dict[Key, dict[str, str]] = {}  # each segment's text, by version
         size = 0
         for count, segment in enumerate(read_sgml(path), 1):
             if count == 1:
@@ -73,7 +73,7 @@ class _Side:
 
 
 def _refuse_other_language(path: Path, segment: SgmlSegment, language: str | None, asked: str) -> None:
-    """Refuses a file that says that it is in another language; codes that are no language say nothing."""
+    """Refuses a file that names another language; a code that is not a known language is ignored."""
     if language is None or not segment.language:
         return
     there = language_of(segment.language)

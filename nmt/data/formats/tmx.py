@@ -25,7 +25,7 @@ class Tmx:
         self._wanted = (src, tgt)
 
     def segments(self) -> Iterator[Segment]:
-        """Its units; of several texts in a language, the first whose tag fits best."""
+        """The file's units; if a unit has several texts in a language, the first with the best fitting tag counts."""
         return (self._segment(unit) for unit in read_elements(self.path, ["tu"], "tmx"))
 
     def _segment(self, unit: etree._Element) -> Segment:
@@ -55,10 +55,10 @@ class _Codes:
 
     def __init__(self) -> None:
         self._pairs: dict[str | None, str] = {}  # the attribute i of a pair -> its key
-        self._counts: dict[str, int] = {}  # of codes without number, by name
+        self._counts: dict[str, int] = {}  # number of codes without x and i, by name
 
     def read(self, name: str, code: etree._Element) -> Code:
-        if name not in KINDS:  # hi, and what other tools add
+        if name not in KINDS:  # hi, and elements that other tools add
             key = self._key(name, code)
             return Code(Mark("open", key), Mark("close", key))
         kind = KINDS[name]
@@ -68,7 +68,7 @@ class _Codes:
         return Code(Mark(kind, key, breaks_line(code.get("type"), code=code.text)), has_text=False)
 
     def _key(self, name: str, code: etree._Element) -> str:
-        """That of the other side's code: by the attribute x, as the standard has it; else by i; else by the order."""
+        """A key that matching codes of both sides share: attribute x, as in the standard; else i; else the order."""
         for attribute in ("x", "i"):
             if (value := code.get(attribute)) is not None:
                 return f"{attribute} {value}"

@@ -1,4 +1,4 @@
-"""Test sets in the XML of WMT since 2019: documents with their source, references and outputs of systems."""
+"""Test sets in the XML that WMT has used since 2019: documents with source, references and system outputs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +12,13 @@ from nmt.errors import ConfigError, DataError, printable
 
 
 def read_wmt_xml(path: Path, src: WantedLanguage | None, tgt: WantedLanguage | None) -> Iterator[Referenced]:
-    """The segments of a file; outputs of systems (<hyp>) are never read.
+    """Yields the segments of a file; system outputs (<hyp>) are never read.
 
-    The source is <src>, and <ref> where only that is in the language asked for; None asks for what the file has.
-    Raises DataError for XML that cannot be read, a segment without id, and an id that a text has twice; ConfigError
-    where the references are in several languages and none is asked for.
+    The source is <src>, or a <ref> if only that is in the language `src`. References are the other <ref>, and <src> if
+    it is in the language `tgt` and not the source. None: any language.
+
+    Raises DataError for XML that cannot be read, a segment without id, an id that a text has twice, and two references
+    by one translator in a document. Raises ConfigError if the references are in several languages and `tgt` is not set.
     """
     for document in read_elements(path, ["doc"], "dataset"):
         texts = [each for each in document.iterchildren() if isinstance(each.tag, str)]
@@ -33,7 +35,7 @@ def read_wmt_xml(path: Path, src: WantedLanguage | None, tgt: WantedLanguage | N
 
 
 def _fits(language: WantedLanguage, text: etree._Element, role: str) -> bool:
-    """Is the text in the language? One that does not say its language is, where this is its role."""
+    """Is the text in the language? A text that names no language is, if its element is called `role`."""
     tag = text.get("lang")
     return language.fit(tag) > 0 if tag else local_name(text) == role
 

@@ -27,13 +27,13 @@ STATES: dict[str, State] = {
     "translated": "approved",
     "final": "approved",
 }
-PAIRED = ("g", "pc")  # text stands between their ends
+PAIRED = ("g", "pc")  # elements with text between two ends
 ENDS: dict[str, Kind] = {"bx": "open", "bpt": "open", "sc": "open", "ex": "close", "ept": "close", "ec": "close"}
 SINGLE = ("x", "ph", "it", "cp")
 
 
 class Xliff:
-    """A file of segments: units of XLIFF 1.2 or the segments that they are divided into, segments of XLIFF 2."""
+    """An XLIFF file. Version 1.2 has units, which tools may divide into segments; version 2 has segments."""
 
     noun: ClassVar[str] = "segment"
 
@@ -42,7 +42,7 @@ class Xliff:
         self._wanted = (src, tgt)
 
     def segments(self) -> Iterator[Segment]:
-        """Its segments; the languages that the file names decide which side is which."""
+        """The file's segments; the languages that the file names decide which side is which."""
         for unit in read_elements(self.path, ["trans-unit", "unit"], "xliff"):
             if unit.tag.endswith("trans-unit"):
                 yield from self._of_version_1(unit)
@@ -102,7 +102,7 @@ class _Codes:
         if name in SINGLE:
             types = (code.get(key) for key in ("ctype", "type", "subType"))
             return Code(Mark("single", own, breaks_line(*types, code=self._content(code))), has_text=False)
-        return Code()  # mrk, sm and em: notes about the text
+        return Code()  # mrk, sm and em annotate text
 
     def _content(self, code: etree._Element) -> str | None:
         """The native code: in the unit's originalData, in the code itself or in one of its attributes."""
@@ -124,7 +124,7 @@ def _state_of_version_1(unit: etree._Element, target: etree._Element | None) -> 
 def _divided(
     unit: etree._Element, target: etree._Element | None
 ) -> Iterator[tuple[etree._Element | None, etree._Element | None]]:
-    """Source and target of a unit of version 1.2, or of each segment that a tool has divided it into on both sides."""
+    """Source and target of a version 1.2 unit, or of each of its segments if a tool has divided both sides."""
     whole = _child(unit, "source")
     sources = _marked(_child(unit, "seg-source"))
     targets = _marked(target)

@@ -1,4 +1,4 @@
-"""Elements of an XML file, one at a time, in bounded memory; nothing is loaded, expanded or fetched."""
+"""Elements of an XML file, one at a time, in bounded memory; no DTD is loaded, no entity expanded, nothing fetched."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,13 +10,14 @@ from nmt.data.packed import unpacked
 from nmt.errors import DataError, printable
 
 CHUNK = 1 << 16
-MOST_BYTES = 1 << 23  # of a file between the ends of two elements: its tree may take thirty times as much
+MOST_BYTES = 1 << 23  # most bytes between the ends of two elements: their tree may take thirty times as much memory
 
 
 def read_elements(path: Path, names: Sequence[str], root: str) -> Iterator[etree._Element]:
-    """Elements of these names in any namespace, each whole, in a file whose first element is called `root`.
+    """Yields the elements with these names, in any namespace, of a file whose root element is called `root`.
 
-    An element is emptied when the next one is asked for. Every encoding that the XML declaration names is read.
+    Each element is whole, and is emptied when the next one is requested. The file may be in any encoding that its XML
+    declaration names. Raises DataError for another root, XML that is not well-formed, and elements that are too large.
     """
     parser = etree.XMLPullParser(
         ("end",),
@@ -27,7 +28,7 @@ def read_elements(path: Path, names: Sequence[str], root: str) -> Iterator[etree
         huge_tree=False,
         remove_comments=True,
         remove_pis=True,
-    )  # not collect_ids=False: it makes libxml2 load the DTD
+    )  # without collect_ids=False, which would make libxml2 load the DTD
     etree.clear_error_log()
     waiting = 0
     checked = False
@@ -69,7 +70,7 @@ def local_name(element: etree._Element) -> str:
 
 
 def refuse_entity(path: Path, element: etree._Element) -> None:
-    """Refuses what is no element: a reference to an entity that the file defines for itself."""
+    """Refuses a node that is not an element but a reference to an entity that the file itself defines."""
     if not isinstance(element.tag, str):
         raise DataError(
             f"{path}, line {element.sourceline}: {printable(element.text or '')} is an entity, which nmt never expands;"
@@ -78,7 +79,7 @@ def refuse_entity(path: Path, element: etree._Element) -> None:
 
 
 def _forget_before(element: etree._Element) -> None:
-    """Takes what stands before the element out of the tree, so that the tree does not grow."""
+    """Removes everything before the element from the tree, so that the tree does not grow."""
     while element is not None:
         parent = element.getparent()
         if parent is not None:
@@ -95,7 +96,7 @@ def _refuse_other_root(path: Path, found: etree._Element, root: str) -> None:
 
 
 def _malformed(path: Path, error: etree.XMLSyntaxError) -> DataError:
-    """One line for what the parser found; it names some faults, such as an unknown entity, in its log alone."""
+    """The parser's error as one line; the parser reports some errors, such as an unknown entity, only in its log."""
     reason, line = error.msg or "", error.lineno or 0
     if not line and (entry := error.error_log.last_error) is not None:
         reason, line = entry.message, entry.line
