@@ -1,1 +1,1 @@
-"""This computer → one device, its threads, its memory, its signals, and files that are never half-written."""
+"""This computer → one device, its threads, memory and signals, and files that are never half-written."""

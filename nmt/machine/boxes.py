@@ -1,4 +1,4 @@
-"""Tensors from process to process of one machine, by memory that they share."""
+"""Exchange of tensors between processes of one machine, through shared memory."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -7,11 +7,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-IN_TURN = 2  # boxes from one process to another
+IN_TURN = 2  # boxes from one process to another, used in turn
 
 
 def machine_name() -> str | None:
-    """The same of all processes that can share memory and see one network; None where there is no such memory."""
+    """A name that processes have in common if they can share memory and see the same network; None: they cannot."""
     if not hasattr(os, "memfd_create"):  # not Linux
         return None
     try:
@@ -22,10 +22,11 @@ def machine_name() -> str | None:
 
 
 class Boxes:
-    """Two boxes from this process to each of `neighbours`, which are used in turn, and two from each of them.
+    """Two boxes from this process to each of `neighbours`, used in turn, and two from each neighbour to this process.
 
-    All processes meet after they have put something and before they take it. So nobody fills a box that its reader has
-    not emptied: they have met once more since. The memory belongs to no file: it goes with the processes.
+    All processes meet after they have put tensors and before they take them. Before a process uses a box again, it has
+    met the others once more, so the reader has emptied the box. The memory belongs to no file: it is freed with the
+    processes.
     """
 
     def __init__(self, neighbours: Sequence[int]) -> None:
@@ -35,7 +36,7 @@ class Boxes:
         self.mapped: dict[int, Tensor] = {}
 
     def connect(self, of_neighbours: Mapping[int, tuple[int, Sequence[int]]]) -> bool:
-        """Opens what the neighbours made for this process (its number, their descriptors); False if it may not."""
+        """Opens boxes from the neighbours: rank -> process id and descriptors. False if the system forbids it."""
         try:
             for rank, (process, made) in of_neighbours.items():
                 self.opened[rank] = []
@@ -46,19 +47,19 @@ class Boxes:
         return True
 
     def put(self, rank: int, tensor: Tensor) -> None:
-        """For that neighbour."""
+        """Puts a tensor into the next box to this neighbour."""
         descriptor = self.made[rank][self.puts[rank] % IN_TURN]
         self.puts[rank] += 1
         self._box(descriptor, tensor).copy_(tensor)
 
     def take(self, rank: int, tensor: Tensor) -> None:
-        """Fills it with what that neighbour put, which is as long."""
+        """Fills the tensor from this neighbour's next box, which must hold one of the same length."""
         descriptor = self.opened[rank][self.takes[rank] % IN_TURN]
         self.takes[rank] += 1
         tensor.copy_(self._box(descriptor, tensor))
 
     def close(self) -> None:
-        """Gives the memory back, once the neighbours do so as well."""
+        """Closes the boxes. Their memory is freed once the neighbours have closed them as well."""
         self.mapped.clear()
         for descriptors in (*self.made.values(), *self.opened.values()):
             for each in descriptors:
@@ -67,7 +68,7 @@ class Boxes:
         self.opened.clear()
 
     def _box(self, descriptor: int, like: Tensor) -> Tensor:
-        """That memory as a tensor, which grows where it has to: by as much on either side."""
+        """A box's memory as a tensor of the type and length of `like`. Both sides let it grow to the same size."""
         if descriptor not in self.mapped or self.mapped[descriptor].nbytes < like.nbytes:
             path = f"/proc/self/fd/{descriptor}"
             self.mapped[descriptor] = torch.from_file(path, shared=True, size=like.nbytes, dtype=torch.uint8)

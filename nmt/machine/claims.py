@@ -12,7 +12,7 @@ from nmt.machine.safe_files import put_in_place, whole_file
 
 
 def take_lock(handle: int) -> bool | None:
-    """Locks an open file, unless another process has; None: its file system has no locks."""
+    """Locks an open file. False: another process holds the lock. None: the file system has no locks."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -62,15 +62,15 @@ def claimed_file(path: Path) -> Iterator[IO[bytes] | None]:
 
 
 def _claim(beside: Path, path: Path) -> int | None:
-    """The locked file `beside`, open for writing; None as for `claimed_file`."""
+    """The locked file `beside`, open for writing; None as in `claimed_file`."""
     while not path.is_file():
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         if take_lock(handle) is False:
             os.close(handle)
             return None
-        if not _is_at(handle, beside):  # between both lines its writer gave it the path's name, or deleted it
+        if not _is_at(handle, beside):  # before the lock was taken, its writer renamed or deleted it
             os.close(handle)
-        elif path.is_file():  # its writer ended between the question and the opening, which made a new file
+        elif path.is_file():  # its writer ended before the opening, which made a new file
             beside.unlink()
             os.close(handle)
         else:

@@ -1,4 +1,4 @@
-"""Where tensors live and in which precision products are taken."""
+"""Where tensors live, and the precision in which products are computed."""
 
 import platform
 from contextlib import AbstractContextManager
@@ -11,7 +11,7 @@ from nmt.errors import ConfigError
 from nmt.machine.allocator import keep_few_kernels
 
 Precision = Literal["auto", "fp32", "bf16"]
-TranslationPrecision = Literal["auto", "float", "fp32", "bf16", "int8"]  # float: auto without integers
+TranslationPrecision = Literal["auto", "float", "fp32", "bf16", "int8"]  # float: auto, but never int8
 
 
 def choose_device(wanted: Literal["auto", "cpu", "cuda"]) -> torch.device:
@@ -23,7 +23,7 @@ def choose_device(wanted: Literal["auto", "cpu", "cuda"]) -> torch.device:
 
 
 def choose_dtype(wanted: Precision, device: torch.device) -> torch.dtype:
-    """Type of the products' factors; `auto` is bfloat16 where the processor or GPU multiplies it natively."""
+    """The dtype that products are computed in; `auto` is bfloat16 where the processor or GPU multiplies it natively."""
     if wanted == "auto":
         if device.type == "cuda":
             native = torch.cuda.is_bf16_supported(including_emulation=False)
@@ -38,9 +38,9 @@ def choose_dtype(wanted: Precision, device: torch.device) -> torch.dtype:
 
 
 def computes_bf16(device: torch.device) -> bool:
-    """Does every layer compute in bfloat16 here, natively or not? An LSTM does not without AVX-512."""
+    """Can every layer compute in bfloat16 here, natively or not? Without AVX-512, an LSTM cannot."""
     keep_few_kernels()
-    with torch.random.fork_rng(devices=[]):  # new weights are drawn
+    with torch.random.fork_rng(devices=[]):  # the new layer draws weights
         layer = torch.nn.LSTM(8, 8).to(device)
     try:
         with autocast(device, torch.bfloat16):
@@ -59,7 +59,7 @@ def keep_bf16_weights_packed() -> None:
 
 
 def choose_int8(wanted: TranslationPrecision, device: torch.device) -> bool:
-    """Is the decoder to multiply 8-bit integers in a search? `auto`: where the processor does so natively."""
+    """Should the decoder multiply 8-bit integers in a search? `auto`: if the processor does so natively."""
     if wanted == "int8" and device.type != "cpu":
         raise ConfigError("precision is int8, which is for processors, but device is a GPU; set precision=bf16")
     return wanted == "int8" or (wanted == "auto" and device.type == "cpu" and multiplies_int8())
@@ -72,23 +72,23 @@ def multiplies_int8() -> bool:
 
 
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[None]:
-    """Products in `dtype`; master weights stay float32."""
+    """A context that computes products in `dtype`; master weights stay in float32."""
     return torch.autocast(device.type, torch.bfloat16, enabled=dtype == torch.bfloat16)
 
 
 def versions() -> dict[str, str]:
-    """Of everything that numbers depend on."""
+    """Versions of all software that results depend on."""
     found = {"python": platform.python_version()}
     for package in ("nmt", "torch", "sentencepiece", "sacrebleu", "numpy", "entmax"):
         try:
             found[package] = version(package)
-        except PackageNotFoundError:  # run from a checkout, or an extra
+        except PackageNotFoundError:  # nmt in a checkout, or an optional package
             found[package] = "not installed"
     return found
 
 
 def environment(device: torch.device, dtype: torch.dtype) -> dict[str, str | int]:
-    """What the same bits need besides the same configuration and data."""
+    """All that must be equal for equal bits, besides configuration and data."""
     return {
         **versions(),
         "torch": torch.__version__,

@@ -1,4 +1,4 @@
-"""Paths as people type them."""
+"""Paths as users type them."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from nmt.errors import ConfigError
 
 
 def expanded(path: str | Path) -> Path:
-    """With the folder of a user in place of ~ or ~name at its beginning."""
+    """The path, with a user's home folder in place of ~ or ~name at the beginning."""
     try:
         return Path(path).expanduser()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""The version of nmt, and of what it runs on. Whoever reports a mistake names them."""
+"""Versions of nmt and of the software under it, for bug reports."""
 
 import json
 import os
@@ -8,11 +8,11 @@ from importlib.metadata import distribution, version
 from pathlib import Path
 
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "datasets", "hydra-core", "tensorboard", "safetensors")
-PATIENCE_S = 5.0  # with git
+PATIENCE_S = 5.0  # seconds to wait for git
 
 
 def nmt_version() -> str:
-    """Of this installation, with its commit where that is known."""
+    """The version of this installation, with its commit if that is known."""
     commit = installed_commit() or commit_of(Path(__file__).parents[2])
     return version("nmt") if commit is None else f"{version('nmt')} (commit {commit})"
 
@@ -23,19 +23,19 @@ def system() -> str:
 
 
 def packages() -> str:
-    """Versions of the most important ones."""
+    """Versions of the most important packages."""
     return ", ".join(f"{name} {version(name)}" for name in PACKAGES)
 
 
 def installed_commit() -> str | None:
-    """What pip has installed from a repository; None: it was installed from something else (PEP 610)."""
+    """The commit that pip installed from a repository; None: pip installed from something else (PEP 610)."""
     origin = json.loads(distribution("nmt").read_text("direct_url.json") or "{}")
     found = origin.get("vcs_info", {}).get("commit_id")
     return None if found is None else str(found)[:12]
 
 
 def commit_of(clone: Path) -> str | None:
-    """The commit that a clone has checked out, with "-dirty" where files differ from it; None: it is no clone."""
+    """The commit that a clone has checked out, with "-dirty" if files differ from it; None: unknown, or not a clone."""
     if not (clone / ".git").exists():
         return None
     command = ["git", "-C", str(clone), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
@@ -45,7 +45,7 @@ def commit_of(clone: Path) -> str | None:
             capture_output=True,
             text=True,
             timeout=PATIENCE_S,
-            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},  # it writes nothing into the clone
+            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},  # git writes nothing into the clone
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -1,6 +1,6 @@
 """The processes that train together, on one machine or several, started by torchrun.
 
-They exchange numbers and JSON, never pickles: what a peer sends is not executed.
+They exchange numbers and JSON, never pickles: nothing that a peer sends is executed.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ from nmt.errors import ConfigError, PeerError
 from nmt.machine.boxes import Boxes, machine_name
 from nmt.machine.launch import processes
 
-PREPARING = timedelta(days=7)  # how long the others of a machine wait for the first to prepare a corpus
-ANSWER_S = 3.0  # after a failure every process that waits says so within this time; the others have failed
+PREPARING = timedelta(days=7)  # how long a machine's other processes wait while its first prepares a corpus
+ANSWER_S = 3.0  # seconds to report after a failure; a process that does not has failed
 
 
 class Peers:
@@ -33,18 +33,18 @@ class Peers:
     def __init__(self, rank: int = 0, count: int = 1, store: dist.Store | None = None) -> None:
         self.rank = rank
         self.count = count
-        self.first = rank == 0  # who writes, and speaks to the user
+        self.first = rank == 0  # does this process write files and talk to the user?
         self._store = store
         self._boxes = Boxes([])  # to and from the processes of the same machine, once they are connected
         self._boxes_anywhere = False  # has any of the processes boxes?
-        self._turns = 0  # taken by the processes of a machine, one after another
+        self._turns = 0  # calls of `first_of_machine_before_others` so far
 
     def block(self, parts: int) -> range:
-        """The parts, of so many, that this process computes."""
+        """Numbers of the parts that this process computes, out of `parts`."""
         return self.block_of(self.rank, parts)
 
     def block_of(self, rank: int, parts: int) -> range:
-        """Those of another process."""
+        """Numbers of the parts that process `rank` computes, out of `parts`."""
         return range(parts * rank // self.count, parts * (rank + 1) // self.count)
 
     def total(self, *numbers: int) -> list[int]:
@@ -57,11 +57,11 @@ class Peers:
         return [int(each) for each in sums]
 
     def meet(self) -> None:
-        """Nobody goes on before all are here."""
+        """Waits until all processes are here."""
         self.total(1)  # gloo does not wait where there is nothing to add
 
     def gathered(self, value: Any) -> list[Any]:
-        """The value of every process, which JSON can say."""
+        """The values of all processes, by rank. Each is plain data for JSON."""
         if self.count == 1:
             return [value]
         mine = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
@@ -75,14 +75,14 @@ class Peers:
         return [json.loads(text[: int(size)].numpy().tobytes()) for text, size in zip(texts, sizes, strict=True)]
 
     def dealt(self, chunks: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
-        """Chunk r goes to process r; from process r comes one of `sizes[r]` elements. This process keeps its own."""
+        """Sends chunk r to process r, and returns a chunk of `sizes[r]` elements from each r. Keeps its own chunk."""
         received = [chunks[0].new_empty(0 if rank == self.rank else size) for rank, size in enumerate(sizes)]
         self._swap(chunks, received)
         received[self.rank] = chunks[self.rank]
         return received
 
     def joined_up(self, chunk: Tensor) -> Tensor:
-        """The chunks of all processes, which are equally long, one after another."""
+        """The chunks of all processes, which have equal lengths, joined in order of rank."""
         whole = chunk.new_empty(len(chunk) * self.count)
         stretches = torch.split(whole, len(chunk))
         stretches[self.rank].copy_(chunk)
@@ -90,7 +90,7 @@ class Peers:
         return whole
 
     def connect_neighbours(self) -> None:
-        """From now on the processes of one machine exchange tensors by memory that they share, wherever they can."""
+        """From now on, processes of one machine exchange tensors through shared memory, if the system permits it."""
         names = self.gathered(machine_name())
         name = names[self.rank]
         boxes = Boxes([rank for rank in range(self.count) if rank != self.rank and name and names[rank] == name])
@@ -103,14 +103,15 @@ class Peers:
             boxes.close()
 
     def disconnect_neighbours(self) -> None:
-        """Gives the shared memory back."""
+        """Frees the shared memory."""
         self._boxes.close()
 
     def _swap(self, sent: Sequence[Tensor], received: Sequence[Tensor]) -> None:
-        """`sent[r]` goes to every other process r, and what it sends here comes into `received[r]`.
+        """Sends `sent[r]` to every other process r, and receives a tensor from r into `received[r]`.
 
-        Gloo tells the sender that there is room by the connection that also carries data the other way. So all room is
-        offered before anything is sent: else one direction waits for the end of the other, twice the time.
+        Gloo tells a sender that the receiver has room over the connection that carries data the other way. So all
+        receives are posted before all sends: otherwise, one direction waits for the other to end, which takes twice
+        the time.
         """
         by_memory = self._boxes_anywhere and sent[0].device.type == "cpu"
         near = self._boxes.made if by_memory else ()
@@ -129,7 +130,7 @@ class Peers:
 
     @contextmanager
     def first_of_machine_before_others(self) -> Iterator[None]:
-        """The block runs in one process of each machine, and then in its others."""
+        """Runs the block in the first process of each machine, then in the machine's other processes."""
         self._turns += 1
         mine = f"machine {os.environ.get('GROUP_RANK', 0)}, turn {self._turns}"
         first = int(os.environ.get("LOCAL_RANK", 0)) == 0
@@ -146,11 +147,11 @@ class Peers:
     def _meeting(self) -> Iterator[None]:
         try:
             yield
-        except RuntimeError as error:  # of a connection
+        except RuntimeError as error:  # a connection failed
             self._lost(error)
 
     def _lost(self, error: RuntimeError) -> NoReturn:
-        """Names the processes that have gone or do not answer. All others say that they wait, as this one does."""
+        """Raises an error that names the lost processes. Every waiting process, like this one, leaves a note."""
         gone = ["the first process"]
         with contextlib.suppress(RuntimeError):
             assert self._store is not None
@@ -166,7 +167,7 @@ class Peers:
 
 
 ALONE = Peers()
-_stores: list[tuple[dist.Store, dist.Store]] = []  # of the whole job, and of this attempt at it; once known
+_stores: list[tuple[dist.Store, dist.Store]] = []  # for the whole job, and for this attempt at it; once known
 
 
 def several() -> bool:
@@ -176,9 +177,9 @@ def several() -> bool:
 
 @contextmanager
 def joined(timeout_s: int) -> Iterator[Peers]:
-    """The processes that torchrun started, if it did; those but the first say nothing meanwhile.
+    """Joins the processes that torchrun started, if it did; inside the block, only the first one prints.
 
-    Who waits longer than `timeout_s` for another gives up.
+    A process that waits longer than `timeout_s` for another gives up.
     """
     if not several():
         yield ALONE
@@ -220,7 +221,7 @@ def joined(timeout_s: int) -> Iterator[Peers]:
 
 
 def begun_before(run: Path) -> bool:
-    """Has an earlier attempt of this job, which torchrun starts anew after a failure, begun this run?"""
+    """Did an earlier attempt of this job begin this run? torchrun starts a job again after a failure."""
     if int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) == 0 or not (run / "manifest.json").exists():
         return False
     job, _ = _known_stores()
@@ -228,26 +229,30 @@ def begun_before(run: Path) -> bool:
 
 
 def note_begun(run: Path) -> None:
-    """A later attempt of this job is to go on with this run."""
+    """Notes that a later attempt of this job must resume this run."""
     if several():
         job, _ = _known_stores()
         job.set(f"begun {run.absolute()}", "")
 
 
 def is_first_to_say(error: Exception) -> bool:
-    """Should this process tell the user? Of several that say the same the first; who lost another, if nobody else."""
+    """Should this process show the error to the user?
+
+    If several processes have the same error, only the first of them shows it. A process that lost another process
+    shows this only if no error has been shown yet.
+    """
     try:
         _, store = _known_stores()
         if isinstance(error, PeerError) and store.check(["said"]):
             return False
         store.set("said", "")
         return int(store.add(f"said {error}", 1)) == 1
-    except (RuntimeError, KeyError, ConfigError):  # no other process can be asked
+    except (RuntimeError, KeyError, ConfigError):  # the store cannot be reached
         return True
 
 
 def _known_stores(limit: timedelta = timedelta(seconds=ANSWER_S)) -> tuple[dist.Store, dist.Store]:
-    """What the processes of this job share, and what those of this attempt at it do."""
+    """The store that all processes of this job share, and the store of this attempt at it."""
     if not _stores:
         hosting = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" and os.environ["RANK"] == "0"
         address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])

@@ -1,4 +1,4 @@
-"""Files and folders that hold either their old content or all of the new one, whatever happens."""
+"""Files and folders that hold either their old content or all of their new content, whatever happens."""
 
 import os
 import shutil
@@ -11,11 +11,11 @@ from typing import IO
 
 from nmt.errors import CheckpointError, remedy
 
-RECORD_BYTES = 2**26  # of a file that `read_file` reads, unless told otherwise
+RECORD_BYTES = 2**26  # largest file that `read_file` reads by default
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """The file holds either its old content or all of the new one, whatever happens."""
+    """Writes a file, which holds either its old content or all of its new content, whatever happens."""
     try:
         replace_file(path, content)
     except OSError as error:
@@ -23,7 +23,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def join_files(path: Path, parts: Sequence[Path]) -> None:
-    """A file that holds these one after another, or its old content; takes no memory for them."""
+    """Writes these files one after another into one file, atomically and without holding them in memory."""
     try:
         with whole_file(path) as together:
             for part in parts:
@@ -34,9 +34,9 @@ def join_files(path: Path, parts: Sequence[Path]) -> None:
 
 
 def write_privately(path: Path, content: bytes) -> None:
-    """The same as `write_atomically` for a file that its owner alone may read.
+    """Like `write_atomically`, for a file that only its owner may read.
 
-    Where root replaces somebody's file, it stays theirs.
+    If root replaces a file of another user, the file keeps its owner and group.
     """
     try:
         with whole_file(path, 0o600) as file:
@@ -48,16 +48,16 @@ def write_privately(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """The same as `write_atomically` with the system's own error."""
+    """Like `write_atomically`, but raises the system's own error."""
     with whole_file(path) as file:
         file.write(content)
 
 
 @contextmanager
 def whole_file(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """A new file to write, so that no link is followed; it takes the path's place at the end, unless that fails.
+    """A new file to write, which replaces the file at the path at the end of the block, unless the block fails.
 
-    `mode` gives its permissions; the umask removes some of them.
+    The file is always new, so that no link is followed. `mode`: its permissions, of which the umask removes some.
     """
     beside = draft(path)
     try:
@@ -71,7 +71,7 @@ def whole_file(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def folder_beside(path: Path) -> Iterator[Path]:
-    """A new folder to fill, for `put_in_place`; it is gone at the end."""
+    """A new folder to fill and to `put_in_place`; if that is not done, it is deleted at the end of the block."""
     make_folder(path.parent)
     beside = draft(path)
     try:
@@ -82,9 +82,9 @@ def folder_beside(path: Path) -> Iterator[Path]:
 
 
 def put_in_place(beside: Path, path: Path) -> None:
-    """Gives a file, or a folder of files, its name once all of it is on the disk; returns when the name is too.
+    """Renames a file, or a folder of files, to `path` once its content is on disk; returns once the name is on disk.
 
-    A folder takes the place of none or an empty one only.
+    A folder can replace only an empty folder.
     """
     files = sorted(beside.iterdir()) if beside.is_dir() else []
     for each in [*files, beside]:
@@ -94,7 +94,7 @@ def put_in_place(beside: Path, path: Path) -> None:
 
 
 def draft(path: Path) -> Path:
-    """A name beside the path that no file has."""
+    """A new, hidden name beside the path."""
     return path.with_name(f".{path.name}.{os.urandom(4).hex()}.writing")
 
 
@@ -102,7 +102,7 @@ def sync(path: Path) -> None:
     """Makes a file's content, or the names in a folder, survive a power cut."""
     try:
         handle = os.open(path, os.O_RDONLY)
-    except PermissionError:  # somebody's folder to leave files in, which only its owner reads
+    except PermissionError:  # a folder that others may write to, but only its owner may read
         return
     try:
         os.fsync(handle)
@@ -111,7 +111,7 @@ def sync(path: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """With the folders that it lies in, so that they survive a power cut."""
+    """Makes a folder and its missing parents, so that they survive a power cut."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for path in reversed(missing):
@@ -119,10 +119,10 @@ def make_folder(folder: Path) -> None:
 
 
 def refuse_foreign_files(folder: Path) -> None:
-    """A run folder holds folders and regular files: links, pipes and devices in it would lead elsewhere, or hang."""
-    for place, folders, names in os.walk(folder):  # which follows no link
+    """Refuses links, pipes and devices in a run folder, which would lead elsewhere or hang. nmt makes none of them."""
+    for place, folders, names in os.walk(folder):  # os.walk follows no links
         for path in (Path(place) / name for name in (*folders, *names)):
-            with suppress(FileNotFoundError):  # a run that trains took it away
+            with suppress(FileNotFoundError):  # a run that is training has deleted it
                 mode = path.lstat().st_mode
                 if stat.S_ISLNK(mode):
                     raise CheckpointError(f"{path} is a link, which nmt never makes; put what it names in its place")
@@ -131,9 +131,9 @@ def refuse_foreign_files(folder: Path) -> None:
 
 
 def read_file(path: Path, most: int = RECORD_BYTES) -> bytes:
-    """Content of a file that a run folder must hold, which nmt never makes larger than `most` bytes."""
+    """The content of a file that a run folder must hold; refuses more than `most` bytes, which nmt never writes."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a pipe is not waited for
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # does not wait for a pipe
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise CheckpointError(f"{path} is no regular file, so nmt did not write it; restore it from a copy")
@@ -149,7 +149,7 @@ def read_file(path: Path, most: int = RECORD_BYTES) -> bytes:
 
 
 def refuse_unwritable(folder: Path, keys: str) -> None:
-    """Refuses a folder that cannot be written or made, before the work; leaves nothing behind.
+    """Refuses, before any work, a folder that cannot be made or written to; leaves nothing behind.
 
     `keys`: the keys that choose another folder.
     """
@@ -161,5 +161,5 @@ def refuse_unwritable(folder: Path, keys: str) -> None:
 
 
 def unwritable(folder: Path, error: OSError, keys: str) -> CheckpointError:
-    """The error for a folder that cannot be written."""
+    """The error for a folder that cannot be written to."""
     return CheckpointError(f"cannot write {folder} ({error.strerror}); {remedy(error)}, or choose another {keys}")

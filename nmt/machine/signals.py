@@ -8,11 +8,11 @@ SAVED = 75  # exit code of a run that was stopped and saved: try again later (EX
 
 
 class Interrupted(Exception):  # noqa: N818 (nothing is wrong)
-    """The user asked for an end (Ctrl-C or SIGTERM)."""
+    """The user asked the run to stop (Ctrl-C or SIGTERM)."""
 
 
 class StopRequest:
-    """Between `with` and its end, the first signal is only noted; the second raises KeyboardInterrupt."""
+    """Inside the `with` block, the first signal is only noted; the second raises KeyboardInterrupt."""
 
     def __init__(self) -> None:
         self.made = False
@@ -34,6 +34,6 @@ class StopRequest:
         self.made = True
 
     def check(self) -> None:
-        """Raises `Interrupted` once an end was asked for."""
+        """Raises `Interrupted` once the user has asked the run to stop."""
         if self.made:
             raise Interrupted

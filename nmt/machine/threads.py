@@ -14,10 +14,10 @@ Result = TypeVar("Result")
 
 
 class Workers:
-    """Threads that take pieces of work side by side, each with one thread of torch's; the caller is one of them.
+    """Threads that take pieces of work side by side, each with one torch thread; the caller is one of them.
 
-    Nobody waits for another inside an operation, as torch's own threads do, so that a busy machine costs no more than
-    its share; and nobody who computes a piece changes a bit of it.
+    Unlike torch's own threads, workers do not wait for each other inside an operation. So other work on the machine
+    costs no more than its share. A piece has the same bits, whichever worker computes it.
     """
 
     def __init__(self, count: int) -> None:
@@ -29,9 +29,9 @@ class Workers:
         )
 
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """`work` of each item in order, done by whichever worker is free.
+        """The results of `work` for each item, in order. Whichever worker is free takes the next item.
 
-        An error ends the workers after the item at hand, and is raised.
+        After an error, workers stop once they have finished their items, and the error is raised.
         """
         with _one_thread():
             if self._pool is None or len(items) < 2:
@@ -61,7 +61,7 @@ class Workers:
 
 
 def workers_on(device: torch.device, wanted: int | None) -> Workers:
-    """As many workers as are wanted (None: as torch has threads), and one where a GPU computes."""
+    """The `wanted` number of workers (None: one per torch thread); on a GPU, a single worker."""
     if device.type != "cpu":
         return Workers(1)
     return Workers(torch.get_num_threads() if wanted is None else wanted)
@@ -69,7 +69,7 @@ def workers_on(device: torch.device, wanted: int | None) -> Workers:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """One thread of torch's for the caller meanwhile."""
+    """Inside the block, the caller has a single torch thread."""
     threads = torch.get_num_threads()
     if threads == 1:
         yield

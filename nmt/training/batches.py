@@ -20,7 +20,7 @@ RowNumbers = Numbers
 
 
 class TrainingData:
-    """Everything here follows from seed, epoch and update number alone, so that a run can be resumed anywhere."""
+    """Batches for each update. Seed, epoch and update number alone decide them, so a run can be resumed anywhere."""
 
     def __init__(
         self, prepared: Prepared, budget: int, accumulate: int, parts: int, seed: int, sampling_alpha: float | None,
@@ -42,12 +42,14 @@ class TrainingData:
 
     @cached_property
     def updates_in_first_epoch(self) -> int:
-        """Later epochs may differ by a few: equal lengths are mixed anew each time."""
+        """Updates in epoch 0. Later epochs may differ by a few: pairs of equal length are shuffled anew each time."""
         return -(-sum(1 for _ in self.order.epoch(0)) // self.accumulate)
 
     def advance(self, progress: Progress) -> list[RowNumbers]:
-        """Rows of the parts of the next update: of each of its batches, which are fewer than `accumulate` at the end
-        of an epoch, `parts` parts of like lengths, or as many as it has rows.
+        """The rows of each part of the next update; moves `progress` past its batches.
+
+        An update has `accumulate` batches, or fewer at the end of an epoch. Each batch is divided into `parts` parts
+        of similar lengths, or into one part per row if it has fewer rows.
         """
         start = perf_counter()
         if self._at != (progress.epoch, progress.batch):
@@ -65,7 +67,7 @@ class TrainingData:
         return [rows[part :: self.parts] for rows in batches for part in range(min(self.parts, len(rows)))]
 
     def load(self, rows: list[RowNumbers], update: int, first: int = 0) -> list[Batch]:
-        """The parts of an update, from its part `first` on, that have these rows; with sampling, segmented anew."""
+        """These parts of an update as batches; the first part has number `first`. With sampling, segmented anew."""
         start = perf_counter()
         batches = [self._part(r, update, number) for number, r in enumerate(rows, first)]
         self.waited_s += perf_counter() - start
@@ -100,5 +102,5 @@ class TrainingData:
         return make_batch(src, self.tokenizers.tgt.sample_batch(pairs["tgt"], alpha, tgt_seed))
 
     def sentences(self, rows: list[RowNumbers]) -> list[int]:
-        """Numbers of the pairs in the training split as read, from 0."""
+        """Numbers of these pairs, in order, in the training split as read, counted from 0."""
         return sorted(int(i) for r in rows for i in self.split[r.tolist()]["index"])

@@ -1,8 +1,8 @@
-"""`budget=30m`: what is learned best in this time on this machine, decided once, before the first update.
+"""`budget=30m`: decides once, before the first update, which training learns most in this time on this machine.
 
-A run of the recipe's smallest size is begun in a temporary folder and timed for some seconds; so is one of a larger
-size, where that would learn enough in this time. What follows are plain values of the configuration: from then on
-nothing depends on the clock.
+A run of the recipe's smallest size is started in a temporary folder and timed for some seconds. If a larger size would
+learn enough in the budget, a run of that size is timed as well. The decision is stored as plain values of the
+configuration: from then on, nothing depends on the clock.
 """
 
 import importlib
@@ -43,28 +43,28 @@ from nmt.training.recipe import (
 )
 from nmt.training.trainer import Trainer
 
-FILLED = 0.94  # of the budget: a timed run was up to 7 % faster than the whole one
-FIRST_UPDATES = 4  # of a timed run: kernels are made, memory is fetched
-LEAST_TIMED, MOST_TIMED = 6, 400  # updates
-TIMED_SHARE, LEAST_TIMED_S, MOST_TIMED_S = 0.02, 4.0, 20.0  # of the budget, for one timed run
+FILLED = 0.94  # share of the budget to plan for: a timed run was up to 7 % faster than the whole run
+FIRST_UPDATES = 4  # updates before the timing, while kernels are made and memory is fetched
+LEAST_TIMED, MOST_TIMED = 6, 400  # updates that are timed
+TIMED_SHARE, LEAST_TIMED_S, MOST_TIMED_S = 0.02, 4.0, 20.0  # share of the budget for one timed run, and its limits
 MANY = 10**9  # updates: more than any run takes
-LEAST_UPDATES = 20  # that a training is worth
-VALIDATIONS_SHARE = 0.1  # of the time, at most
+LEAST_UPDATES = 20  # a training with fewer is not worth its time
+VALIDATIONS_SHARE = 0.1  # share of the time that validations may take
 LEAST_VALIDATIONS = 2
-AFTERWARDS = 2.5  # validations' time after the last one: the average's scores, and the judgement
+AFTERWARDS = 2.5  # time after the last validation, in validations: scores of the average, and the judgement
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Of a run."""
+    """The speed of a run, as measured."""
 
     update_s: float
     validation_s: float
     updates_per_epoch: int
-    weights: int  # numbers that a token is multiplied with
+    weights: int  # how many each token is multiplied by (`weights_of`)
 
     def updates_in(self, seconds: float) -> tuple[int, int]:
-        """So many updates fit with their validations, and every how many a validation."""
+        """How many updates fit into this time with their validations, and how many updates lie between validations."""
         seconds -= AFTERWARDS * self.validation_s
         validations = int(VALIDATIONS_SHARE * seconds / self.validation_s)
         validations = max(LEAST_VALIDATIONS, min(MOST_VALIDATIONS, validations))
@@ -75,9 +75,10 @@ class Pace:
 def within_budget(
     command: TrainCommand, recipe: Recipe | None, config: RunConfig, prepared: Prepared, peers: Peers
 ) -> tuple[RunConfig, float]:
-    """The configuration of a run that ends within `command.budget`, counted from the start of the command.
+    """The configuration of a run that ends within `command.budget`, and the seconds that a validation takes.
 
-    And the seconds that a validation takes. `config` is that without a budget. All processes get the same.
+    The budget counts from the start of the command. `config` is the configuration without a budget. All processes get
+    the same result.
     """
     assert command.budget is not None
     budget = seconds_of(command.budget)
@@ -107,23 +108,23 @@ def within_budget(
 
 
 def seconds_left(budget: float, peers: Peers) -> float:
-    """Of the budget, by the clock of the first process."""
+    """Seconds of the budget that are left to plan with, by the clock of the first process."""
     first: float = peers.gathered(FILLED * budget - since_start_s())[0]
     return first
 
 
 def timed(config: RunConfig, prepared: Prepared, seconds: float, peers: Peers) -> Pace:
-    """The pace of a run that is begun in a temporary folder for about so long, and one validation."""
+    """The pace of a run that is started in a temporary folder, trained for about `seconds` and validated once."""
     with TemporaryDirectory(prefix="nmt-budget-") as folder:
         model = random_model(config, prepared.tokenizers)
         trainer = Trainer(Path(folder), config, prepared, model, Progress(), None, peers)
         trainer.reporter.stream = io.StringIO()
-        if trainer.validator is not None:  # a model that has learned nothing does not know where to end
+        if trainer.validator is not None:  # an untrained model does not know where to end a translation
             trainer.validator.greedy = replace(trainer.validator.greedy, max_length_a=0.0, max_length_b=1.0)
         first_s = seconds_for(trainer, FIRST_UPDATES, peers) / FIRST_UPDATES
         updates = min(MOST_TIMED, max(LEAST_TIMED, int(seconds / first_s)))
         update_s = seconds_for(trainer, updates, peers) / updates
-        importlib.import_module("nmt.figures.attention")  # a run does it once
+        importlib.import_module("nmt.figures.attention")  # a run imports it once, so a validation's time leaves it out
         start = time.perf_counter()
         trainer.validate()
         validation_s: float = peers.gathered(time.perf_counter() - start)[0]
@@ -132,7 +133,7 @@ def timed(config: RunConfig, prepared: Prepared, seconds: float, peers: Peers) -
 
 
 def seconds_for(trainer: Trainer, updates: int, peers: Peers) -> float:
-    """Of the first process, for so many updates."""
+    """Seconds that the first process takes for this many updates."""
     start = time.perf_counter()
     for _ in range(updates):
         trainer.update()
@@ -141,14 +142,14 @@ def seconds_for(trainer: Trainer, updates: int, peers: Peers) -> float:
 
 
 def weights_of(model: Seq2Seq) -> int:
-    """Numbers that a token is multiplied with: those of all matrices, but for the source's embeddings."""
+    """How many weights each token is multiplied by: those in all matrices except the source embeddings."""
     parts = ("encoder", "decoder", "output")
     matrices = {p for name, p in model.named_parameters() if name.split(".")[0] in parts and p.dim() > 1}
     return sum(each.numel() for each in matrices)
 
 
 def largest(recipe: Recipe, prepared: Prepared, pace: Pace, seconds: float) -> Size:
-    """The largest size of the recipe that reads the text often enough in this time, by the pace of the smallest."""
+    """The recipe's largest size that can read the text often enough in this time, given the smallest size's pace."""
     smallest, *larger = sizes(recipe.facts)
     vocabularies = prepared.tokenizers.src.vocab_size, prepared.tokenizers.tgt.vocab_size
     for size in reversed(larger):
@@ -162,7 +163,7 @@ def largest(recipe: Recipe, prepared: Prepared, pace: Pace, seconds: float) -> S
 
 
 def affordable(budget: str, pace: Pace, seconds: float) -> tuple[int, int]:
-    """Updates in this time, and every how many a validation; says what was measured, and refuses too small a budget."""
+    """Updates in this time, and updates between validations; prints the pace, and refuses too small a budget."""
     updates, every = pace.updates_in(seconds)
     gone = since_start_s()
     measured = f"{pace.update_s:.3g} s an update and {pace.validation_s:.2g} s a validation"
@@ -177,7 +178,7 @@ def affordable(budget: str, pace: Pace, seconds: float) -> tuple[int, int]:
 
 
 def with_length(command: TrainCommand, config: RunConfig, updates: int, every: int) -> RunConfig:
-    """The configuration of a run that takes so many updates."""
+    """The configuration of a run of this many updates; keeps the keys that the user typed."""
     choices = list(budget_choices(updates, every))
     if config.schedule.arguments["warmup"] > updates / 4:
         choices.append(Choice("schedule.warmup", updates // 4, "a quarter of the run at most"))

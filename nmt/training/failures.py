@@ -1,4 +1,4 @@
-"""What a run says that cannot go on, or that goes on without being the same any more."""
+"""Errors of a run that cannot go on, and the message of one that goes on but can no longer be repeated exactly."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,11 @@ from nmt.runs.checkpoints import checkpoint_folder, last_resumable
 from nmt.training.batches import TrainingData
 from nmt.training.step import NoRoom
 
-HOPELESS_UPDATES = 20  # in a row that may be skipped; more: the weights are spoiled, or the rate is far too high
+HOPELESS_UPDATES = 20  # skipped in a row, they end the run: the weights are spoiled, or the rate is far too high
 
 
 def diverged(what: str, run: Path, sentences: Sequence[int], skipping_helps: bool) -> NmtError:
-    """Numbers that are none, at the update whose training sentences these are."""
+    """The error of a run with infinite or NaN numbers, at the update that read these training sentences."""
     last = last_resumable(run)
     folder = None if last is None else checkpoint_folder(run, last)
     good = "none is saved" if folder is None else f"the last good checkpoint is {folder}"
@@ -33,7 +33,7 @@ def diverged(what: str, run: Path, sentences: Sequence[int], skipping_helps: boo
 
 @contextmanager
 def quiet_writers() -> Iterator[None]:
-    """tensorboard writes in a thread; what fails there is raised again at its next call, so no traceback is shown."""
+    """Hides the traceback of a failed write in tensorboard's thread: its next call raises the error again."""
     shown = threading.excepthook
 
     def hook(failure: threading.ExceptHookArgs) -> None:
@@ -59,13 +59,13 @@ def hopeless(skipped: Sequence[int]) -> bool:
 
 
 def halved(update: int, times: int) -> str:
-    """A batch that had to be made smaller."""
+    """The message about an update whose batch was halved because it did not fit in memory."""
     said = f"update {update}: memory did not hold a batch, halved {'once' if times == 1 else f'{times} times'}"
     return f"{said}; from here on the run is not the same, bit for bit, as one with more memory"
 
 
 def no_room(error: NoRoom, update: int, data: TrainingData) -> NmtError:
-    """A single pair that memory does not hold."""
+    """The error for a single sentence pair that does not fit in memory."""
     [sentence] = data.sentences([error.rows])
     lengths = f"{error.batch.src.shape[1]} source and {error.batch.tgt_out.shape[1]} target tokens"
     return NmtError(

@@ -1,4 +1,4 @@
-"""The weights that a run begins with."""
+"""The weights that a run starts with."""
 
 import torch
 
@@ -9,7 +9,7 @@ from nmt.model.seq2seq import Seq2Seq
 
 
 def random_model(config: RunConfig, tokenizers: TokenizerPair) -> Seq2Seq:
-    """A random model, decided by the seed, for these vocabularies."""
+    """A new model for these vocabularies, whose random weights the seed decides."""
     torch.manual_seed(config.seed)
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
     if (bound := config.train.init_range) is not None:
@@ -19,7 +19,7 @@ def random_model(config: RunConfig, tokenizers: TokenizerPair) -> Seq2Seq:
 
 @torch.no_grad()
 def draw_weights(model: Seq2Seq, bound: float) -> None:
-    """Every matrix uniformly from ± `bound` (Luong et al. 2015, §4.1); vectors, as biases are, stay as they are."""
+    """Draws every matrix uniformly from ±`bound` (Luong et al. 2015, §4.1); vectors, such as biases, stay the same."""
     for parameter in model.parameters():
         if parameter.dim() > 1:
             parameter.uniform_(-bound, bound)

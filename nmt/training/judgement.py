@@ -1,4 +1,4 @@
-"""What a finished model is judged by: whether sources, and not word frequencies alone, tell it the translations."""
+"""Figures to judge a finished model by: does it translate its sources, or know only how frequent words are?"""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,12 @@ from nmt.data.encoded import EncodedSide
 from nmt.data.parallel import correlation
 from nmt.data.tokenizer import EOS, UNK
 
-MOST_PAIRS = 100_000  # of the training split, that are looked at
+MOST_PAIRS = 100_000  # training pairs that are read, at most
 CHUNK_PAIRS = 10_000
 
 
 def nll_of_frequencies(train: EncodedSide, vocab_size: int, dev_ids: Sequence[Sequence[int]]) -> float:
-    """Nats per token of dev targets by the frequencies of pieces (each seen once more) in the training targets."""
+    """Nats per token of the dev targets under the piece frequencies of the training targets (add-one smoothing)."""
     counts = np.ones(vocab_size)
     for rows in chunks(len(train)):
         counts += np.bincount(train.gather(rows).tokens, minlength=vocab_size)
@@ -24,18 +24,18 @@ def nll_of_frequencies(train: EncodedSide, vocab_size: int, dev_ids: Sequence[Se
 
 
 def length_correlation(src: EncodedSide, tgt: EncodedSide) -> float | None:
-    """Of the lengths of both sides of the training pairs; None: they are too much alike to say anything."""
+    """Correlation of the source and target lengths of the training pairs; None: lengths vary too little to tell."""
     lengths = np.concatenate([np.stack([src[rows], tgt[rows]], 1) for rows in chunks(len(src))])
     return correlation(lengths)
 
 
 def unknown_share(dev_ids: Sequence[Sequence[int]]) -> float:
-    """Of the dev targets' pieces, how many the vocabulary has not."""
+    """Share of the dev targets' tokens that are not in the vocabulary."""
     tokens = np.concatenate([[*ids, EOS] for ids in dev_ids])
     return float((tokens == UNK).mean())
 
 
 def chunks(pairs: int) -> list[np.ndarray]:
-    """Row numbers of the pairs that are looked at."""
+    """Row numbers, in chunks, of the pairs that are read."""
     rows = np.arange(min(pairs, MOST_PAIRS))
     return np.array_split(rows, -(-len(rows) // CHUNK_PAIRS))

@@ -11,8 +11,8 @@ from nmt.data.batch import Batch
 from nmt.model.linear import padded, padded_size
 from nmt.model.seq2seq import Seq2Seq
 
-CHUNK_ROWS = 2048  # whose logits are alive at a time: products of so many are quick
-BLOCK_ROWS = 128  # whose logits a processor has in float32 at a time, so that the passes over them find them in cache
+CHUNK_ROWS = 2048  # rows whose logits are in memory at a time: products of so many rows are fast
+BLOCK_ROWS = 128  # rows whose float32 logits a processor holds at a time, so that every pass finds them in cache
 
 
 def output_loss(
@@ -23,14 +23,15 @@ def output_loss(
     smoothing: float,
     consistency: float = 0.0,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """Sum over the N tokens of the label-smoothed loss, and of the plain one (nats; for perplexity, no gradient).
+    """The label-smoothed loss and the plain loss (for perplexity, without gradient): sums over the N tokens, in nats.
 
-    With p = softmax(features weightᵀ + bias): (1 - ε) · -log p_y + ε · mean over v of -log p_v (Szegedy et al. 2016,
-    §7), mean over P passes of the same tokens. With two passes, which dropout tells apart, `consistency` / 4 times
-    KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1) joins the first sum (Liang et al. 2021, eq. 4, with both of its losses halved).
+    With p = softmax(features weightᵀ + bias), the label-smoothed loss of a token is (1 - ε) · -log p_y + ε · mean over
+    v of -log p_v (Szegedy et al. 2016, §7). Both losses are means over P passes of the same tokens. Two passes differ
+    by their dropout. They add `consistency` / 4 times KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1) to the label-smoothed loss
+    (Liang et al. 2021, eq. 4, with both of its losses halved).
 
-    The [P, N, V] logits never exist as a whole: their gradient takes their place while a chunk is at hand. Products
-    are in the features' dtype (float32 or bfloat16), softmax and sums in float32.
+    The [P, N, V] logits never exist as a whole. They are computed in chunks, and the gradient of a chunk overwrites
+    its logits. Products are in the features' dtype (float32 or bfloat16), softmax and sums in float32.
     """
     loss, plain = _OutputLoss.apply(features, weight, bias, targets, smoothing, consistency)  # type: ignore[no-untyped-call]
     return loss / len(features), plain / len(features)
@@ -39,7 +40,7 @@ def output_loss(
 def batch_loss(
     model: Seq2Seq, batch: Batch, smoothing: float, consistency: float = 0.0
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """`output_loss` of the model's own output layer over a batch, which consistency has the model read twice."""
+    """`output_loss` of the model's output layer over a batch; with consistency, the model reads the batch twice."""
     targets = batch.tgt_out.flatten()[batch.real()]
     features = model(batch.twice() if consistency else batch).view(-1, len(targets), model.output.weight.shape[1])
     return output_loss(features, model.output.weight, model.output.bias, targets, smoothing, consistency)
@@ -58,12 +59,12 @@ class _OutputLoss(torch.autograd.Function):
         mean_logits = (features * mean_weight).sum(-1) + bias.mean()
         d_features = torch.empty_like(features) if wanted else features
         d_weight = weight
-        even = smoothing / size * features.float().sum((0, 1))  # of the share ε/V that every token has in q
+        even = smoothing / size * features.float().sum((0, 1))  # from the share ε/V that every token has in q
         d_bias = torch.zeros_like(bias, dtype=torch.float32) if wanted else bias
         sums = torch.zeros(2, dtype=torch.float32, device=features.device)
         step = CHUNK_ROWS // passes
         several = (BLOCK_ROWS if features.device.type == "cpu" else CHUNK_ROWS) // passes
-        # Buffers for every chunk: fresh memory for each would cost more than what is computed in it.
+        # Buffers that all chunks share: new memory for each chunk would cost more than the computation in it.
         logits = features.new_empty(padded_size(passes * min(step, count), dtype, features.device), len(low))
         block = torch.empty(passes, min(several, count), size, dtype=torch.float32, device=features.device)
         d_weight_part = torch.empty_like(low)
@@ -87,7 +88,7 @@ class _OutputLoss(torch.autograd.Function):
                 d_features[:, start : start + step] = torch.mm(product, low)[:real].view(passes, -1, chunk.shape[1])
                 part = torch.mm(product.t(), chunk, out=d_weight_part)[:size]
                 d_weight = d_weight.add_(part) if start else part - even  # in float32
-        if wanted and smoothing:  # that share needs no pass over the logits
+        if wanted and smoothing:  # the share ε/V needs no pass over the logits
             d_features -= (smoothing * mean_weight).to(features.dtype)
             d_bias -= smoothing / size * count * passes
         ctx.save_for_backward(d_features, d_weight, d_bias)
@@ -108,15 +109,15 @@ def _become_errors(
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "P R"], Float[Tensor, ""]]:
     """Sum of -log p_y, the logarithm of each row's sum of exponentials, and the weighted divergence of two passes.
 
-    The gradient takes the logits' place: p - q, where q has 1 - ε at the target (its share ε/V is left out), and what
-    the divergence adds: for pass 1, with d = log p_1 - log p_2, h (p_1 (d - Σ p_1 d) + p_1 - p_2), h half its weight.
+    Overwrites the logits with their gradient: p - q, where q is 1 - ε at the target (the share ε/V is left out). The
+    divergence adds h (p_1 (d - Σ p_1 d) + p_1 - p_2) to pass 1, where d = log p_1 - log p_2 and h = `consistency` / 2.
     """
     chosen = targets[None, :, None].expand(len(logits), -1, 1)
     right = logits.gather(2, chosen)[..., 0]
     top = logits.amax(-1)
     d = logits[0] - logits[1] if consistency else None
     p = torch.softmax(logits, -1, out=logits)
-    log_total = top - p.amax(-1).log()  # of the exponentials: the likeliest token's logit - log p
+    log_total = top - p.amax(-1).log()  # of the sum of exponentials: logit - log p of the likeliest token
     divergence = log_total.new_zeros(())
     if d is not None:
         d -= (log_total[0] - log_total[1])[:, None]

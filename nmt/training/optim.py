@@ -43,16 +43,16 @@ class Schedule:
         self.warmup = warmup
 
     def __call__(self, update: int, dev_losses: Sequence[float]) -> float:
-        """The warm-up's linear rise, times what the schedule does after it."""
+        """The linear rise of the warm-up, times `after_warmup`."""
         rise = min(1.0, update / self.warmup) if self.warmup else 1.0
         return rise * self.after_warmup(update, dev_losses)
 
     def after_warmup(self, update: int, dev_losses: Sequence[float]) -> float:
-        """Share of the full rate were there no warm-up."""
+        """Share of the full rate, without the rise of the warm-up."""
         raise NotImplementedError
 
     def last_update(self) -> int:
-        """The run's length, which a decaying schedule must know."""
+        """The number of updates, which a decaying schedule needs; refuses a run that only early stopping ends."""
         if self.total is None:
             raise ConfigError(
                 f"schedule {type(self).__name__} falls until the end of the run, but train.max_updates and "
@@ -80,7 +80,7 @@ class InverseSqrt(Schedule):
 
 @SCHEDULES.register
 class Linear(Schedule):
-    """Full until `hold` of the run, then straight down to `end`."""
+    """The full rate for the share `hold` of the run, then a straight line down to the share `end` of the rate."""
 
     def __init__(self, total: int | None, warmup: Whole, hold: Share, end: Fraction) -> None:
         super().__init__(total, warmup)
@@ -110,7 +110,7 @@ class Cosine(Schedule):
 
 @SCHEDULES.register
 class Plateau(Schedule):
-    """Multiplied by `factor` after every `patience` validations in a row without a new lowest dev loss."""
+    """The rate, multiplied by `factor` after every `patience` validations in a row without a new lowest dev loss."""
 
     needs_dev = True
 
@@ -132,13 +132,13 @@ class Plateau(Schedule):
 
 
 def state_of(optimiser: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
-    """What the optimiser remembers, by KEY/PARAMETER."""
+    """The optimiser's state: KEY/PARAMETER -> tensor."""
     names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
     return {f"{key}/{names[p]}": value for p, own in optimiser.state.items() for key, value in own.items()}
 
 
 def set_state(optimiser: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
-    """Lets the optimiser remember what `state_of` gave, of every parameter the same or, before an update, of none."""
+    """Restores a state from `state_of`, which covers every parameter; before the first update, it is empty."""
     parameters = dict(model.named_parameters())
     found: dict[str, set[str]] = {}
     for entry, value in tensors.items():
@@ -147,7 +147,7 @@ def set_state(optimiser: torch.optim.Optimizer, model: nn.Module, tensors: Mappi
         if not fits or value.shape not in (torch.Size([]), parameters[name].shape):
             raise CheckpointError(f"{where} does not fit the model ({entry!r}); both must come from one run")
         found.setdefault(key, set()).add(name)
-        optimiser.state[parameters[name]][key] = value.to(parameters[name].device)  # fused: step too
+        optimiser.state[parameters[name]][key] = value.to(parameters[name].device)  # fused: `step` must be there too
     for key, names in found.items():
         if names != set(parameters):
             missing = min(set(parameters) - names)

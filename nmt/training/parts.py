@@ -1,4 +1,4 @@
-"""What training builds from the configuration besides the model, and what it refuses before any work."""
+"""Checks that refuse a configuration before any work, and the state that its optimiser will keep."""
 
 import torch
 from torch import nn
@@ -16,7 +16,10 @@ GIVE_DEV = "give data.dev.src and data.dev.tgt, or a larger data.dev_size"
 
 
 def refuse_untrainable(config: RunConfig) -> None:
-    """Refuses what no run can be trained with, before any work: every part is built without memory or vocabulary."""
+    """Refuses a configuration that cannot be trained, before any work.
+
+    Builds every part once, without memory for its weights and without the real vocabulary.
+    """
     build_outline(config, src_vocab=8, tgt_vocab=8)
     with torch.device("meta"):
         config.optimizer([nn.Parameter(torch.zeros(1))])
@@ -30,7 +33,7 @@ def refuse_untrainable(config: RunConfig) -> None:
 
 
 def refuse_without_dev(config: RunConfig, schedule: Schedule) -> None:
-    """Refuses what waits for dev scores where there are none."""
+    """Refuses settings that wait for dev scores, for a run without dev sentences."""
     if config.train.patience is not None:
         raise ConfigError(
             f"train.patience is {config.train.patience}, but there are no dev sentences to decide by; "
@@ -41,7 +44,7 @@ def refuse_without_dev(config: RunConfig, schedule: Schedule) -> None:
 
 
 def optimiser_forms(optimizer: Part, model: nn.Module) -> dict[str, Form]:
-    """What the optimiser keeps of the model's parameters once it has changed them: KEY/PARAMETER -> type and shape."""
+    """The optimiser's state after its first step: KEY/PARAMETER -> type and shape."""
     probe = nn.Parameter(torch.zeros(2, 3))
     probe.grad = torch.zeros_like(probe)
     optimiser = optimizer([probe])

@@ -1,4 +1,4 @@
-"""Where a training run stands: what, with weights and optimiser, makes it continue exactly."""
+"""Position and history of a training run. With weights and optimiser, they let the run continue exactly."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -11,20 +11,20 @@ from nmt.config.sections import TrainConfig
 from nmt.errors import CheckpointError, ConfigError
 from nmt.runs.learned import LEAST_BLEU
 
-MOST_COUNTED = 10**15  # of anything on record
+MOST_COUNTED = 10**15  # highest count that a record may hold
 SUMS = ("updates", "fine", "tokens", "loss", "nll", "grad_norm", "learning_rate")  # since the last log point
 
 
 @dataclass(frozen=True)
 class Validation:
-    """One look at the dev split."""
+    """Scores of one validation on the dev split."""
 
     update: int
     epoch: int
     loss: float  # label-smoothed, nats per token
     nll: float  # nats per token
     bleu: float | None
-    checksum: str | None = None  # of the model
+    checksum: str | None = None  # of the model's weights
 
 
 @dataclass
@@ -37,17 +37,17 @@ class Progress:
     tokens: int = 0  # real target tokens seen
     validations: list[Validation] = field(default_factory=list)
     sums: dict[str, float] = field(default_factory=dict)  # since the last log point (Reporter.sums)
-    skipped: list[int] = field(default_factory=list)  # updates whose loss or gradient was no number
-    halved: list[int] = field(default_factory=list)  # updates for which memory was too small
-    finished: bool = False  # trained to its end, and the model chosen
+    skipped: list[int] = field(default_factory=list)  # updates whose loss or gradient was infinite or NaN
+    halved: list[int] = field(default_factory=list)  # updates that did not fit in memory as a whole
+    finished: bool = False  # training has ended, and the model is chosen
 
     def goodness(self, metric: Literal["bleu", "loss"], validation: Validation) -> tuple[float, float]:
-        """Higher is better. BLEU decides where it is a signal; below that, and among equals, dev loss does."""
+        """Higher is better. BLEU decides from LEAST_BLEU on; below that, and between equals, dev loss decides."""
         bleu = validation.bleu if metric == "bleu" and validation.bleu is not None else 0.0
         return (bleu if bleu >= LEAST_BLEU else 0.0), -validation.loss
 
     def ranked(self, metric: Literal["bleu", "loss"]) -> list[Validation]:
-        """Validations, the best first, earlier ones first among equals."""
+        """Validations, the best first; of equal ones, the earlier first."""
         return sorted(self.validations, key=lambda v: (self.goodness(metric, v), -v.update), reverse=True)
 
     def since_gain(self, metric: Literal["bleu", "loss"], warmup: int = 0) -> int:
@@ -58,7 +58,7 @@ class Progress:
         return sum(v.update > gain for v in self.validations)
 
     def is_at_end(self, settings: TrainConfig, warmup: int) -> bool:
-        """Last update, last epoch, or patience at its end. `warmup`: updates for which the learning rate rises."""
+        """Is the last update or epoch done, or has patience run out? `warmup`: updates while the rate rises."""
         s = settings
         return (
             (s.max_updates is not None and self.update >= s.max_updates)
@@ -67,14 +67,14 @@ class Progress:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """The progress as plain data."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any], folder: Path) -> "Progress":
-        """The progress on a checkpoint's record; what an older version did not keep is as at the start.
+        """The progress in a checkpoint's record; fields that an older version did not write have their defaults.
 
-        Refuses, naming the file, what nmt cannot have put on record in that folder.
+        Refuses a record that nmt cannot have written into that folder; the error names the file.
         """
         path = folder / "training.json"
         try:
@@ -90,7 +90,7 @@ class Progress:
         return progress
 
     def _impossible(self) -> Iterator[str]:
-        """What no run can have come to."""
+        """Describes each value that no run can reach."""
         for name in ("update", "epoch", "batch", "tokens"):
             if not 0 <= getattr(self, name) <= MOST_COUNTED:
                 yield f"{name} is {getattr(self, name)}"
@@ -107,7 +107,7 @@ class Progress:
 
 
 def _checked_fields(cls: type[Progress], record: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the fields of `cls` on record, each of the right type."""
+    """The values that a record has for fields of `cls`; refuses one of the wrong type."""
     read_known(_Record, record)
     if not all(isinstance(value, str | int) for value in record["made_by"].values()):
         raise ConfigError(f"made_by={record['made_by']!r:.60} is not possible")
@@ -128,13 +128,13 @@ _Sums = make_dataclass("_Sums", [(name, float) for name in SUMS])
 
 @dataclass(frozen=True)
 class _Record:
-    """What every record holds."""
+    """Keys that every record has."""
 
     update: int
     epoch: int
     batch: int
     tokens: int
-    validations: list[dict]  # type: ignore[type-arg]  # a check of values, which looks no deeper
+    validations: list[dict]  # type: ignore[type-arg]  # the check does not look into the dicts
     sums: dict[str, float]
     data: str
     made_by: dict[str, str | int]

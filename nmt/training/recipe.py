@@ -1,7 +1,7 @@
-"""The settings that an expert would choose for a corpus: what `recipe=auto` fills in where nothing is typed.
+"""`recipe=auto`: the settings that an expert would choose for a corpus, for every key that the user does not type.
 
-Everything follows from a few facts of the training split (`Facts`) and, under a budget, from what the machine can do
-in that time (`Effort`). Each rule has its evidence beside it, whose runs docs/recipe.md lists.
+Everything follows from a few facts about the training split (`Facts`) and, under a budget, from what the machine can
+do in that time (`Effort`). Each rule has its evidence beside it; docs/recipe.md lists the runs.
 """
 
 import sys
@@ -35,14 +35,14 @@ N = TypeVar("N", int, float)
 
 LOOKED_AT = 100_000  # pairs whose characters are counted
 ENCODED = 10_000  # pairs whose pieces are counted
-COVERAGE = 0.998  # of the characters, where there are many
+COVERAGE = 0.998  # share of the text's characters that get a piece, where there are many different ones
 MANY_CHARACTERS = 1000
-SPECIAL = 260  # pieces that are no text: four special ones and 256 bytes
-MULTI30K = 1_800_000  # size of Multi30k en-de (29,000 pairs), on which most rules were found
+SPECIAL = 260  # pieces that are not text: four special ones and 256 bytes
+MULTI30K = 1_800_000  # `size` of Multi30k en-de (29,000 pairs), on which most rules were found
 MOST_VALIDATIONS = 30
-REGULAR = 0.4  # of different words, those seen once: below it text is as regular as a grammar makes it
-MOST_TIMES_AS_LONG = 4  # as without a budget: a longer training no longer pays
-OF_ONE_SIZE = ("Dot", "ScaledDot", "Cosine")  # scores that need decoder and encoder states of one size
+REGULAR = 0.4  # share of the different words that occur once: below it, text is as regular as that of a grammar
+MOST_TIMES_AS_LONG = 4  # times the epochs without a budget, at most: longer training does not pay
+OF_ONE_SIZE = ("Dot", "ScaledDot", "Cosine")  # attention scores that need decoder and encoder states of one size
 SHORT = "so short a training learns little by heart"
 SAFE = "the highest rate that was safe"
 SECTIONS = ("tokenizer", "model", "encoder", "decoder", "optimizer", "schedule", "train")
@@ -50,28 +50,28 @@ SECTIONS = ("tokenizer", "model", "encoder", "decoder", "optimizer", "schedule",
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a training split."""
+    """What the recipe knows about a training split."""
 
     pairs: int
-    size: int  # bytes of its smaller side: one for a Latin letter, three for a Chinese character
-    alphabets: tuple[int, int]  # characters that make up COVERAGE of source and target
-    one_script: bool  # are both sides mostly in the same letters?
-    seen_once: float  # of the different words of either side, the smaller share; of texts that are there twice, one
-    tokens: int = 0  # of the longer side of every pair, once there is a tokenizer
-    epoch: float = 1.0  # share of the pairs that an epoch has; less where parts of the corpus have weights
+    size: int  # bytes of the smaller side: one for a Latin letter, three for a Chinese character
+    alphabets: tuple[int, int]  # different characters that make up COVERAGE of the source and of the target
+    one_script: bool  # are both sides mostly in the same script?
+    seen_once: float  # share of different words that occur once, on the side with fewer; repeated texts count once
+    tokens: int = 0  # of the longer side, summed over the pairs; 0 before there is a tokenizer
+    epoch: float = 1.0  # share of the pairs that an epoch has; below 1 where parts of the corpus have weights
 
 
 @dataclass(frozen=True)
 class Size:
-    """Of an RNN model, and how thoroughly it learns."""
+    """The size of an RNN model, and how thoroughly it is trained."""
 
     d_embed: int
-    width: int  # of the encoder, each direction; the decoder's is twice that
-    layers: int = 2  # of the decoder
-    batch: float = 1.0  # times the recipe's tokens
+    width: int  # encoder units in each direction; the decoder is twice as wide
+    layers: int = 2  # decoder layers
+    batch: float = 1.0  # times the recipe's tokens per batch
     lr: float = 0.002
-    consistency: float = 0.0  # R-Drop: two passes of each batch
-    least: float = 0.0  # with a smaller share of the recipe's epochs, the size before it learns more in the same time
+    consistency: float = 0.0  # R-Drop; above 0, the model reads each batch twice
+    least: float = 0.0  # share of the recipe's epochs, below which the next smaller size learns more in the same time
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Effort:
 
     updates: int
     validate_every: int
-    share: float  # of the epochs that the recipe takes without a budget
-    size: Size | None  # None: for the recipe's one
+    share: float  # epochs in the budget, as a share of the recipe's epochs without one
+    size: Size | None  # None: the recipe's own size
 
 
 @dataclass(frozen=True)
@@ -94,21 +94,21 @@ class Choice:
 
     @property
     def word(self) -> str:
-        """As it is typed."""
+        """The choice as a user types it."""
         text = "null" if self.value is None else str(self.value)
         return f"{self.key}={text.lower() if isinstance(self.value, bool) else text}"
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is known of a command's corpus, which is looked at once; `tokenizer` are the choices of its pieces."""
+    """The recipe for a command: facts about its corpus, which is read only once, and choices for its tokenizer."""
 
     command: TrainCommand
     facts: Facts
     tokenizer: list[Choice]
 
     def choices(self, effort: Effort | None = None) -> list[Choice]:
-        """What it fills in."""
+        """The choices that the recipe fills in; keys that the user typed are not among them."""
         run, typed = self.command.run, self.command.changes
         rest = (each for each in choices_of(self.facts, run, typed.values, effort) if each.key not in typed.values)
         found = [*self.tokenizer, *rest]
@@ -116,18 +116,18 @@ class Recipe:
         return [each for each in found if "." not in each.key or (each.key in known and is_ours(each.key, run, typed))]
 
     def filled(self, effort: Effort | None = None) -> RunConfig:
-        """The configuration, these choices in it."""
+        """The command's configuration with these choices."""
         return with_choices(self.command.run, self.choices(effort), self.command.changes, self.command.trust)
 
     def say(self, effort: Effort | None = None) -> None:
-        """The choices with their reasons, on the console."""
+        """Prints the choices with their reasons on the console."""
         print(*shown(self.facts, self.choices(effort)), sep="\n", file=sys.stderr)
 
 
 def recipe_for(command: TrainCommand) -> Recipe | None:
-    """Of a command whose corpus is there; None: it decides nothing.
+    """The recipe for a command, whose corpus must be there; None if the recipe decides nothing.
 
-    An experiment is a recipe of its own; and a run that starts from another's weights has that one's sizes.
+    An experiment is a recipe of its own. A run that starts from another run's weights keeps that run's sizes.
     """
     run, typed = command.run, command.changes
     fixed = command.resume is not None or run.init_from is not None or "experiment" in typed.values
@@ -139,7 +139,7 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
     pieces = [each for each in tokenizer_choices(facts, run) if each.key not in typed.values]
     tokenizer = with_choices(run, pieces, typed, command.trust).tokenizer
     found = fitting(corpus, tokenizer, cache_dir)
-    if found != tokenizer and "tokenizer.vocab_size" not in typed.values:  # training refuses one that is typed
+    if found != tokenizer and "tokenizer.vocab_size" not in typed.values:  # if it is typed, training refuses it
         why = "the nearest that SentencePiece can make of it"
         fits = [Choice("tokenizer.joint", found.joint, why), Choice("tokenizer.vocab_size", found.vocab_size, why)]
         pieces = [each for each in pieces if each.key not in [fit.key for fit in fits]]
@@ -151,7 +151,7 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
 
 
 def filled(command: C, say: bool = True) -> C:
-    """The command with the recipe's values in place of the defaults that nobody has typed another value for."""
+    """The command with the recipe's values in place of the defaults, for keys that the user has not typed."""
     recipe = recipe_for(command)
     if recipe is None:
         return command
@@ -161,7 +161,7 @@ def filled(command: C, say: bool = True) -> C:
 
 
 def is_ours(key: str, run: RunConfig, typed: Changes) -> bool:
-    """Is the value at this key one of nmt's own files? Where a word chose a file of the user's own, that one counts."""
+    """Is the value at this key from one of nmt's own files? If the user chose a file of their own, its values stay."""
     group, _, inner = key.partition(".")
     if group not in typed.values:
         return True
@@ -171,18 +171,18 @@ def is_ours(key: str, run: RunConfig, typed: Changes) -> bool:
 
 
 def with_choices(run: RunConfig, choices: list[Choice], typed: Changes, trust: list[str]) -> RunConfig:
-    """The configuration with these values."""
+    """The configuration with these choices and all that follows from them."""
     groups = [each.key for each in choices if "." not in each.key]
     values = {key: value for key, value in typed.values.items() if key.split(".")[0] in groups}
     values |= {each.key: each.value for each in choices if "." in each.key}
     plain = overlay(with_groups(run.plain(), choices), values, SECTIONS)
-    if "train.parts" not in typed.values:  # which follows from the size of a batch
+    if "train.parts" not in typed.values:  # the number of parts follows from the batch size
         plain["train"] = plain["train"] | {"parts": None}
     return read_run_config(with_chosen(plain), trust)
 
 
 def with_groups(plain: dict[str, Any], choices: list[Choice]) -> dict[str, Any]:
-    """The configuration with the sections that words such as schedule=linear choose."""
+    """The configuration with the sections that choices such as schedule=linear name."""
     return plain | {each.key: group_file(each.key, each.value) for each in choices if "." not in each.key}
 
 
@@ -195,7 +195,7 @@ def group_file(group: str, choice: str) -> dict[str, Any]:
 
 
 def shown(facts: Facts, choices: list[Choice]) -> Iterator[str]:
-    """The choices with their reasons, and the words that reproduce them."""
+    """Lines with the choices and their reasons, then the words that reproduce them."""
     corpus = f"{counted(facts.pairs, 'pair')} ({facts.size / 1e6:.2f} MB a side)"
     yield f"recipe for {corpus}; what you type replaces any of it:"
     reasons: dict[str, list[str]] = {}
@@ -207,7 +207,7 @@ def shown(facts: Facts, choices: list[Choice]) -> Iterator[str]:
 
 
 def by_hand(choices: Sequence[Choice]) -> str:
-    """The words that reproduce them."""
+    """A line with the words that reproduce these choices."""
     return f"  the same by hand: {' '.join(each.word for each in choices)}"
 
 
@@ -219,15 +219,15 @@ def is_recurrent(run: RunConfig) -> bool:
 def choices_of(
     facts: Facts, run: RunConfig, typed: Collection[str] = (), effort: Effort | None = None
 ) -> Iterator[Choice]:
-    """What an expert would choose beside tokenizer and `typed` keys, for the kinds of parts that `run` has."""
+    """All choices except those for the tokenizer; they depend on the parts of `run` and on the `typed` keys."""
     of_kind = rnn_choices if is_recurrent(run) else transformer_choices
     yield from of_kind(facts, run, typed, effort)
     yield from length_choices(facts, run, typed, effort)
 
 
 def tokenizer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
-    """More text supports more pieces: 5,000 for Multi30k, 8,000 for three times as much (Tatoeba en-de)."""
-    if run.tokenizer.model not in ("unigram", "bpe"):  # whose pieces are what they are
+    """More text allows more pieces: 5,000 for Multi30k, 8,000 for three times as much text (Tatoeba en-de)."""
+    if run.tokenizer.model not in ("unigram", "bpe"):  # char, word: the text decides the pieces
         return
     if not facts.one_script:  # Tatoeba en-zh: 1.9 to 3.8 BLEU better than one vocabulary for both
         yield Choice("tokenizer.joint", False, "the sides are written in different scripts")
@@ -240,12 +240,13 @@ def tokenizer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
 
 
 def sizes(facts: Facts) -> list[Size]:
-    """Of an RNN model, the smallest first: with more time than it takes to learn all it can, a larger one learns more.
+    """Sizes of an RNN model, the smallest first. Once a model has learned all it can, a larger one learns more.
 
-    Multi30k, 24 epochs each: one layer 40.5 BLEU on dev, two 41.8 in 1.5 times the time, wider with R-Drop 42.7 in
-    3.7 times that. One pass at 256 was no better. After 350 updates one layer has learned as much as two. In 1,505
-    updates, 3.6 epochs, it comes to 31.9 greedy BLEU at a rate of 0.002, to 35.2 at 0.004, and with half the batch to
-    35.9. Of more text, one pass learns less by heart.
+    On Multi30k, 24 epochs each, one layer has 40.5 BLEU on dev. Two layers have 41.8, in 1.5 times the time. A wider
+    model with R-Drop has 42.7, in 3.7 times the time of two layers. At a width of 256, one pass was no better. After
+    350 updates, one layer has learned as much as two. After 1,505 updates (3.6 epochs), one layer has 31.9 greedy BLEU
+    at a rate of 0.002, 35.2 at 0.004, and 35.9 with half the batch as well. With more text, a model that reads each
+    batch once learns less by heart.
     """
     one, two = Size(256, 192, layers=1, batch=0.5, lr=0.004), Size(256, 192, least=0.5)
     if facts.size < 3e6:
@@ -259,14 +260,14 @@ def sizes(facts: Facts) -> list[Size]:
 
 
 def size_of(facts: Facts, effort: Effort | None) -> Size:
-    """Without a budget that of docs/quality.md; wider for much more text."""
+    """The size that a budget allows; without a budget, that of docs/quality.md, or wider for much more text."""
     if effort is not None and effort.size is not None:
         return effort.size
     return Size(256, 192 if facts.size < 20 * MULTI30K else 512)
 
 
 def rnn_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort: Effort | None) -> Iterator[Choice]:
-    """The model of docs/quality.md, found on Multi30k: what helped there by more than a seed does."""
+    """The model of docs/quality.md, with the settings that helped on Multi30k by more than a change of seed."""
     why = "what did best on 29,000 pairs (docs/quality.md)"
     yield Choice("model.tie", "target", why)
     attention = run.attention.part
@@ -288,16 +289,16 @@ def rnn_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort: Ef
         yield Choice("train.consistency", size.consistency, "there is time for two passes of each batch")
     # Tatoeba en-de, 3,000 pairs: dev loss 3.755 with 0.5, 3.80 with 0.3. Multi30k: 0.4. Tatoeba, 165,000 pairs: 0.2.
     dropout = stepwise(facts.size, {0.4e6: 0.5, 3e6: 0.4, 6e6: 0.2, 60e6: 0.15}, 0.1)
-    words = 0.1 if facts.size < 0.4e6 else 0.05  # Multi30k: 0.05 is worth 1.2 BLEU
+    words = 0.1 if facts.size < 0.4e6 else 0.05  # Multi30k: 0.05 brings 1.2 BLEU
     yield from dropout_choices(dropout, words, facts, effort)
-    if effort is not None and effort.share < 1:  # Multi30k, 1,384 updates: 32.0 greedy BLEU with none, 30.6 with 0.2
+    if effort is not None and effort.share < 1:  # Multi30k, 1,384 updates: 32.0 greedy BLEU with 0, 30.6 with 0.2
         yield Choice("model.embed_dropout", round(0.2 * effort.share, 2), SHORT)
 
 
 def dropout_choices(dropout: float, words: float, facts: Facts, effort: Effort | None) -> Iterator[Choice]:
-    """Less text is learned by heart sooner; but not text of a grammar, and not by a short training.
+    """Little text is soon learned by heart, so it needs more dropout; text of a grammar and short trainings need less.
 
-    The first 3,000 pairs of the demo corpus: 27.4 BLEU with 0.2, 23.0 with 0.4.
+    The first 3,000 pairs of the demo corpus, which a grammar made: 27.4 BLEU with 0.2, 23.0 with 0.4.
     """
     why = "less text is learned by heart sooner"
     if facts.seen_once < REGULAR:
@@ -313,7 +314,7 @@ def dropout_choices(dropout: float, words: float, facts: Facts, effort: Effort |
 def transformer_choices(
     facts: Facts, run: RunConfig, typed: Collection[str], effort: Effort | None
 ) -> Iterator[Choice]:
-    """The words of the Transformer recipe of Multi30k, 36.9 BLEU."""
+    """The settings of the Transformer recipe for Multi30k, which has 36.9 BLEU."""
     why = "what did best for a Transformer on 29,000 pairs"
     yield Choice("model.tie", "target", why)
     if run.encoder.name == "TransformerEncoder":
@@ -323,7 +324,7 @@ def transformer_choices(
 
 
 def batch_of(facts: Facts, run: RunConfig, typed: Collection[str], size: Size) -> int:
-    """Tokens of a batch. Multi30k: 1,250 instead of 2,500 are worth 1.0 BLEU in the same time."""
+    """Tokens per batch. On Multi30k, 1,250 instead of 2,500 bring 1.0 BLEU in the same time."""
     if "train.batch_tokens" in typed:
         return run.train.batch_tokens
     batch: int = stepwise(facts.size, {0.05e6: 600, 20e6: 1250, 100e6: 2500}, 5000)
@@ -331,9 +332,9 @@ def batch_of(facts: Facts, run: RunConfig, typed: Collection[str], size: Size) -
 
 
 def epochs_of(facts: Facts) -> int:
-    """How often a text is read, without a budget; in epochs, of which a mix has more.
+    """Epochs of a training without a budget; more for a mix, whose epochs have fewer pairs.
 
-    Tatoeba en-de, 3,000 pairs: 12.0 BLEU in 60 epochs, 10.2 in 33, 11.5 at best in 100 (at a high rate, stopped).
+    Tatoeba en-de, 3,000 pairs: 12.0 BLEU in 60 epochs, 10.2 in 33, at most 11.5 in 100 (stopped at a high rate).
     """
     power = 1 / 3 if facts.size < MULTI30K else 1 / 2
     by_size: float = 24 * (MULTI30K / facts.size) ** power
@@ -341,7 +342,7 @@ def epochs_of(facts: Facts) -> int:
 
 
 def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort: Effort | None) -> Iterator[Choice]:
-    """How fast, and for how long; where it is typed that only early stopping ends the run, that stays so."""
+    """Learning rate, batch size and length. If the user typed that only early stopping ends the run, that stays so."""
     size = size_of(facts, effort)
     yield Choice("optimizer.lr", size.lr if is_recurrent(run) else 0.001, SAFE)
     batch = batch_of(facts, run, typed, size)
@@ -379,24 +380,24 @@ def budget_choices(updates: int, validate_every: int) -> Iterator[Choice]:
 
 
 def rate_choices(updates: int | float) -> Iterator[Choice]:
-    """The learning rate over a run of so many updates; a quarter of them is warm-up at most."""
+    """The schedule for a run of this many updates, at most a quarter of which are warm-up."""
     yield Choice("schedule", "linear", SAFE)
     yield Choice("schedule.warmup", rounded(min(800, updates / 4, max(100, updates / 8))), SAFE)
 
 
 def stepwise(size: int, below: Mapping[float, N], beyond: N) -> N:
-    """The value of the first limit that the size is below."""
+    """The value of the first limit above `size`; `beyond` if there is no such limit."""
     return next((value for limit, value in below.items() if size < limit), beyond)
 
 
 def rounded(number: int | float) -> int:
-    """To two digits."""
+    """The number, rounded to two significant digits."""
     return int(float(f"{number:.2g}"))
 
 
 @cache
 def facts_of(train: Path) -> Facts:
-    """Of the table of a training split; a sweep asks for them again with every job."""
+    """Facts about the table of a training split; cached, because every job of a sweep asks for them."""
     pairs, sizes = 0, [0, 0]
     letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     seen: tuple[set[str], set[str]] = set(), set()
@@ -422,7 +423,7 @@ def facts_of(train: Path) -> Facts:
 
 
 def tokens_of(corpus: Corpus, tokenizers: TokenizerPair) -> int:
-    """Of the longer side of every training pair, ends of sentences included; of many pairs the first are counted."""
+    """Tokens of the longer side, eos included, summed over all training pairs; extrapolated from the first of many."""
     pairs, looked_at, tokens = 0, 0, 0
     for batch in read_batches(corpus.path("train")):
         if looked_at < ENCODED:
@@ -435,7 +436,7 @@ def tokens_of(corpus: Corpus, tokenizers: TokenizerPair) -> int:
 
 
 def most_common(letters: Counter[str]) -> int:
-    """So many of the most frequent characters make up COVERAGE of the text."""
+    """How many of the most frequent characters make up COVERAGE of the text."""
     left = COVERAGE * letters.total()
     for number, (_, count) in enumerate(letters.most_common(), 1):
         left -= count
@@ -445,5 +446,5 @@ def most_common(letters: Counter[str]) -> int:
 
 
 def main_script(letters: Counter[str]) -> str | None:
-    """That of most letters; None: there is no letter."""
+    """The script of most letters; None: there are no letters."""
     return next((script for script, _ in scripts_of(letters).most_common(1)), None)

@@ -29,10 +29,10 @@ TENSORBOARD_FOLDER = "tensorboard"
 
 
 class Reporter:
-    """Call `update` after every optimiser step and the others whenever there is something to tell.
+    """Call `update` after every optimiser step, and the other methods whenever there is something to report.
 
-    Nothing is written before the first call. Of a run that is resumed, everything that `resumed` does not know of
-    is withdrawn from metrics.jsonl and tensorboard, so that every update is there once.
+    Nothing is written before the first call. When a run is resumed, points that `resumed` does not know are removed
+    from metrics.jsonl and tensorboard, so that every update is there once.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Reporter:
         stream: TextIO | TextIOBase | None = None,
         validate_every: int | None = None,
     ) -> None:
-        """`validate_every`: updates from one validation to the next, for the time left; None: there are none."""
+        """`validate_every`: updates between validations, to estimate the time left; None: there are no validations."""
         self.run_dir = run_dir
         self.total_updates = total_updates
         self.log_every = log_every
@@ -53,11 +53,11 @@ class Reporter:
         self._known = known_points(resumed)
         self._interval = _interval(resumed.sums)
         self.validate_every = validate_every
-        self.validation_s = 0.0  # that a validation takes, as far as known
+        self.validation_s = 0.0  # seconds that a validation takes, as far as known
         self._seconds_per_update: float | None = None
-        self._validated = False  # since the last update
-        self._last_update: float | None = None  # its end
-        self._last_call: float | None = None  # end of the last update, None when something else came after it
+        self._validated = False  # has there been a validation since the last update?
+        self._last_update: float | None = None  # time when the last update ended
+        self._last_call: float | None = None  # time when the last update ended; None once anything else came after it
         self._last_point = (resumed.update, resumed.epoch)
         self._writer: SummaryWriter | None = None
         self._metrics: TextIO | None = None
@@ -75,11 +75,13 @@ class Reporter:
         waited_s: float,
         fine: bool | Tensor = True,
     ) -> None:
-        """One optimiser step: means over `tokens` real target tokens, in nats, of the loss as trained on and of the
-        plain negative log-likelihood (the perplexity's); epochs done so far; seconds of waiting for data. A step
-        that was not `fine`, and so changed nothing, is counted and no part of the means.
+        """Reports one optimiser step.
 
-        Tensors are read every `log_every` updates only, so that a GPU is not waited for. The clock runs from
+        The loss as trained on and the plain negative log-likelihood (for perplexity) are means over `tokens` real
+        target tokens, in nats. `epoch`: epochs done so far. `waited_s`: seconds of waiting for data. A step that was
+        not `fine` changed nothing; it is counted, but the means leave it out.
+
+        Tensors are read only every `log_every` updates, so that the run does not wait for a GPU. The clock runs from
         one update to the next: an update that follows anything else (validation, the start) is not timed.
         """
         self._open()
@@ -109,7 +111,7 @@ class Reporter:
             self._log()
 
     def validation(self, update: int, epoch: int, values: Mapping[str, float], best: bool) -> None:
-        """Scores on the dev split (loss, perplexity, bleu, …) after `update`; `best`: the best so far."""
+        """Reports dev scores (loss, perplexity, bleu, …) after `update`; `best`: are they the best so far?"""
         writer = self._open()
         self._validated = True
         self._record({"kind": "dev", "update": update, "epoch": epoch, **values, "best": best})
@@ -120,13 +122,13 @@ class Reporter:
         self.note(f"dev, update {update:,}:  {shown}" + ("  (best so far)" if best else ""))
 
     def event(self, update: int, what: str, text: str) -> None:
-        """Something out of the ordinary, on the console and in metrics.jsonl."""
+        """Reports something out of the ordinary on the console and in metrics.jsonl."""
         self._open()
         self._record({"kind": "event", "update": update, "event": what, "text": text})
         self.note(f"note: {text}")
 
     def examples(self, update: int, rows: Sequence[tuple[str, str, str]]) -> None:
-        """Translations (source, reference, hypothesis): all to tensorboard, the first to the console."""
+        """Writes translations (source, reference, hypothesis): all to tensorboard, the first also to the console."""
         writer = self._open()
         lines = ["| source | reference | translation |", "|---|---|---|"]
         lines += ["| " + " | ".join(_markdown(text) for text in row) + " |" for row in rows]
@@ -135,14 +137,14 @@ class Reporter:
             self.note(f"    {title:<12} {''.join(c if c.isprintable() else ' ' for c in text)}")
 
     def attention(self, update: int, i: int, figure: Figure) -> None:
-        """The attention matrix of example i, as a picture."""
+        """Writes the attention matrix of example i to tensorboard, as a picture."""
         from nmt.figures.figure import pixels
 
         self._open().add_image(f"attention/{i}", pixels(figure), update, dataformats="HWC")
         self._last_call = None
 
     def note(self, text: str) -> None:
-        """A line on the console, above the progress bar."""
+        """Prints a line on the console, above the progress bar."""
         self._open()
         self._last_call = None
         if self._bar is None:
@@ -151,16 +153,16 @@ class Reporter:
             self._bar.write(text, file=self.stream)
 
     def sums(self) -> dict[str, float]:
-        """Of the updates since the last log point: for the checkpoint, so that a resumed run logs the same."""
+        """Sums over the updates since the last log point, for the checkpoint, so that a resumed run logs the same."""
         return self._interval.sums()
 
     def flush(self) -> None:
-        """What was recorded is in its files: metrics.jsonl always is."""
+        """Writes all points to tensorboard's files. metrics.jsonl has every point at once."""
         if self._writer is not None:
             self._writer.flush()
 
     def close(self) -> None:
-        """Records what is left of the last interval and lets go of the files, if anything was reported at all."""
+        """Logs the rest of the last interval and closes the files, if anything was reported at all."""
         if self._writer is not None and self._interval.updates:
             self._interval.settle()
             self._log()
@@ -172,7 +174,7 @@ class Reporter:
             self._writer.close()
 
     def _open(self) -> SummaryWriter:
-        """tensorboard's writer; on the first call everything else is opened too."""
+        """tensorboard's writer. The first call opens all files and the progress bar."""
         if self._writer is None:
             from torch.utils.tensorboard import SummaryWriter
 
@@ -181,7 +183,7 @@ class Reporter:
             damaged = keep_known_lines(metrics, self._known)
             damaged += keep_known_events(self.run_dir / TENSORBOARD_FOLDER, self._known)
             self._metrics = metrics.open("a", encoding="utf-8")
-            later = self._resume_update + 1  # a tensorboard that runs meanwhile withdraws these points too
+            later = self._resume_update + 1  # a tensorboard that is running removes these points too
             self._writer = SummaryWriter(str(self.run_dir / TENSORBOARD_FOLDER), purge_step=later)
             if _can_redraw(self.stream):
                 self._bar = _progress_bar(self.stream, self.total_updates, self._resume_update)
@@ -190,14 +192,14 @@ class Reporter:
         return self._writer
 
     def _record(self, entry: Mapping[str, float | str | None]) -> None:
-        """One line of metrics.jsonl; numbers that JSON does not know (infinite, not a number) become null."""
+        """Writes one line to metrics.jsonl; infinity and NaN, which JSON does not know, become null."""
         assert self._metrics is not None
         finite = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in entry.items()}
         self._metrics.write(json.dumps(finite) + "\n")
         self._metrics.flush()
 
     def _log(self) -> None:
-        """A point for the interval, which must be settled; starts the next one."""
+        """Logs a point for the interval, which must be settled, and starts the next interval."""
         update, epoch = self._last_point
         interval, self._interval = self._interval, LogInterval()
         values = interval.means() | {"learning_rate": interval.learning_rate}
@@ -217,13 +219,13 @@ class Reporter:
             self._print_line(update, epoch, shown if left is None else [*shown, f"{left} left"])
 
     def _time_validation(self, now: float) -> None:
-        """After an update: how long was the validation before it?"""
+        """Called after an update; measures the validation before it, if there was one."""
         if self._validated and self._last_update is not None and self._seconds_per_update is not None:
             self.validation_s = max(0.0, now - self._last_update - self._seconds_per_update)
         self._validated, self._last_update = False, now
 
     def _left(self, update: int) -> str | None:
-        """Time until the end, by the last interval and the last validation."""
+        """Estimated time until the end, from the last interval and the last validation; None: unknown."""
         if self.total_updates is None or self._seconds_per_update is None:
             return None
         updates = max(self.total_updates - update, 0)
@@ -236,7 +238,7 @@ class Reporter:
 
 
 class NoReport(Reporter):
-    """Of a process that leaves it to another of the same training: nothing is shown or recorded."""
+    """Shows and records nothing, in a process that leaves reports to the first process of the training."""
 
     def update(self, *_: object) -> None:
         pass
@@ -258,7 +260,7 @@ class NoReport(Reporter):
 
 
 def _can_redraw(stream: TextIO | TextIOBase) -> bool:
-    """A terminal that says it has room: tqdm shows nothing at all on one of 0 rows (some containers)."""
+    """Is this a terminal with room for a bar? On one of 0 rows, as in some containers, tqdm shows nothing at all."""
     if not stream.isatty():
         return False
     try:
@@ -287,5 +289,5 @@ def _shown(name: str, value: float) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Text as tensorboard's Markdown shows it unchanged."""
+    """The text, escaped so that tensorboard's Markdown shows it unchanged."""
     return html.escape(text).replace("|", "&#124;").replace("\n", " ")

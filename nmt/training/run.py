@@ -1,4 +1,4 @@
-"""A new run, a resumed one, or one that starts from another's weights."""
+"""Starts a new run, from random weights or from those of another run, or resumes a run."""
 
 import logging
 import sys
@@ -59,7 +59,7 @@ OF_ONE_COMMAND = ("recipe", "budget", "resume", "resume_with", "trust")  # keys 
 
 
 def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
-    """Trains as asked, with the other processes that torchrun has started; the exit code."""
+    """Trains as the command says, with the other processes that torchrun started; returns the exit code."""
     with joined(command.run.train.peer_timeout_s) as peers:
         if command.resume is not None:
             allowed = [command.resume_with] if isinstance(command.resume_with, str) else command.resume_with
@@ -77,7 +77,7 @@ def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
 
 
 def folder_of(config: RunConfig) -> Path:
-    """Where the run lies."""
+    """The folder of the run."""
     return expanded(config.runs_dir) / config.name
 
 
@@ -89,10 +89,11 @@ def start(
     peers: Peers = ALONE,
     plan: Plan | None = None,
 ) -> int:
-    """Trains a new run; what `changes` say of the model counts where it starts from another's weights.
+    """Trains a new run; returns the exit code.
 
-    `plan` makes the final configuration of the corpus, and of what this machine can do; it knows, too, how many seconds
-    a validation takes.
+    If the run starts from another run's weights, the `changes` to the model apply on top of that run's settings.
+    `plan` makes the final configuration, which depends on the corpus and on what this machine can do. It also returns
+    how many seconds a validation takes.
     """
     logging.getLogger("datasets").setLevel(logging.ERROR)
     config = agreed(config, trust, peers)
@@ -132,7 +133,7 @@ def start(
 
 
 def some_sources(prepared: Prepared) -> list[str]:
-    """Training sources from all over the corpus."""
+    """A sample of training sources from all over the corpus."""
     step = 1 + len(prepared.train) // LOOKED_AT
     return list(prepared.train.select(range(0, len(prepared.train), step))["src"])
 
@@ -140,7 +141,7 @@ def some_sources(prepared: Prepared) -> list[str]:
 def start_from(
     folder: Path, config: RunConfig, changes: Changes, trust: Sequence[str]
 ) -> tuple[RunConfig, TokenizerPair, Seq2Seq]:
-    """Configuration, tokenizers and model of a run that begins with another's weights."""
+    """Configuration, tokenizers and model of a run that starts from the weights of the run in `folder`."""
     stored, tokenizers = read_run(folder, trust)
     same = replace(config, **{section: getattr(stored, section) for section in MODEL_SECTIONS})
     changed = changes.over(same, trust, MODEL_SECTIONS)
@@ -156,7 +157,7 @@ def resume(
     watch: Watch | None = None,
     peers: Peers = ALONE,
 ) -> int:
-    """Goes on with a run from its last checkpoint, with its stored configuration and the changes that are allowed."""
+    """Resumes a run from its last checkpoint, with its stored configuration and the changes that are allowed."""
     logging.getLogger("datasets").setLevel(logging.ERROR)
     stored, tokenizers = read_run(run, trust)
     for key in ("name", "runs_dir"):
@@ -172,7 +173,7 @@ def resume(
     with hold_run(run) if peers.first else nullcontext():
         if peers.first:
             refuse_unwritable(run, PLACE)
-        seen_file(run)  # damaged, it would go on unnoticed
+        seen_file(run)  # refuses a damaged file, which nothing else would notice
         last = to_resume(run)
         if last is None and config.init_from is not None:
             raise CheckpointError(f"{run} lacks the weights it started from; delete it and start again")
@@ -199,7 +200,7 @@ def resume(
 
 
 def given_model(path: Path, stored: RunConfig, config: RunConfig, tokenizers: TokenizerPair) -> Seq2Seq:
-    """A model with weights of a run, whose configuration may have been changed since."""
+    """A model with the weights of a run; refuses a `config` whose model does not fit them."""
     try:
         refuse_unfitting(config, tokenizers, path)
     except CheckpointError:
@@ -218,12 +219,12 @@ def given_model(path: Path, stored: RunConfig, config: RunConfig, tokenizers: To
 
 
 def say_size(model: Seq2Seq) -> None:
-    """On the console."""
+    """Prints the number of parameters on the console."""
     print(f"model: {sum(p.numel() for p in model.parameters()):,} parameters", file=sys.stderr)
 
 
 def agreed(config: RunConfig, trust: Sequence[str], peers: Peers) -> RunConfig:
-    """The configuration, which all processes must have, but that each chose a number of parts: the first's counts."""
+    """The configuration, which all processes must share; only `train.parts` is taken from the first process."""
     if peers.count == 1:
         return config
     first, *others = [read_run_config(each, trust) for each in peers.gathered(config.plain())]
@@ -237,7 +238,7 @@ def agreed(config: RunConfig, trust: Sequence[str], peers: Peers) -> RunConfig:
 
 
 def read_data(config: RunConfig, given: TokenizerPair | None, peers: Peers = ALONE) -> Prepared:
-    """The prepared corpus, with what was dropped said."""
+    """The prepared corpus; prints what was dropped, and refuses a corpus that differs between machines."""
     with peers.first_of_machine_before_others():
         prepared = prepare(config.data, config.tokenizer, expanded(config.cache_dir), given)
     if len(set(peers.gathered(prepared.fingerprint))) > 1:
@@ -250,7 +251,7 @@ def read_data(config: RunConfig, given: TokenizerPair | None, peers: Peers = ALO
 
 
 def say_unread(prepared: Prepared) -> None:
-    """Cautions where a model that is trained further hardly knows the letters of its new corpus."""
+    """Prints a caution if a model that is trained further hardly knows the letters of its new corpus."""
     first = prepared.train.select(range(min(LOOKED_AT, len(prepared.train))))
     for side, tokenizer in (("src", prepared.tokenizers.src), ("tgt", prepared.tokenizers.tgt)):
         what = "the training source" if side == "src" else "the training target"
@@ -259,16 +260,16 @@ def say_unread(prepared: Prepared) -> None:
 
 
 def new_model(config: RunConfig, tokenizers: TokenizerPair) -> Seq2Seq:
-    """The model of a run that begins."""
+    """The untrained model of a new run."""
     model = random_model(config, tokenizers)
     say_size(model)
     return model
 
 
 def checked_record(folder: Path, prepared: Prepared) -> dict[str, Any]:
-    """What the checkpoint has on record; refuses a corpus that is not the one it was made on."""
+    """The record of a checkpoint; refuses a corpus other than the one that the checkpoint was trained on."""
     record = checkpoints.read_record(folder)
-    Progress.from_json(record, folder)  # refuses what nmt did not write
+    Progress.from_json(record, folder)  # refuses a record that nmt did not write
     if record["data"] != prepared.fingerprint:
         raise CheckpointError(
             f"{folder} was trained on other data: the corpus or its settings have changed; "
@@ -278,7 +279,7 @@ def checked_record(folder: Path, prepared: Prepared) -> dict[str, Any]:
 
 
 def note_differences(then: Mapping[str, str | int], now: Mapping[str, str | int]) -> None:
-    """Says what is not as it was when the run was saved."""
+    """Prints how the environment differs from the one in which the run was saved."""
     for name in {**then, **now}:
         was, is_now = then.get(name, "unknown"), now.get(name, "unknown")
         if was != is_now:
@@ -287,7 +288,7 @@ def note_differences(then: Mapping[str, str | int], now: Mapping[str, str | int]
 
 
 def train(trainer: Trainer, run: Path) -> int:
-    """Runs the trainer and says what to type next."""
+    """Runs the trainer and prints what to type next; returns the exit code."""
     try:
         trainer.train()
     except Interrupted:

@@ -1,4 +1,4 @@
-"""One optimiser step: the gradient over the parts of an update, each halved where memory lacks, then the update."""
+"""One optimiser step: the gradient of an update, computed in parts that fit in memory, then the change of weights."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ from nmt.training.batches import RowNumbers
 from nmt.training.loss import batch_loss
 from nmt.training.tree_sum import Node, TreeSum, nodes_left
 
-BatchPart = tuple[RowNumbers, Batch]  # part of a batch, and which rows of the training split it holds
+BatchPart = tuple[RowNumbers, Batch]  # rows of the training split, and the part of a batch with them
 
 
 class NoRoom(Exception):  # noqa: N818 (the trainer makes an error of it)
-    """Memory does not hold the step of one sentence pair alone."""
+    """A step over a single sentence pair does not fit in memory."""
 
     def __init__(self, part: BatchPart) -> None:
         self.rows, self.batch = part
@@ -31,32 +31,32 @@ class NoRoom(Exception):  # noqa: N818 (the trainer makes an error of it)
 
 @dataclass(frozen=True)
 class Step:
-    """What a step came to; means per real target token, tensors on the model's device."""
+    """The result of a step. Means are per real target token; tensors are on the model's device."""
 
     tokens: int
     loss: Tensor  # as trained on, nats
     nll: Tensor
-    norm: Tensor  # of the gradient, before clipping
-    fine: Tensor  # are loss and norm finite? If not, weights and optimiser stayed as they were
+    norm: Tensor  # gradient norm, before clipping
+    fine: Tensor  # are loss and norm finite? If not, weights and optimiser have not changed
     halved: int  # how often a part was halved
 
 
 @dataclass(frozen=True)
 class _Sum:
-    """What some parts come to: the gradient of every parameter (None = it has none), loss and nll per token."""
+    """The sum over some parts: a gradient per parameter (None: it has no gradient), and loss and nll per token."""
 
     gradients: list[Tensor | None]
     means: Tensor
     halved: int
 
     def plus(self, other: "_Sum") -> "_Sum":
-        """The sum of both; its gradients take the place of ours."""
+        """The sum of both. Its gradients overwrite those of `self`."""
         gradients = list(map(_added, self.gradients, other.gradients))
         return _Sum(gradients, self.means + other.means, self.halved + other.halved)
 
 
 class Stepper:
-    """Takes steps. Nothing in one waits for the device."""
+    """Takes optimiser steps. Nothing in a step waits for the device."""
 
     def __init__(
         self, model: Seq2Seq, optimiser: torch.optim.Optimizer, settings: TrainConfig, device: torch.device,
@@ -72,10 +72,11 @@ class Stepper:
         self.shards = _shards(self.parameters, optimiser, self.workers.count)
 
     def __call__(self, parts: Mapping[int, BatchPart], count: int, rate: float, seed_of: Callable[[int], int]) -> Step:
-        """A step at this learning rate over `count` parts, as if they were one large batch; `seed_of` a part's number.
+        """Takes a step at the learning rate `rate` over `count` parts, as if they were one large batch.
 
-        `parts` are those of this process. Who computes a part changes no bit of the sum. Where memory does not hold a
-        part, it is done again with its two halves; `NoRoom` where it holds one pair.
+        `parts` are those of this process, by number; `seed_of` gives a part's dropout seed. The sum has the same
+        bits, whichever process computes a part. A part that does not fit in memory is computed again in two halves.
+        Raises `NoRoom` if a single pair does not fit.
         """
         [tokens] = self.peers.total(sum(batch.tokens for _, batch in parts.values()))
         for parameter in self.parameters:
@@ -91,7 +92,7 @@ class Stepper:
     def _sums(
         self, parts: Mapping[int, BatchPart], count: int, tokens: int, seed_of: Callable[[int], int]
     ) -> list[_Sum]:
-        """The gradient of all parts, as the one or two sums that are left to be added."""
+        """The gradient over all parts, as one sum or as two sums that the caller adds."""
         tree = TreeSum(count, _Sum.plus)
         side_by_side = self.workers.count > 1 and len(parts) > 1
         drawn = torch.get_rng_state()
@@ -107,10 +108,10 @@ class Stepper:
             )
         if self.peers.count == 1:
             return list(tree.left().values())
-        return self.workers.each(lambda sums: self._exchanged(sums, count), [tree.left()])  # with one thread of torch's
+        return self.workers.each(lambda sums: self._exchanged(sums, count), [tree.left()])  # `each`: one torch thread
 
     def _exchanged(self, sums: Mapping[Node, _Sum], count: int) -> _Sum:
-        """The sum of all processes' sums: each process adds one stretch of all the numbers, in the tree's order."""
+        """The sum over all processes. Each process adds up one stretch of the numbers, in the order of the tree."""
         sizes = [parameter.numel() for parameter in self.parameters]
         length = sum(sizes) + len(sizes) + 3
         stretch = -(-length // self.peers.count)
@@ -139,7 +140,7 @@ class Stepper:
         )
 
     def _flatten(self, each: _Sum, row: Tensor) -> None:
-        """Writes all its numbers into the row. A parameter without gradient has -0 there, which changes no sum."""
+        """Writes all numbers of a sum into `row`. A parameter without gradient gets -0 there, which changes no sum."""
         numbers = [
             torch.full_like(parameter, -0.0) if gradient is None else gradient
             for gradient, parameter in zip(each.gradients, self.parameters, strict=True)
@@ -149,7 +150,7 @@ class Stepper:
         torch.cat([*(number.reshape(-1) for number in numbers), each.means, rest], out=row)
 
     def _part(self, part: BatchPart, tokens: int, seed: int, alone: bool) -> _Sum:
-        """The gradient of one part, in pieces that memory holds; its masks follow from `seed` alone.
+        """The gradient of one part, computed in pieces that fit in memory. Its dropout masks follow from `seed` alone.
 
         `alone`: no other part is computed at the same time.
         """
@@ -162,7 +163,7 @@ class Stepper:
         return _Sum(found.gradients, found.means, halved)
 
     def _gradient(self, pieces: Sequence[BatchPart], tokens: int, seed: int, alone: bool) -> _Sum | int:
-        """Adds up the gradient; or the number of the piece that memory does not hold."""
+        """The sum of the gradients of all pieces, or the number of the piece that does not fit in memory."""
         own = torch.Generator().manual_seed(seed) if self.device.type == "cpu" else None
         if alone:  # for parts of a model that draw from torch's own generator
             torch.manual_seed(seed)
@@ -185,7 +186,7 @@ class Stepper:
         return total
 
     def _take_gradients(self, halves: Sequence[_Sum]) -> Tensor:
-        """Gives the parameters the sum of their gradients; its norm."""
+        """Sets the parameters' gradients to the sum of the halves; returns the gradient norm."""
         first, *second = (half.gradients for half in halves)
         norms: dict[int, Tensor] = {}
 
@@ -203,7 +204,7 @@ class Stepper:
         return norm
 
     def _update(self, fine: Tensor, norm: Tensor, rate: float) -> None:
-        """Clips the gradient, and changes the weights if all is fine."""
+        """Clips the gradient, and updates the weights if the step is `fine`."""
         limit = self.settings.clip_norm
         clip = None if limit is None else (limit / (norm + 1e-6)).clamp(max=1.0)
 
@@ -213,7 +214,7 @@ class Stepper:
                 torch._foreach_mul_(gradients, clip)
             for group in shard.optimiser.param_groups:
                 group["lr"] = rate
-            if shard.optimiser.defaults.get("fused"):  # which leaves all as it is where told so, as for a GradScaler
+            if shard.optimiser.defaults.get("fused"):  # changes nothing if found_inf is 1, as for a GradScaler
                 shard.optimiser.found_inf = (~fine).float()  # type: ignore[attr-defined]
                 shard.optimiser.step()
             elif bool(fine):
@@ -224,21 +225,21 @@ class Stepper:
 
 @dataclass(frozen=True)
 class _Shard:
-    """Some of the parameters, for one worker, and the optimiser of these alone."""
+    """Some of the parameters, for one worker, and an optimiser for these parameters alone."""
 
     numbers: list[int]
     optimiser: torch.optim.Optimizer
 
 
 def _added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
-    """The sum of two gradients, in the place of the first."""
+    """The sum of two gradients, which overwrites the first; None counts as 0."""
     if one is None or other is None:
         return one if other is None else other
     return one.add_(other)
 
 
 def _shards(parameters: Sequence[nn.Parameter], optimiser: torch.optim.Optimizer, count: int) -> list[_Shard]:
-    """The parameters in so many groups, all about as large; what the optimiser remembers is shared."""
+    """Divides the parameters into `count` groups of about equal size; all groups share the optimiser's state."""
     if count == 1:
         return [_Shard(list(range(len(parameters))), optimiser)]
     groups: list[list[int]] = [[] for _ in range(count)]
@@ -251,8 +252,8 @@ def _shards(parameters: Sequence[nn.Parameter], optimiser: torch.optim.Optimizer
 
 
 def _only(optimiser: torch.optim.Optimizer, parameters: set[nn.Parameter]) -> torch.optim.Optimizer:
-    """The optimiser for these parameters alone."""
-    view = object.__new__(type(optimiser))  # copy.copy would leave out what a subclass has of its own
+    """A view of the optimiser that updates these parameters alone."""
+    view = object.__new__(type(optimiser))  # copy.copy would leave out attributes of a subclass
     view.__dict__.update(optimiser.__dict__)
     view.param_groups = [
         group | {"params": [each for each in group["params"] if each in parameters]} for group in optimiser.param_groups
@@ -261,7 +262,7 @@ def _only(optimiser: torch.optim.Optimizer, parameters: set[nn.Parameter]) -> to
 
 
 def _halves(part: BatchPart) -> list[BatchPart]:
-    """Two parts of half the pairs each."""
+    """Two parts, each with half the pairs; raises `NoRoom` for a single pair."""
     rows, batch = part
     if len(rows) == 1:
         raise NoRoom(part)

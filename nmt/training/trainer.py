@@ -35,7 +35,7 @@ from nmt.training.report import NoReport, Reporter
 from nmt.training.step import NoRoom, Step, Stepper
 from nmt.training.validation import DevScores, Validator, forced_attention
 
-Watch = Callable[[Progress], None]  # after every validation, and where a run goes on; what it raises ends the run
+Watch = Callable[[Progress], None]  # called at the start and after every validation; its exceptions end the run
 
 
 class Trainer:
@@ -60,7 +60,7 @@ class Trainer:
         self.device = choose_device(settings.device)
         self.dtype = choose_dtype(settings.precision, self.device)
         self.model = model.to(self.device).train()
-        keep_freed_memory()  # from here on: what preparing the corpus needed is given back
+        keep_freed_memory()  # only now: memory for preparing the corpus has gone back to the system
         keep_few_kernels()
         self.progress = progress
         alpha = config.tokenizer.sampling_alpha
@@ -82,22 +82,22 @@ class Trainer:
             )  # fmt: skip
         else:
             refuse_without_dev(config, self.schedule)
-        self.rows: list[RowNumbers] = []  # of the last update
-        self.unread: list[tuple[int, list[RowNumbers], Step]] = []  # not looked at yet
+        self.rows: list[RowNumbers] = []  # rows of the last update's parts
+        self.unread: list[tuple[int, list[RowNumbers], Step]] = []  # for `look_back`
         self.reporter = (Reporter if peers.first else NoReport)(
             run, self.total, progress, settings.log_every,
             validate_every=settings.validate_every or self.data.updates_in_first_epoch,
         )  # fmt: skip
 
     def last_update(self) -> int | None:
-        """The update that ends the run, as far as known before it starts."""
+        """The number of the run's last update, as far as it is known before the run starts."""
         ends = [self.settings.max_updates] if self.settings.max_updates is not None else []
         if self.settings.max_epochs is not None:
             ends.append(self.settings.max_epochs * self.data.updates_in_first_epoch)
         return min(ends, default=None)
 
     def train(self) -> None:
-        """Runs to the end, or until Ctrl-C, which finishes the step, saves, and raises `Interrupted`."""
+        """Trains to the end. Ctrl-C lets the step finish; then the run is saved, and `Interrupted` is raised."""
         try:
             with self.stop, quiet_writers():
                 try:
@@ -107,7 +107,7 @@ class Trainer:
                     raise
                 finally:
                     self.reporter.close()
-        except BrokenPipeError:  # whoever reads the console has gone
+        except BrokenPipeError:  # the program that reads stderr has ended
             raise
         except OSError as error:
             where = error.filename or self.run
@@ -115,7 +115,7 @@ class Trainer:
             raise CheckpointError(f"cannot write {where} ({error.strerror or error}); {good}") from None
 
     def loop(self) -> None:
-        """Updates and validations in turn."""
+        """Alternates updates and validations until the end, then chooses the run's model."""
         if self.validator is None:
             self.reporter.note("no dev sentences: no validation scores, the last weights become the model")
         self.tell()
@@ -132,13 +132,13 @@ class Trainer:
         self.save()
 
     def check_stop(self) -> None:
-        """Raises `Interrupted` in every process once the user asked one of them for an end."""
+        """Raises `Interrupted` in every process once the user has asked one of them to stop."""
         [asked] = self.peers.total(self.stop.made)
         if asked:
             raise Interrupted
 
     def tell(self) -> None:
-        """Lets who watches see how far the run is."""
+        """Tells the observer how far the run is."""
         if self.watch is not None:
             self.watch(self.progress)
 
@@ -147,14 +147,14 @@ class Trainer:
         return self.progress.is_at_end(self.settings, self.schedule.warmup)
 
     def validation_is_due(self) -> bool:
-        """Every `validate_every` updates or each epoch, and at the end; once per update."""
+        """Is a validation due: every `validate_every` updates or each epoch, and at the end, but once per update?"""
         p, every = self.progress, self.settings.validate_every
         if p.update == 0 or (p.validations and p.validations[-1].update == p.update):
             return False
         return self.is_at_end() or (p.batch == 0 if every is None else p.update % every == 0)
 
     def update(self) -> None:
-        """One optimiser step over `accumulate` batches, as if they were one large batch."""
+        """Takes one optimiser step over `accumulate` batches, as if they were one large batch."""
         number = self.progress.update + 1
         rows = self.data.advance(self.progress)
         own = self.peers.block(len(rows))
@@ -170,13 +170,13 @@ class Trainer:
         self.unread.append((number, rows, step))
         means = step.loss, step.nll, step.tokens
         self.reporter.update(number, self.progress.epoch, *means, rate, step.norm, self.data.waited_s, step.fine)
-        if number % self.settings.log_every == 0 or self.device.type == "cpu":  # where looking waits for nothing
+        if number % self.settings.log_every == 0 or self.device.type == "cpu":  # on a CPU, there is nothing to wait for
             self.look_back()
         if number % self.settings.log_every == 0:
             self.refuse_spoiled(number, rows)
 
     def look_back(self) -> None:
-        """Looks at the updates since the last look: stops the run at the first fault, or counts what was skipped."""
+        """Checks the updates since the last check: counts halved and skipped updates, or stops the run at a fault."""
         unread, self.unread = self.unread, []
         fine = torch.stack([step.fine for _, _, step in unread]).tolist() if unread else []
         for (update, rows, step), is_fine in zip(unread, fine, strict=True):
@@ -185,7 +185,7 @@ class Trainer:
                 self.reporter.event(update, "halved", halved(update, step.halved))
             if is_fine:
                 continue
-            self.refuse_spoiled(update, rows)  # whose losses are no numbers either
+            self.refuse_spoiled(update, rows)  # spoiled weights make the loss NaN, too
             what = f"loss is {step.loss.item():.4g} and gradient norm {step.norm.item():.4g} at update {update}"
             if self.settings.on_nonfinite == "stop":
                 raise self.diverged(what, rows, skipping_helps=True)
@@ -195,16 +195,16 @@ class Trainer:
                 raise self.diverged(f"{HOPELESS_UPDATES} updates in a row skipped; {what}", rows, False)
 
     def refuse_spoiled(self, update: int, rows: list[RowNumbers]) -> None:
-        """Ends a run whose weights are no numbers, or are changed no more because what Adam keeps is none."""
+        """Ends a run whose weights are not finite, or stay the same for ever because Adam's state is not finite."""
         if not is_sound(self.model, self.optimiser):
             raise self.diverged(f"weights or the optimiser's state are not finite at update {update}", rows, False)
 
     def diverged(self, what: str, rows: list[RowNumbers], skipping_helps: bool) -> NmtError:
-        """What ends a run that cannot go on."""
+        """The error that ends a run that cannot go on."""
         return failures.diverged(what, self.run, self.data.sentences(rows), skipping_helps)
 
     def validate(self) -> None:
-        """Dev scores into history, reports and checkpoints; the best weights become the run's model."""
+        """Scores the model on dev, reports, and saves a checkpoint. The best weights so far become the run's model."""
         self.look_back()
         p, s = self.progress, self.settings
         if self.validator is None:
@@ -230,22 +230,22 @@ class Trainer:
             self.publish(parameters)
 
     def validation(self, scores: DevScores) -> Validation:
-        """These scores at this point of the run."""
+        """A record of these scores at the current update."""
         return Validation(self.progress.update, self.progress.epoch, scores.loss, scores.nll, scores.bleu)
 
     def publish(self, parameters: Signed) -> None:
         """Makes these weights the run's model."""
         if self.peers.first:
-            (self.run / LEARNED_FILE).unlink(missing_ok=True)  # which judges the model before
+            (self.run / LEARNED_FILE).unlink(missing_ok=True)  # it judges the previous model
             write_signed(self.run / "model.safetensors", parameters)
 
     def prune(self, kept: Sequence[int]) -> None:
-        """Deletes the checkpoints of all other updates, but for the last."""
+        """Deletes all checkpoints except those of the updates `kept` and the last one."""
         if self.peers.first:
             prune(self.run, kept)
 
     def show_examples(self, translations: list[str]) -> None:
-        """Fixed dev sentences: their translations, and the attention over their reference translations."""
+        """Reports translations of fixed dev sentences, and the attention over their reference translations."""
         from nmt.figures.attention import attention_figure
 
         shown = self.prepared.dev[: min(self.settings.examples, len(self.prepared.dev))]
@@ -262,9 +262,9 @@ class Trainer:
                 self.reporter.attention(self.progress.update, i, figure)
 
     def save(self, parameters: Signed | None = None) -> None:
-        """A checkpoint of this update, from which the run can be resumed; what was recorded is on disk before it.
+        """Saves a checkpoint of this update, from which the run can be resumed, after all reports are on disk.
 
-        `parameters`: the model's, where they are signed already.
+        `parameters`: the model's parameters, if they are signed already.
         """
         self.look_back()
         self.refuse_spoiled(self.progress.update, self.rows)
@@ -279,30 +279,30 @@ class Trainer:
         save_checkpoint(self.run, self.progress.update, parameters, optimiser, record)
 
     def restore(self, folder: Path, record: Mapping[str, Any]) -> None:
-        """Weights and optimiser of a checkpoint and what is on its record (its progress has the constructor)."""
+        """Loads the weights and optimiser state of a checkpoint; the constructor has already taken its progress."""
         parameters = read_checkpoint_part(folder / "weights.safetensors", record.get("weights"))
         set_parameters(self.model, parameters, folder)
         path = folder / "training.safetensors"
         set_state(self.optimiser, self.model, read_checkpoint_part(path, record.get("optimiser")), path)
         best = self.progress.ranked(self.settings.metric)[:1]
         if best and best == self.kept()[:1] and not self.progress.finished:
-            self.publish(signed(self.average(best)))  # its writing may have been cut short
+            self.publish(signed(self.average(best)))  # a crash may have cut its writing short
 
     def kept(self) -> list[Validation]:
-        """The best validations, the best first, whose checkpoints are there."""
+        """The `keep_best` best validations, the best first, as far as their checkpoints are there."""
         there = saved_updates(self.run)
         return [v for v in self.progress.ranked(self.settings.metric)[: self.settings.keep_best] if v.update in there]
 
     def average(self, validations: Sequence[Validation]) -> dict[str, Tensor]:
-        """Mean of the weights that these validations were of."""
+        """Mean of the weights in the checkpoints of these validations."""
         return average(self.run, {v.update: v.checksum for v in validations})
 
     def finish(self) -> None:
-        """The run's model is that of the best validation, or the average of the kept ones if it is better on dev."""
-        self.peers.meet()  # what the first has written is there
+        """Publishes the model of the best validation, or the average of the kept checkpoints if it is better on dev."""
+        self.peers.meet()  # all files of the first process are there
         s, kept = self.settings, self.kept()
-        self.peers.meet()  # all have seen it
-        self.prune([v.update for v in kept])  # the last may have been cut short
+        self.peers.meet()  # all processes have seen them
+        self.prune([v.update for v in kept])  # a crash may have cut the last pruning short
         wanted = min(s.keep_best, len(self.progress.validations))
         if len(kept) < wanted:
             self.reporter.note(f"of the {counted(wanted, 'best checkpoint')} kept, gone: {wanted - len(kept)}")
@@ -320,7 +320,7 @@ class Trainer:
 
     @contextmanager
     def weights_for_now(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
-        """The model has these weights inside."""
+        """Inside the block, the model has these weights."""
         own = {name: tensor.clone() for name, tensor in parameters_of(self.model).items()}
         set_parameters(self.model, weights, self.run)
         try:
@@ -329,7 +329,7 @@ class Trainer:
             set_parameters(self.model, own, self.run)
 
     def judge(self, weights: Mapping[str, Tensor], scores: Validation, validator: Validator) -> None:
-        """Puts on record what the run's model has learned."""
+        """Measures and records what the run's model has learned."""
         with self.weights_for_now(weights):
             nll_of_others = validator.nll_of_others(self.model, self.device, self.dtype)
         if nll_of_others is None or not self.peers.first:
@@ -352,7 +352,7 @@ class Trainer:
     def better_average(
         self, average: Mapping[str, Tensor], validator: Validator, kept: Sequence[Validation]
     ) -> Validation | None:
-        """Dev scores of the average of the kept checkpoints; None: it is not better than the best of them."""
+        """Dev scores of the average of the kept checkpoints; None: the average is no better than the best one."""
         with self.weights_for_now(average):
             scores, _ = validator.scores(self.model, self.device, self.dtype)
         found = self.validation(scores)

@@ -1,4 +1,4 @@
-"""How good a model is on the dev split while it trains."""
+"""Scores of a model on the dev split while it trains."""
 
 import math
 import sys
@@ -33,13 +33,13 @@ from nmt.training.loss import batch_loss
 
 Found = TypeVar("Found")
 
-LONGEST_DEV = 5000  # pieces of a dev sentence: its attention is held in memory
-ENTROPY_SENTENCES = 250  # dev sentences over whose reference translations the attention's entropy is taken
+LONGEST_DEV = 5000  # pieces of a dev sentence, whose attention must fit in memory
+ENTROPY_SENTENCES = 250  # dev sentences whose reference translations the attention entropy is measured on
 
 
 @dataclass(frozen=True)
 class DevScores:
-    """Per token: loss as trained on (label-smoothed), and negative log-likelihood; nats."""
+    """Dev scores. Loss as trained on (label-smoothed) and negative log-likelihood are in nats per token."""
 
     loss: float
     nll: float
@@ -47,14 +47,14 @@ class DevScores:
     attention_entropy: float | None  # nats; None: the model has no attention
 
     def values(self) -> dict[str, float]:
-        """What there is to report."""
+        """The scores to report, by name."""
         known = {"loss": self.loss, "nll": self.nll, "perplexity": math.exp(min(self.nll, 700))}
         rest = {"bleu": self.bleu, "attention_entropy": self.attention_entropy}
         return known | {name: value for name, value in rest.items() if value is not None}
 
 
 class Validator:
-    """Dev loss of teacher forcing and dev BLEU of greedy search, always over the same sentences."""
+    """Measures dev loss with teacher forcing and dev BLEU with greedy search, always on the same sentences."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Validator:
         workers: Workers,
         peers: Peers = ALONE,
     ) -> None:
-        """`check_stop` raises `Interrupted` where the user wants an end; it is called between batches."""
+        """`check_stop` is called between batches; it raises `Interrupted` once the user has asked the run to stop."""
         self.dev = dev
         self.tokenizers = tokenizers
         self.greedy = replace(settings, beam=1, n_best=1, sample=False)
@@ -79,7 +79,7 @@ class Validator:
         self.check_stop = check_stop
         self.workers = workers
         self.peers = peers
-        self.halved = False  # has memory ever lacked?
+        self.halved = False  # has a batch ever been too large for memory?
         self.src_lengths = np.array([len(ids) + 1 for ids in dev["src_ids"]], dtype=np.int32)
         self.tgt_lengths = np.array([len(ids) + 1 for ids in dev["tgt_ids"]], dtype=np.int32)
         self.refuse_endless()
@@ -87,7 +87,7 @@ class Validator:
         self.batches = order.cut(np.lexsort((self.src_lengths, self.tgt_lengths)))
 
     def refuse_endless(self) -> None:
-        """Dev pairs are never filtered: one that no memory holds is named before any work."""
+        """Refuses a dev pair that is too long for memory, before any work. Dev pairs are never filtered."""
         pieces = np.maximum(self.src_lengths, self.tgt_lengths) - 1
         row = int(pieces.argmax())
         if pieces[row] > LONGEST_DEV:
@@ -98,13 +98,13 @@ class Validator:
             )
 
     def scores(self, model: Seq2Seq, device: torch.device, dtype: torch.dtype) -> tuple[DevScores, list[str]]:
-        """Loss and BLEU, and the translations of the first sentences in order (none where BLEU is off)."""
+        """Loss and BLEU, and the translations of the first sentences in order (empty if BLEU is off)."""
         with evaluation_mode(model):
             products = partial(autocast, device, dtype)
             sums = self.shared([rows.tolist() for rows in self.batches], partial(self.loss, model, device), products)
             tokens = int(self.tgt_lengths.sum())
             loss, nll = (sum(each) / tokens for each in zip(*sums, strict=True))
-            if not math.isfinite(loss):  # a model that no search can follow
+            if not math.isfinite(loss):  # such a model cannot be searched with
                 return DevScores(loss, nll, None, None), []
             entropy = self.entropy(model, device, products)
             translations = self.translate(model, device, products)
@@ -117,9 +117,9 @@ class Validator:
         work: Callable[[list[int]], Found],
         products: Callable[[], AbstractContextManager[None]],
     ) -> list[Found]:
-        """What `work` makes of these dev pairs, in order; each process takes some batches, each worker one at a time.
+        """The results of `work` for these dev pairs, in order. Processes share the batches; workers take one at a time.
 
-        What comes out is what JSON can say. `products` sets their type, in each worker anew.
+        Results must be plain data for JSON. `products` sets the dtype of products; each worker enters it anew.
         """
 
         def of_batch(rows: list[int]) -> list[Found]:
@@ -140,7 +140,7 @@ class Validator:
         return [each for number in range(len(batches)) for each in everyone[number % count][number // count]]
 
     def in_parts(self, rows: list[int], work: Callable[[list[int]], Found]) -> Iterator[Found]:
-        """What `work` makes of dev pairs: of all, or of halves of them where memory does not hold what all need."""
+        """The results of `work` for dev pairs: one for all or, if they do not fit in memory, one for each half."""
         self.check_stop()
         try:
             found = work(rows)
@@ -171,14 +171,14 @@ class Validator:
         return make_batch(pairs["src_ids"], pairs["tgt_ids"]).to(device)
 
     def loss(self, model: Seq2Seq, device: torch.device, rows: list[int]) -> list[float]:
-        """Sums of loss and negative log-likelihood."""
+        """Sums of loss and negative log-likelihood over dev pairs, in nats."""
         found: list[float] = torch.stack(batch_loss(model, self.pairs(rows, device), self.smoothing)).tolist()
         return found
 
     def nll_of_others(self, model: Seq2Seq, device: torch.device, dtype: torch.dtype) -> float | None:
-        """Nats per token of the translations, each after the source of another sentence of about its length.
+        """Nats per token of the translations, each given the source of another sentence of about the same length.
 
-        None: no two sentences are alike enough to share a batch.
+        None: no two sentences are similar enough in length to share a batch.
         """
 
         def of_rows(rows: list[int]) -> float:
@@ -195,7 +195,7 @@ class Validator:
     def entropy(
         self, model: Seq2Seq, device: torch.device, products: Callable[[], AbstractContextManager[None]]
     ) -> float | None:
-        """Mean entropy of the attention over the reference translations of the first sentences."""
+        """Mean entropy of the attention over the first reference translations, in nats; None: no attention."""
 
         def of_rows(rows: list[int]) -> list[float]:
             batch = self.pairs(rows, device)
@@ -241,7 +241,7 @@ def attention_entropy(weights: Float[Tensor, "B L H T S"], tgt_mask: Bool[Tensor
 def forced_attention(
     model: Seq2Seq, src_ids: Sequence[int], tgt_ids: Sequence[int], device: torch.device
 ) -> Tensor | None:
-    """Attention weights [T, S] (eos included on both sides, mean over layers and heads); None where there are none."""
+    """Attention weights [T, S] (eos included on both sides, mean over layers and heads); None: no attention."""
     with evaluation_mode(model):
         _, weights = model.forced(make_batch([src_ids], [tgt_ids]).to(device))
     return weights[0].mean((0, 1)).float().cpu() if weights.shape[1] else None
