@@ -1,4 +1,4 @@
-"""Whose request it is, and how it came."""
+"""A request's client address and scheme, also behind proxies."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from ipaddress import IPv6Address, ip_address
 
 from starlette.requests import Request
 
-LONGEST = 64  # characters of an address that are looked at
+LONGEST = 64  # characters kept of an address
 
 
 def peer_of(request: Request) -> str:
@@ -17,7 +17,7 @@ def peer_of(request: Request) -> str:
 
 @lru_cache(1024)
 def plain_address(text: str) -> str:
-    """An address in its one usual form, without port or brackets; other text as it is, cut."""
+    """The canonical form of an IP address, without port or brackets; other text is stripped and cut to `LONGEST`."""
     bare = re.sub(r"^\[(.*)\](:\d+)?$", r"\1", re.sub(r"^(\d+\.\d+\.\d+\.\d+):\d+$", r"\1", text.strip()))
     try:
         found = ip_address(bare)
@@ -28,7 +28,7 @@ def plain_address(text: str) -> str:
 
 
 def address_of(request: Request, proxies: Sequence[str]) -> str:
-    """The client's address; behind one of these proxies, the last one in X-Forwarded-For that is none of them."""
+    """The client's address: the peer's or, behind known proxies, the last in X-Forwarded-For that is not a proxy's."""
     peer = peer_of(request)
     if peer not in proxies:
         return peer
@@ -40,7 +40,7 @@ def address_of(request: Request, proxies: Sequence[str]) -> str:
 
 
 def scheme_of(request: Request, proxies: Sequence[str]) -> str:
-    """http or https: what the client used, as one of these proxies tells in X-Forwarded-Proto."""
+    """http or https, as the client used it; known proxies report it in X-Forwarded-Proto."""
     peer = peer_of(request)
     told = request.headers.get("x-forwarded-proto", "").strip().lower()
     return told if peer in proxies and told in ("http", "https") else request.url.scheme

@@ -1,4 +1,4 @@
-"""Translations as JSON, of our own API."""
+"""Translations as the JSON of our own API."""
 
 import math
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from nmt.serve.places import Place, word_places
 from nmt.serve.search_wish import Search
 from nmt.serve.texts import Answer, Sentence
 
-DIGITS = 4  # of scores and attention
+DIGITS = 4  # decimal places of scores and attention weights
 
 
 def answer_json(text: str, answer: Answer, served: Served, search: Search) -> dict[str, Any]:
-    """A text's translation."""
+    """The translation of one text."""
     sentences = [sentence_json(text, answer.text, each, served, search) for each in answer.sentences]
     return {"text": answer.text, "sentences": sentences}
 
 
 def sentence_json(text: str, translated: str, sentence: Sentence, served: Served, search: Search) -> dict[str, Any]:
-    """A sentence of `text`, of whose translation at least the beginning is `translated`."""
+    """One sentence of `text`; `translated` is the translation of `text`, at least to the end of this sentence."""
     translation = sentence.translation
     best = translation.n_best[0]
     found: dict[str, Any] = {
@@ -42,7 +42,7 @@ def sentence_json(text: str, translated: str, sentence: Sentence, served: Served
 
 
 def _words(text: str, translated: str, sentence: Sentence, attention: Literal["words", "pieces"]) -> dict[str, Any]:
-    """The words of both sides and the attention between them; with "pieces" that of all layers and heads, too."""
+    """The words of both sides and the attention between them; for "pieces", also that of all layers and heads."""
     translation, source, target = sentence.translation, sentence.source, sentence.target
     assert translation.attention is not None
     weights, src_words, tgt_words = translation.word_attention
@@ -77,7 +77,7 @@ def _span(text: str, start: int, end: int) -> dict[str, Any]:
 
 
 def number(value: float) -> float:
-    """Rounded; JSON has no infinity, and no translation has a probability of 0."""
+    """`value`, rounded; -1e9 if it is not finite. JSON has no infinity, and no translation has a probability of 0."""
     return round(value, DIGITS) if math.isfinite(value) else -1e9
 
 
@@ -87,6 +87,6 @@ def numbers(values: NDArray[np.floating]) -> Any:
 
 
 def caution_of(served: Served, text: str) -> str | None:
-    """Why the translation of this text may be wrong."""
+    """Why the translation of this text may be wrong, or None."""
     said = served.notes.unread(text)
     return None if said is None else f"The text {said}."

@@ -1,4 +1,4 @@
-"""The application: all routes, and what a mistake is answered."""
+"""The application: all routes, and the answers to errors."""
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,7 +20,7 @@ DEEPL = "/v2/"
 
 
 def application(server: Server, metrics: Metrics) -> Starlette:
-    """Ready to be served."""
+    """The server's ASGI application: routes, middleware and error handlers."""
     routes: list[BaseRoute] = [*native.routes(), *libretranslate.routes(), *deepl.routes(), *operation.routes(metrics)]
     if server.settings.page:
         routes += page.routes()
@@ -36,24 +36,24 @@ def application(server: Server, metrics: Metrics) -> Starlette:
 
 
 def error(request: Request, status: int, message: str, headers: dict[str, str] | None = None) -> Response:
-    """The message under the name that the client's API has for it."""
+    """A JSON error; its key is `message` in DeepL's API and `error` in the others."""
     key = "message" if request.url.path.startswith(DEEPL) else "error"
     return JsonResponse({key: message}, status, headers)
 
 
 async def refused(request: Request, refusal: Refusal) -> Response:
-    """What was refused, and why."""
+    """The refusal as a response, with Retry-After if the refusal names a time."""
     wait = refusal.retry_after_s
     return error(request, refusal.status, refusal.message, None if wait is None else {"Retry-After": str(wait)})
 
 
 async def gone(request: Request, error: Gone | ClientDisconnect) -> Response:
-    """Nobody reads this."""
+    """Status 499, which nobody reads: the client has hung up."""
     return Response(status_code=499)
 
 
 async def not_served(request: Request, raised: HTTPException) -> Response:
-    """A path or method that is none of ours."""
+    """The answer to an unknown path or a wrong method."""
     path, method = request.url.path[:200], request.method
     match raised.status_code:
         case 404:
@@ -66,5 +66,5 @@ async def not_served(request: Request, raised: HTTPException) -> Response:
 
 
 async def mistaken(request: Request, raised: Exception) -> Response:
-    """A bug of ours; its traceback goes to the log."""
+    """Status 500 for a bug in the server; its traceback goes to the log."""
     return error(request, 500, "the server made a mistake; its log says more")

@@ -1,4 +1,4 @@
-"""What a request asks for: a JSON object, a form or a query, whichever the client sends."""
+"""The fields of a request, sent as a JSON object, a form or a query."""
 
 import json
 import math
@@ -11,11 +11,11 @@ from starlette.requests import Request
 from nmt.serve.refusal import Refusal
 
 WHOLE = re.compile("-?[0-9]{1,20}")
-MOST_FIELDS = 2000  # of a form; json has its own limit, the body's
+MOST_FIELDS = 2000  # in a form or query; JSON is limited by the size of the body alone
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """The fields, a list where a form or query names one several times. A key in it counts as sent with the request."""
+    """The fields; a repeated field of a form or query is a list. An API key in a field counts as the request's key."""
     query = _fields(request.url.query)
     raw = await request.body()
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
@@ -95,7 +95,7 @@ def texts_field(body: dict[str, Any], name: str) -> list[str]:
 
 
 def number_field(body: dict[str, Any], name: str, default: int, least: int, most: int) -> int:
-    """A field that is a whole number within limits; a form writes it as text. `null` is the default."""
+    """A whole number from `least` to `most`, which a form sends as text; `default` if it is missing or null."""
     value = body.get(name)
     if value is None:
         return default
@@ -109,7 +109,7 @@ def number_field(body: dict[str, Any], name: str, default: int, least: int, most
 
 
 def flag_field(body: dict[str, Any], name: str, default: bool) -> bool:
-    """A field that is true or false; a form writes it as text."""
+    """A field that is true or false, which a form sends as text; `default` if it is missing or null."""
     value = body.get(name)
     if value is None:
         return default

@@ -1,4 +1,4 @@
-"""The translations of sentences that came before, the latest of them, bounded in bytes."""
+"""A cache of translated sentences, bounded in bytes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -6,21 +6,21 @@ from threading import Lock
 
 from nmt.translation.translations import Translation
 
-OVERHEAD = 1000  # bytes of an entry besides texts, pieces and attention
+OVERHEAD = 1000  # bytes of an entry besides its texts, pieces and attention
 
 
 class Cache:
-    """Least recently used ones leave first (LRU)."""
+    """Translations by key. The least recently used leave first (LRU)."""
 
     def __init__(self, size: int) -> None:
-        """`size`: bytes; 0 keeps nothing."""
+        """`size` is in bytes; 0 keeps nothing."""
         self.size = size
         self.used = 0
         self.entries: OrderedDict[Hashable, tuple[Translation, int]] = OrderedDict()
         self.lock = Lock()
 
     def get(self, key: Hashable) -> Translation | None:
-        """The translation, if it is known."""
+        """The translation, or None if it is not in the cache."""
         if not self.size:
             return None
         with self.lock:
@@ -30,7 +30,7 @@ class Cache:
             return entry[0]
 
     def put(self, key: Hashable, translation: Translation) -> None:
-        """Keeps it, if it is not too large to keep anything beside it."""
+        """Stores a translation, unless it would take more than a quarter of the cache."""
         if not self.size or (own := cost(translation)) > self.size // 4:
             return
         with self.lock:
@@ -50,7 +50,7 @@ class Cache:
 
 
 def cost(translation: Translation) -> int:
-    """Bytes that it takes, about."""
+    """About how many bytes of memory a translation takes."""
     texts = sum(2 * len(candidate.text) + 200 for candidate in translation.n_best)
     pieces = 60 * (2 * len(translation.src_pieces) + len(translation.tgt_pieces))
     attention = 0 if translation.attention is None else translation.attention.nbytes

@@ -1,4 +1,4 @@
-"""The models that are served, by direction; a changed one is loaded beside the old one, which answers until then."""
+"""The served models, by direction. While a changed model is loaded, the old one still answers."""
 
 import sys
 import traceback
@@ -18,7 +18,7 @@ Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Source:
-    """A run folder to serve, and what errors of the command line call its languages' key."""
+    """A run folder to serve, the unique name of its model, and the model's languages."""
 
     folder: Path
     name: str
@@ -28,7 +28,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Served:
-    """A model that answers."""
+    """A loaded model and its direction."""
 
     name: str
     src_lang: str
@@ -38,18 +38,18 @@ class Served:
 
     @classmethod
     def of(cls, source: Source, translator: Translator) -> "Served":
-        """The model of a run folder."""
+        """A run folder's model, with its loaded translator."""
         return cls(source.name, source.src_lang, source.tgt_lang, translator, translator.notes())
 
     def warm_up(self) -> None:
-        """Does once what is slow the first time, so that nobody waits for it."""
+        """Makes the slow first calls now, so that no client waits for them."""
         self.translator.translate(["A sentence."], attention=True)
         self.notes.unread("A sentence.")
         _ = self.translator.spelling
 
 
 class Catalogue:
-    """The models in the order given; of several that translate the same direction, the first is the default."""
+    """The models in the order given. If several have the same direction, the first is the default."""
 
     def __init__(self, sources: Sequence[Source], load: Callable[[Source], Translator]) -> None:
         self.sources = sources
@@ -59,7 +59,7 @@ class Catalogue:
         self.loading = Lock()
 
     def find(self, source: str, target: str, name: str | None) -> Served:
-        """The model of a direction, or the one of this name; raises Refusal where there is none."""
+        """The model for a direction: the one named, or the default. Raises Refusal if no model fits."""
         found = [each for each in self.served if (each.src_lang, each.tgt_lang) == (source, target)]
         if not found:
             there = ", ".join(f"{own} to {into}" for own, into in self.directions())
@@ -73,11 +73,11 @@ class Catalogue:
         return named[0]
 
     def directions(self) -> list[tuple[str, str]]:
-        """(source, target) of all models, each once."""
+        """The distinct pairs (source, target) of all models."""
         return list(dict.fromkeys((each.src_lang, each.tgt_lang) for each in self.served))
 
     def reload(self, changed_only: bool) -> list[str]:
-        """Loads models again, all or those whose weights have changed; their names. One that fails stays as it was."""
+        """Reloads all models, or the changed ones; returns their names. A model that fails to load stays as it was."""
         done = []
         with self.loading:
             for number, source in enumerate(self.sources):
@@ -104,7 +104,7 @@ class Catalogue:
 
 
 def stamp_of(folder: Path) -> Stamp | None:
-    """By what another file of weights differs; None: there is none."""
+    """Modification time, size and inode of the weights, which differ for a new file; None if there is no file."""
     try:
         found = (folder / "model.safetensors").stat()
     except OSError:
@@ -115,7 +115,7 @@ def stamp_of(folder: Path) -> Stamp | None:
 def sources_of(
     folders: Sequence[Path], stored: Sequence[tuple[str | None, str | None]], languages: Sequence[str] | None
 ) -> list[Source]:
-    """The runs to serve, under names of their own; `languages`: directions such as en-de in place of `stored` ones."""
+    """The runs to serve, each with a unique name. `languages`, such as en-de, replace the `stored` directions."""
     if languages is not None and len(languages) != len(folders):
         raise ConfigError(
             f"languages names {len(languages):,} directions for {len(folders):,} models; give one for each"
@@ -133,7 +133,7 @@ def sources_of(
 
 
 def _direction(text: str) -> tuple[str, str]:
-    """Languages of a word such as en-de, or zh-Hant>en where a code has a hyphen."""
+    """Source and target of a direction: en-de, or zh-Hant>en where a code has a hyphen."""
     parts = text.split(">") if ">" in text else text.split("-")
     if len(parts) != 2 or not all(parts):
         raise ConfigError(f"languages={text} is no direction; write it as en-de, or zh-Hant>en")

@@ -21,14 +21,14 @@ from nmt.serve.server import Server
 from nmt.serve.texts import Answer
 from nmt.translation.markup_segments import Rules
 
-UNLIMITED = 1_000_000_000_000  # the character_limit of an account that has none
-# targets that clients name with a region alone
+UNLIMITED = 1_000_000_000_000  # the character_limit of an account without a limit
+# targets that DeepL's clients name only with a region
 REGIONS = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}
 LINE_END = re.compile(r"[ \t]*[\r\n]+[ \t]*")
 
 
 def routes() -> list[Route]:
-    """All of them, for the app."""
+    """The routes of DeepL's API."""
     return [
         Route("/v2/translate", translate, methods=["POST"]),
         Route("/v2/languages", languages, methods=["GET", "POST"]),
@@ -38,7 +38,7 @@ def routes() -> list[Route]:
 
 
 async def translate(request: Request) -> Response:
-    """POST /v2/translate: every text with the language that it was in."""
+    """POST /v2/translate: the translation of every text, with its source language."""
     server: Server = request.app.state.server
     server.engine.refuse_when_full()
     options = options_of(await body_of(request))
@@ -62,7 +62,7 @@ async def translate(request: Request) -> Response:
 
 
 async def languages(request: Request) -> Response:
-    """GET /v2/languages: those of type=source, or type=target."""
+    """GET /v2/languages: the source languages (type=source) or the target languages (type=target)."""
     server: Server = request.app.state.server
     body = await body_of(request)
     kind = body.get("type") or "source"
@@ -88,14 +88,14 @@ async def usage(request: Request) -> Response:
 
 
 async def glossary_pairs(request: Request) -> Response:
-    """GET /v2/glossary-language-pairs: none."""
+    """GET /v2/glossary-language-pairs: an empty list."""
     return JsonResponse({"supported_languages": []})
 
 
 async def _translated(
     request: Request, server: Server, chosen: Direction, texts: Sequence[str], options: Options
 ) -> list[str]:
-    """Texts of one direction."""
+    """The translations of texts with the same direction."""
     served = chosen.served
     if served is None:
         return list(texts)
@@ -119,7 +119,7 @@ async def _translated(
 
 
 def counted(request: Request) -> Counter[str]:
-    """Characters by the name of the key ("" without one); of this process, since it began."""
+    """Characters that this process has translated since it began, by name of the key ("" without a key)."""
     if not hasattr(request.app.state, "characters"):
         request.app.state.characters = Counter()
     found: Counter[str] = request.app.state.characters
@@ -127,5 +127,5 @@ def counted(request: Request) -> Counter[str]:
 
 
 def name_of(key: Key | None) -> str:
-    """The key's name; "" for those who have none."""
+    """The key's name; "" without a key."""
     return "" if key is None else key.name

@@ -1,4 +1,4 @@
-"""What a request in DeepL's form asks for. An option that would change the result, and that we lack, is refused."""
+"""The options of a request in DeepL's API. An unsupported option that would change the result is refused."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -6,9 +6,9 @@ from typing import Any, Literal
 from nmt.serve.refusal import Refusal
 
 MOST_TEXTS = 50
-# what these ask for is the default, or nothing that a model of ours could do otherwise
+# values that ask for the default, or for something in which our models have no choice
 HARMLESS: dict[str, tuple[str, ...]] = {
-    "formality": ("", "default", "prefer_more", "prefer_less"),  # the latter two: where the model can
+    "formality": ("", "default", "prefer_more", "prefer_less"),  # the last two mean: if the model can
     "model_type": ("", "latency_optimized", "prefer_quality_optimized"),
     "tag_handling_version": ("", "v1", "v2"),
 }
@@ -30,10 +30,10 @@ KNOWN = {
 
 @dataclass(frozen=True)
 class Options:
-    """A request's texts and how they are translated."""
+    """A request's texts and how to translate them."""
 
     texts: list[str]
-    source: str  # "auto": detected for each text
+    source: str  # "auto": detect it for each text
     target: str
     markup: Literal["html", "xml"] | None
     split: Literal["0", "1", "nonewlines"]
@@ -41,11 +41,11 @@ class Options:
     splitting: frozenset[str]
     non_splitting: frozenset[str]
     ignored: frozenset[str]
-    billed: bool  # say how many characters each text has
+    billed: bool  # report how many characters each text has
 
 
 def options_of(body: dict[str, Any]) -> Options:
-    """The options. Raises Refusal(400)."""
+    """The options in a request's body. Raises Refusal(400) if one is missing, unknown or unsupported."""
     for name in body:
         if name not in KNOWN:
             raise Refusal(400, f"Parameter '{name}' is not known to this server")
@@ -77,7 +77,7 @@ def options_of(body: dict[str, Any]) -> Options:
     split = str(body.get("split_sentences", "nonewlines" if markup == "html" else "1"))
     if split not in ("0", "1", "nonewlines"):
         raise Refusal(400, "Value for 'split_sentences' not supported: it is 0, 1 or nonewlines")
-    flag(body, "preserve_formatting", False)  # we correct nothing: both values come to the same
+    flag(body, "preserve_formatting", False)  # we correct nothing, so both values have the same effect
     return Options(
         texts=texts,
         source=source,
@@ -93,7 +93,7 @@ def options_of(body: dict[str, Any]) -> Options:
 
 
 def flag(body: dict[str, Any], name: str, default: bool) -> bool:
-    """The value, which JSON may write as a truth value, and a form as 0 or 1."""
+    """An option that is true or false; JSON may send a Boolean, and a form 0 or 1."""
     value = body.get(name)
     if value is None or value == "":
         return default

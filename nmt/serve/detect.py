@@ -1,4 +1,4 @@
-"""Which of the languages that a server reads a text is in: py3langid, whose model is in its package."""
+"""Detects which of a server's languages a text is in. The detector is py3langid, which ships its model."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -10,13 +10,13 @@ import langcodes
 
 from nmt.data.language_filter import identifier
 
-DETECTED_FROM = 10_000  # characters of a text, at most
+DETECTED_FROM = 10_000  # characters at the beginning of a text that detection reads
 
 _lock = Lock()
 
 
 def detect(text: str, languages: Sequence[str]) -> list[tuple[str, float]]:
-    """Each language with its probability from 0 to 1, the likeliest first; one that py3langid does not know comes last.
+    """Each language with its probability (0 to 1), likeliest first. Languages unknown to py3langid come last, with 0.
 
     A code with a region or a script (zh-Hant) counts as its language.
     """
@@ -34,7 +34,7 @@ def detect(text: str, languages: Sequence[str]) -> list[tuple[str, float]]:
 
 @lru_cache(maxsize=64)
 def _identifier(codes: tuple[str, ...]) -> Any:
-    """One that tells these codes apart; None where it knows none of them."""
+    """An identifier that chooses among these codes; None if py3langid knows none of them."""
     known = [code for code in codes if code in identifier().labels]
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""Which of the served models translates: codes of languages as other programs write them, and detection."""
+"""Chooses the model for a request, from language codes as other programs write them or by detection."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from nmt.serve.detect import DETECTED_FROM, detect
 from nmt.serve.refusal import Refusal
 
 AUTO = "auto"
-# codes of LibreTranslate's own, and one language under two codes
+# LibreTranslate's own codes, and a language that has two codes
 ALIASES = {"pb": "pt-BR", "zt": "zh-Hant", "no": "nb", "nb": "no"}
 
 
 @dataclass(frozen=True)
 class Direction:
-    """From which language into which, by which model; the confidence is that of detection, from 0 to 1."""
+    """Source and target language, the model, and the confidence of the detection (0 to 1; None without detection)."""
 
     source: str
     target: str
@@ -25,9 +25,10 @@ class Direction:
 
 
 def meant(code: str, served: Iterable[str]) -> str | None:
-    """The served language that another program's code names: in any case, with a region or a script that we lack.
+    """The served language that another program's code means, or None. Case and region need not be the same.
 
-    zh-CN and zh-Hans are zh, but zh-TW, which is written in another script, is not; en-US is en, and pt is pt-BR.
+    zh-CN and zh-Hans mean zh; zh-TW does not, because it is written in another script. en-US means en, and pt means
+    pt-BR if pt is not served.
     """
     codes = list(served)
     wanted = code.strip().replace("_", "-").lower()
@@ -41,16 +42,16 @@ def meant(code: str, served: Iterable[str]) -> str | None:
         language = _language_and_script(candidate)
         found = [each for each in codes if language is not None and known[each] == language]
         if found:
-            return min(found, key=len)  # the general one before that of a region
+            return min(found, key=len)  # a general code before one with a region
     return None
 
 
 def direction(
     catalogue: Catalogue, source: str, target: str, texts: Sequence[str], name: str | None = None
 ) -> Direction:
-    """The direction that is asked for; source=auto: the texts, taken together, decide. Raises Refusal(400).
+    """The direction that a request asks for; with source=auto, all texts together decide. Raises Refusal(400).
 
-    `name`: of the model; None: the first of its direction.
+    `name` is the name of a model; None takes the first model of the direction.
     """
     served = catalogue.directions()
     languages = sorted({language for each in served for language in each})
@@ -75,23 +76,23 @@ def direction(
 
 
 def detected(text: str, languages: Sequence[str]) -> list[tuple[str, float]]:
-    """Which of the languages the text is probably in, the likeliest first; none where it has no letters."""
+    """The languages with their probabilities, likeliest first; an empty list if the text has no letters."""
     start = text[:DETECTED_FROM]
     return detect(start, languages) if any(char.isalpha() for char in start) else []
 
 
 def default_source(served: Sequence[tuple[str, str]], into: str) -> str:
-    """A source language for a text that says nothing about its own."""
+    """The source language assumed for a text without letters."""
     return next(source for source, target in served if target == into)
 
 
 def listed(served: Sequence[tuple[str, str]]) -> str:
-    """The directions, for people."""
+    """The directions in words, for error messages."""
     return ", ".join(f"{source} to {target}" for source, target in served)
 
 
 def _language_and_script(code: str) -> tuple[str | None, str | None] | None:
-    """What two codes of one written language have in common; None: it is no code."""
+    """The likely language and script, which all codes of one written language share; None if the code is invalid."""
     try:
         likely = langcodes.Language.get(code).maximize()
     except ValueError:  # langcodes' own errors are of this class

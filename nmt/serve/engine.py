@@ -1,4 +1,4 @@
-"""Workers that translate what waits, without waiting for company."""
+"""Workers that translate waiting sentences in batches, and never wait for a batch to fill."""
 
 import asyncio
 import sys
@@ -23,28 +23,28 @@ from nmt.translation.translations import Translation
 
 Result = TypeVar("Result")
 
-FIRST_RATE = 1000.0  # source pieces a second, until some have been translated
+FIRST_RATE = 1000.0  # source pieces per second, assumed before the first batch
 SLOWEST_RETRY_S = 60
-ROOM_AGAIN = 0.9  # of the queue: below it, one that was full takes requests again
-STOPPING_S = 30.0  # that a worker may take to end
+ROOM_AGAIN = 0.9  # of the queue's capacity: below it, a full queue accepts requests again
+STOPPING_S = 30.0  # for all workers together to end
 
 
 @dataclass(frozen=True)
 class Part:
-    """Pieces of one sentence, or of a part of one that is long."""
+    """The pieces of a sentence, or of one part of a long sentence."""
 
     ids: list[int]
     prefix: Prefix | None = None
 
 
 class Watcher:
-    """Hears of the engine's work. The server's metrics are one."""
+    """An observer of the engine's work, such as the server's metrics."""
 
     def searched(self, recipe: Recipe, sentences: int, pieces: int, seconds: float) -> None:
-        """A batch is done."""
+        """Called after each batch."""
 
     def looked_up(self, hits: int, misses: int) -> None:
-        """The cache was asked."""
+        """Called after a request's parts were looked up in the cache."""
 
 
 class Engine:
@@ -55,13 +55,13 @@ class Engine:
         self.cache = Cache(cache_bytes)
         self.watcher = watcher
         self.full = False
-        self.rate = FIRST_RATE  # source pieces a second, of all workers
+        self.rate = FIRST_RATE  # source pieces per second of all workers together
         self.threads = [Thread(target=self._work, name=f"nmt-{number}", daemon=True) for number in range(workers)]
         for thread in self.threads:
             thread.start()
 
     def translate(self, parts: Sequence[Part], recipe: Recipe, ticket: Ticket) -> "list[asyncio.Future[Translation]]":
-        """The translations to come, in order. Raises Refusal where the queue is full."""
+        """Futures of the translations, in the order of `parts`. Raises Refusal if the queue is full."""
         loop = asyncio.get_running_loop()
         keys = [(recipe, tuple(part.ids)) if part.prefix is None else None for part in parts]
         found: list[asyncio.Future[Translation]] = []
@@ -80,14 +80,14 @@ class Engine:
         return found
 
     def call(self, work: Callable[[], Result], pieces: int, ticket: Ticket) -> "asyncio.Future[Result]":
-        """The result to come of work that a worker does alone and that is as much as translating so many pieces."""
+        """The future result of work that one worker does alone. It counts as `pieces` source pieces."""
         loop = asyncio.get_running_loop()
         job = Job(ticket, loop.create_future(), loop, pieces, call=work)
         self._queue([job])
         return job.future
 
     def stop(self) -> None:
-        """Waits until what was taken is done; nothing more may come."""
+        """Waits until all queued jobs are done, at most `STOPPING_S`. Nothing may be queued afterwards."""
         self.jobs.close()
         until = monotonic() + STOPPING_S
         for thread in self.threads:
@@ -96,7 +96,7 @@ class Engine:
     def refuse_when_full(self) -> None:
         """Raises Refusal while the queue is full, before any work is spent on a request.
 
-        Once it has been full, it counts as full until there is room again for more than a few sentences.
+        A queue that was full counts as full until it has room for more than a few sentences (`ROOM_AGAIN`).
         """
         self.full = self.full and self.jobs.pieces > ROOM_AGAIN * self.jobs.most_pieces
         if self.full:
@@ -110,7 +110,7 @@ class Engine:
             raise self._busy(full.pieces) from None
 
     def _busy(self, pieces: int) -> Refusal:
-        """So many wait."""
+        """The refusal while `pieces` wait, with an estimate of when to try again."""
         wait = min(SLOWEST_RETRY_S, max(1, round(pieces / self.rate)))
         return Refusal(503, "the server is busy; try again later", wait)
 
@@ -129,7 +129,7 @@ class Engine:
         try:
             results: Sequence[Any] = self._results(jobs)
         except NmtError as error:
-            alone = jobs[0].recipe is None  # whose caller knows what the error says of the request
+            alone = jobs[0].recipe is None  # its caller knows what the error means for the request
             results = [error] if alone else [Refusal(500, in_one_line(error))] * len(jobs)
         except (MemoryError, RuntimeError) as error:
             if not lacks_memory(error):
@@ -147,7 +147,7 @@ class Engine:
         answer(jobs[0].loop, list(zip(jobs, results, strict=True)))
 
     def _results(self, jobs: list[Job]) -> Sequence[Any]:
-        """The translation of each job; None if its client has given up."""
+        """The result of each job; None if its client has given up."""
         recipe = jobs[0].recipe
         if recipe is None:
             [job] = jobs

@@ -1,4 +1,4 @@
-"""Translating files as LibreTranslate's clients ask for it: upload, translate, download once."""
+"""File translation for LibreTranslate's clients: a file is uploaded, translated and downloaded once."""
 
 import asyncio
 import unicodedata
@@ -25,8 +25,8 @@ from nmt.serve.uploads import read_upload
 
 SUPPORTED = [".txt"]
 LINES_AT_ONCE, CHARACTERS_AT_ONCE = 32, 5000
-ATTEMPTS, LONGEST_PAUSE_S = 10, 5  # where the queue is full
-LONGEST_NAME = 100  # characters of the client's file name
+ATTEMPTS, LONGEST_PAUSE_S = 10, 5  # for a portion of a file, if the queue is full
+LONGEST_NAME = 100  # characters kept of the client's file name
 
 
 async def translate_file(request: Request) -> Response:
@@ -70,7 +70,10 @@ async def download_file(request: Request) -> Response:
 
 
 async def _translated(request: Request, server: Server, chosen: Direction, lines: Sequence[str]) -> list[str]:
-    """The lines, a few at once, so that a long file leaves room for others; what has no letters stays as it is."""
+    """The lines, translated a few at a time, so that a long file leaves room for other requests.
+
+    Lines without letters stay as they are.
+    """
     done = list(lines)
     if chosen.served is None:
         return done
@@ -82,7 +85,7 @@ async def _translated(request: Request, server: Server, chosen: Direction, lines
 
 
 def _portions(lines: Sequence[str], most: int) -> Iterator[list[int]]:
-    """The numbers of lines that are translated together. Raises Refusal where one has more characters than `most`."""
+    """Yields indices of lines to translate together. Raises Refusal if a line has more characters than `most`."""
     for number, line in enumerate(lines, 1):
         if len(line) > most:
             message = f"line {number:,} has {len(line):,} characters, more than {most:,}; break it into several"
@@ -101,9 +104,9 @@ def _portions(lines: Sequence[str], most: int) -> Iterator[list[int]]:
 
 
 async def _patiently(request: Request, server: Server, served: Served, texts: Sequence[str]) -> list[Answer]:
-    """The translations. A full queue is no reason to give up a file: it is asked again, some times.
+    """The translations of one portion of a file. A full queue is tried again, up to `ATTEMPTS` times in all.
 
-    The time limit is for each portion. The file as a whole has none, and the work ends when the client hangs up.
+    The time limit is for each attempt. The file as a whole has none; the work ends when the client hangs up.
     """
     for _ in range(ATTEMPTS - 1):
         server.start_time(request)
@@ -118,7 +121,7 @@ async def _patiently(request: Request, server: Server, served: Served, texts: Se
 
 
 def _named(client_name: str, target: str) -> str:
-    """The name for the translated file: the client's, without folders and what is not printed, with the language."""
+    """The translated file's name: the client's, without folders and special characters, plus the target language."""
     name = PureWindowsPath(PurePosixPath(client_name).name).name
     stem = "".join(char for char in PurePosixPath(name).stem if char.isprintable() and char not in '"\\/;')
     return f"{stem[:LONGEST_NAME] or 'file'}_{target}{PurePosixPath(name).suffix.lower()}"

@@ -1,4 +1,4 @@
-"""What happens to every request: limits of its body, headers of safety, its line in the log, its figures."""
+"""What every request gets: limits on its body, security headers, a line in the log, metrics."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from nmt.serve.refusal import Refusal
 from nmt.serve.server import Server
 
 HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
-OTHER = "other"  # the route of what is no route
+OTHER = "other"  # the route reported for a path without one
 
 
 class Guard:
@@ -48,7 +48,7 @@ class Guard:
         try:
             await self.app(scope, body.receive, sent)
         except Exception:
-            status = 500  # Starlette answers outside of this middleware
+            status = 500  # Starlette sends this answer outside of this middleware
             raise
         finally:
             seconds = time.perf_counter() - started
@@ -58,7 +58,7 @@ class Guard:
                 log(route, status, seconds, body.size)
 
     def route_of(self, scope: Scope) -> str:
-        """The path of the route, not of the request: names in it are nobody's business."""
+        """The path of the route. The request's own path may hold something private, such as a download token."""
         for route in self.routes:
             if route.matches(scope)[0] is not Match.NONE:
                 return str(route.path)
@@ -66,7 +66,7 @@ class Guard:
 
 
 class Body:
-    """A request's body as it comes in: not too much of it, and not too slowly."""
+    """A request's body as it arrives, with limits on its size and on the time that it takes."""
 
     def __init__(self, source: Receive, most_bytes: int, timeout_s: float) -> None:
         self.source, self.most_bytes = source, most_bytes
@@ -77,18 +77,18 @@ class Body:
 
     @property
     def unread(self) -> bool:
-        """Was there more than was read?"""
+        """Was only a part of the body read?"""
         return self.size > self.most_bytes or (not self.whole and self.size > 0)
 
     async def receive(self) -> Message:
-        """The next message; raises Refusal."""
+        """The next ASGI message. Raises Refusal if the body is too large or too slow."""
         if self.whole:
             return await self.source()
         try:
             async with asyncio.timeout(self.until - time.monotonic()):
                 message = await self.source()
         except TimeoutError:
-            self.size += 1  # there is a rest, which nobody will read
+            self.size += 1  # makes `unread` true: the rest of the body stays unread
             raise Refusal(400, f"the request has not arrived within {self.timeout_s:g} s; send it faster") from None
         if message["type"] == "http.request":
             self.size += len(message.get("body", b""))
@@ -99,7 +99,7 @@ class Body:
 
 
 def log(route: str, status: int, seconds: float, size: int) -> None:
-    """A line on standard output: when, what kind, how long; never text, addresses or keys."""
+    """Prints a line of JSON to stdout: time, route, status, duration and size; never text, addresses or keys."""
     line = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "route": route,

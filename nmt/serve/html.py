@@ -1,4 +1,4 @@
-"""HTML and XML translated: the texts go to the engine, the markup stays, inline tags follow their words.
+"""Translates HTML and XML: the engine gets the texts, the markup stays, and inline tags follow their words.
 
 Attributes (title, alt, placeholder, …) are left as they are.
 """
@@ -16,7 +16,7 @@ Translate = Callable[[list[str]], Awaitable[list[Answer]]]
 
 
 async def translate_markup(documents: Sequence[str], rules: Rules, translate: Translate) -> list[str]:
-    """The documents, translated; `translate` gives texts back with their word alignment."""
+    """The translated documents. `translate` must return texts with their word alignments."""
     parts = await run_in_threadpool(lambda: [cut(document, rules) for document in documents])
     passages = [part for document in parts for part in document if isinstance(part, Passage)]
     done, again = await _translated(passages, rules, translate)
@@ -31,7 +31,7 @@ async def translate_markup(documents: Sequence[str], rules: Rules, translate: Tr
 async def _translated(
     passages: Sequence[Passage], rules: Rules, translate: Translate
 ) -> tuple[dict[int, str], list[int]]:
-    """The passages by number, and the numbers of those where the translation has lost what it should have kept."""
+    """The translated passages by number, and the numbers of passages whose translation lost text that must be kept."""
     if not passages:
         return {}, []
     answers = await translate([passage.source.text for passage in passages])
@@ -52,7 +52,7 @@ def _written(passages: Sequence[Passage], answers: Sequence[Answer], rules: Rule
 
 
 def links_of(answer: Answer, passage: Passage) -> LinkedText:
-    """The answer with its words; between sentences the white space of the document."""
+    """The answer with its linked words; the white space between sentences is the document's."""
     text = ""
     sentences: list[PlacedSentence] = []
     reached = 0

@@ -1,4 +1,4 @@
-"""Sentences that wait for a search, in the order in which they are due, and bounded in source pieces."""
+"""The queue of sentences that wait for a search: ordered by when they are due, bounded in source pieces."""
 
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
@@ -12,15 +12,15 @@ from nmt.search.prefix import Prefix
 from nmt.serve.ticket import Ticket
 from nmt.translation.translator import Translator
 
-ALIKE = 1.5  # sentences of one batch have at most so many times the pieces of the most urgent one,
-ROOM = 8  # and so many more
-SMALL = 8  # sentences that are never shared
-SHARE = 2 / 3  # of what waits that a worker takes while others are busy
+ALIKE = 1.5  # a batch takes sentences of n / ALIKE - ROOM to n * ALIKE + ROOM pieces,
+ROOM = 8  # where n is the number of pieces of the most urgent one
+SMALL = 8  # a worker takes at least so many matching sentences (or all) while the others are busy,
+SHARE = 2 / 3  # or this share of them, if it is more
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How sentences are translated that can share a batch."""
+    """How to translate a sentence. Sentences with the same recipe can share a batch."""
 
     translator: Translator
     settings: SearchConfig
@@ -34,15 +34,15 @@ class Job:
     ticket: Ticket
     future: "Future[Any]"
     loop: AbstractEventLoop
-    pieces: int  # of the source: what the work is measured by
+    pieces: int  # of the source, as the measure of the work
     recipe: Recipe | None = None  # None: `call` is the work
     ids: list[int] = field(default_factory=list)
     prefix: Prefix | None = None
     call: Callable[[], Any] | None = None
-    due: int = 0  # set when it is queued
+    due: int = 0  # a time in served pieces, set when the job is queued
 
     def goes_with(self, other: "Job") -> bool:
-        """May both be in one batch? A prefix changes how all of a batch are searched: without the shortlist."""
+        """Can both be in one batch? Not if only one has a prefix: it turns off the shortlist for the whole batch."""
         return self.recipe == other.recipe and (self.prefix is None) == (other.prefix is None)
 
 
@@ -55,24 +55,24 @@ class Full(Exception):  # noqa: N818 (what happened, and no fault)
 
 
 class Jobs:
-    """What waits. A request of many sentences does not hold up one that comes later and is short.
+    """The jobs that wait. A long request does not hold up a short one that comes later.
 
-    A job is due when as many pieces have been served as had been when its request came, and besides as many as its
-    request has before it. What comes later is due later, so that every job is the most urgent one at last.
+    Time is counted in served pieces. A job is due at the time when its request came plus the pieces of the jobs before
+    it in the same request. Later requests are due later, so every job becomes the most urgent one in the end.
     """
 
     def __init__(self, most_pieces: int, workers: int = 1) -> None:
         self.most_pieces = most_pieces
         self.workers = workers
-        self.pieces = 0  # that wait
-        self.served = 0  # pieces, ever
+        self.pieces = 0  # of all waiting jobs
+        self.served = 0  # pieces that workers have ever taken
         self.waiting: list[Job] = []
-        self.idle = 0  # workers
+        self.idle = 0  # workers that wait in `take`
         self.closed = False
         self.changed = Condition()
 
     def put(self, jobs: list[Job]) -> None:
-        """Queues the jobs of one request, all or none; raises Full."""
+        """Queues all jobs of a request. Raises Full, and queues none, if there is no room."""
         with self.changed:
             pieces = sum(job.pieces for job in jobs)
             if self.pieces + pieces > self.most_pieces:
@@ -88,7 +88,7 @@ class Jobs:
             self.changed.notify(len(jobs))
 
     def take(self) -> list[Job]:
-        """Waits for work. Returns the most urgent job and those that fit its batch, or an empty list at the end."""
+        """Waits for work. Returns the most urgent job and the jobs that fit its batch, or an empty list at the end."""
         with self.changed:
             self.idle += 1
             while True:
@@ -109,7 +109,7 @@ class Jobs:
             return taken
 
     def close(self) -> None:
-        """No job comes any more: workers end when none is left."""
+        """Announces that no more jobs will come. Workers end when no job is left."""
         with self.changed:
             self.closed = True
             self.changed.notify_all()
@@ -124,10 +124,10 @@ class Jobs:
         return alike[: min(self._share(len(alike)), batch_size(first.recipe.settings))]
 
     def _share(self, alike: int) -> int:
-        """How many of those alike a worker takes.
+        """How many of the matching jobs a worker takes.
 
-        It leaves some to the others. If it took all, clients that are answered together would come back together, and
-        one worker would search nearly all sentences at once while the others search a few.
+        It leaves some to the other workers. If it took all, the clients of these jobs would be answered together
+        and come back together. One worker would then search nearly all sentences while the others search a few.
         """
         if self.idle > 1:
             return -(-alike // self.idle)
@@ -146,7 +146,7 @@ class Jobs:
 
 
 def answer(loop: AbstractEventLoop, found: "list[tuple[Job, Any]]") -> None:
-    """Gives each job its result (None: nobody waits, an exception: that), in the event loop it came from."""
+    """Sets the results of the jobs' futures, in their event loop. None cancels a future; an exception fails it."""
 
     def give() -> None:
         for job, result in found:

@@ -1,4 +1,4 @@
-"""Changes of a file of keys: one process at a time, written whole or not at all, for its owner's eyes alone."""
+"""Changes a key file: by one process at a time, atomically, and readable by the owner alone."""
 
 import json
 import os
@@ -15,12 +15,12 @@ from nmt.machine.claims import take_lock
 from nmt.machine.safe_files import make_folder, unwritable, write_privately
 from nmt.serve.keys import FORMAT, LIMITS, NAME, Entry, Key, digest_of, read_entries
 
-BEGINNING = "nmt_"  # of every secret, so that one that lies about is known for what it is
-WAIT_S = 10.0  # for another process that changes a file beside it
+BEGINNING = "nmt_"  # of every secret, so that a lost one can be recognised
+WAIT_S = 10.0  # for another process that changes a file in the same folder
 
 
 def add_key(path: Path, key: Key) -> str:
-    """The secret of a new key; only its hash is kept. Makes the file where there is none."""
+    """Adds a key and returns its secret, of which only the hash is kept. Creates the file if it is missing."""
     if not NAME.fullmatch(key.name):
         raise ConfigError(
             f"add='{printable(key.name)}' is no name for a key; take up to 64 of a-z, A-Z, 0-9, '.', '-' and '_', a "
@@ -39,7 +39,7 @@ def add_key(path: Path, key: Key) -> str:
 
 
 def revoke_key(path: Path, name: str) -> None:
-    """Takes the key out of the file."""
+    """Removes the key from the file."""
     with _alone_at(path) as file:
         entries = read_entries(file)
         if name not in names(entries):
@@ -49,15 +49,15 @@ def revoke_key(path: Path, name: str) -> None:
 
 
 def names(entries: Sequence[Entry]) -> list[str]:
-    """Of these keys."""
+    """The names of the keys."""
     return [entry.key.name for entry in entries]
 
 
 @contextmanager
 def _alone_at(path: Path) -> Iterator[Path]:
-    """The file itself where the path is a link; no other process changes a file in its folder meanwhile.
+    """The file, with links resolved, while no other process may change a file in its folder.
 
-    The lock is on the folder, because the file is replaced by every change.
+    The lock is on the folder, because every change replaces the file.
     """
     file = Path(os.path.realpath(path))
     try:

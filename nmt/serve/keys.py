@@ -1,6 +1,6 @@
-"""Keys that open a server: a file with names and limits, and of each secret only its SHA-256.
+"""The API keys of a server. Their file holds the name and limits of each key, and the SHA-256 of its secret.
 
-A secret is 256 random bits, so that nobody can find it by guessing from its hash, and the hash needs no salt.
+A secret is 256 random bits: nobody can guess it from its hash, and the hash needs no salt.
 """
 
 import hashlib
@@ -21,19 +21,19 @@ from typing import Any
 from nmt.config.keys import LARGEST_NUMBER
 from nmt.errors import DataError, printable
 
-FORMAT = 1  # of the file; what older code cannot read raises it
-MOST_BYTES = 2**24  # of the file
+FORMAT = 1  # version of the file's format; a change that older code cannot read raises it
+MOST_BYTES = 2**24  # of a key file
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LIMITS = ("characters_per_minute", "requests_per_minute")
 FIELDS = ("name", "sha256", "created", *LIMITS)
-LOOK_S = 1.0  # between two looks at whether the file has changed
+LOOK_S = 1.0  # between two checks whether the file has changed
 
 Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class Key:
-    """Who may translate, and how much; None is no limit."""
+    """A client's key and its limits; None is no limit."""
 
     name: str
     characters_per_minute: int | None
@@ -42,7 +42,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Entry:
-    """A key as the file has it."""
+    """A key as it is in the file."""
 
     key: Key
     sha256: str  # of the secret, hexadecimal
@@ -50,7 +50,7 @@ class Entry:
 
 
 class Keys:
-    """The keys of a file, read again when it changes. A file that cannot be read leaves the last good keys in force."""
+    """The keys of a file, read again when it changes. If the file cannot be read, the last good keys stay in force."""
 
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         self._path = path
@@ -61,11 +61,11 @@ class Keys:
 
     @classmethod
     def read(cls, path: Path, clock: Callable[[], float] = time.monotonic) -> "Keys":
-        """Raises DataError where the file is missing or damaged."""
+        """Raises DataError if the file is missing or damaged."""
         return cls(path, clock)
 
     def of(self, secret: str) -> Key | None:
-        """The key with this secret; takes as long for any secret of that length, whether it is one or not."""
+        """The key with this secret, or None. The time depends on the secret's length, not on whether it is valid."""
         if self._clock() - self._looked >= LOOK_S:
             self._look()
         digest = digest_of(secret)
@@ -76,7 +76,7 @@ class Keys:
         return found
 
     def _look(self) -> None:
-        """Reads the file if it is another than the last good one."""
+        """Reads the file again, unless it is still the last good one."""
         self._looked = self._clock()
         try:
             if self._fault is None and _stamp(os.stat(self._path)) == self._stamp:
@@ -98,17 +98,17 @@ def _say(line: str) -> None:
 
 
 def digest_of(secret: str) -> str:
-    """What the file keeps of a secret; takes any text that a client may send."""
+    """The SHA-256 of a secret, in hexadecimal. Accepts any text that a client may send."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read_entries(path: Path) -> list[Entry]:
-    """The keys of a file; raises DataError where it is missing or damaged."""
+    """The keys of a file. Raises DataError if it is missing or damaged."""
     return _read(path)[0]
 
 
 def _read(path: Path) -> tuple[list[Entry], Stamp]:
-    """The keys, and by what a later file differs from this one."""
+    """The keys of a file, and its stamp, which differs once the file has changed."""
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             found = os.fstat(file.fileno())
@@ -129,7 +129,7 @@ def _stamp(found: os.stat_result) -> Stamp:
 
 
 def _unreadable(path: Path, error: OSError) -> DataError:
-    """One line for a file that cannot be opened."""
+    """The error, in one line, for a file that cannot be opened."""
     if isinstance(error, FileNotFoundError):
         return DataError(f"{path} does not exist; nmt keys file={path} add=NAME makes it with a first key")
     return DataError(f"cannot read {path} ({error.strerror}); check its permissions and its owner")

@@ -21,7 +21,7 @@ from nmt.translation.markup_segments import Rules
 
 
 def routes() -> list[Route]:
-    """All of them, for the app."""
+    """The routes of LibreTranslate's API."""
     return [
         Route("/translate", translate, methods=["POST"]),
         Route("/detect", detect, methods=["POST"]),
@@ -83,7 +83,7 @@ async def detect(request: Request) -> Response:
 
 
 async def languages(request: Request) -> Response:
-    """GET /languages: every language of a model, and into which others it is translated."""
+    """GET /languages: every language of the models, with the languages into which it can be translated."""
     server: Server = request.app.state.server
     served = server.catalogue.directions()
     codes = list(dict.fromkeys(language for each in served for language in each))
@@ -100,7 +100,7 @@ async def languages(request: Request) -> Response:
 
 
 async def frontend_settings(request: Request) -> Response:
-    """GET /frontend/settings: limits, and what is on."""
+    """GET /frontend/settings: limits, default languages and the features that are on."""
     server: Server = request.app.state.server
     source, target = server.catalogue.directions()[0]
     return JsonResponse(
@@ -108,7 +108,7 @@ async def frontend_settings(request: Request) -> Response:
             "apiKeys": server.keys is not None,
             "charLimit": server.settings.characters,
             "filesTranslation": True,
-            "frontendTimeout": 500,  # milliseconds between typing and translating, as theirs
+            "frontendTimeout": 500,  # milliseconds between typing and translating, as in LibreTranslate
             "keyRequired": server.settings.require_key,
             "language": {
                 "source": {"code": source, "name": language_name(source)},
@@ -121,7 +121,7 @@ async def frontend_settings(request: Request) -> Response:
 
 
 async def suggest(request: Request) -> Response:
-    """POST /suggest: a better translation is kept for who trains the model."""
+    """POST /suggest: keeps a better translation for whoever trains the model."""
     server: Server = request.app.state.server
     if not server.settings.suggestions:
         raise Refusal(403, "Suggestions are off on this server")
@@ -138,7 +138,7 @@ async def suggest(request: Request) -> Response:
 
 
 def wanted(body: dict[str, Any], name: str) -> Any:
-    """The value, which must be there and not be empty."""
+    """A field that must not be missing or empty."""
     value = body.get(name)
     if value is None or value == "" or value == []:
         raise Refusal(400, f"Invalid request: missing {name} parameter")
@@ -146,7 +146,7 @@ def wanted(body: dict[str, Any], name: str) -> Any:
 
 
 def word(body: dict[str, Any], name: str) -> str:
-    """The value, which must be one text."""
+    """A field that must be one text, and not empty."""
     value = wanted(body, name)
     if not isinstance(value, str):
         raise Refusal(400, f"Invalid request: {name} parameter is not a text")
@@ -162,7 +162,7 @@ def texts_of(value: Any, name: str) -> list[str]:
 
 
 def other_translations(answer: Answer, most: int) -> list[str]:
-    """Translations of the whole text beside the best: the second best of every sentence, the third best, …"""
+    """Other translations of the whole text: one from the second best of every sentence, one from the third best, …"""
     found: list[str] = []
     counts = [len(sentence.translation.n_best) for sentence in answer.sentences]
     for rank in range(1, min(counts, default=0)):
@@ -177,7 +177,7 @@ def other_translations(answer: Answer, most: int) -> list[str]:
 
 
 def percent(share: float) -> float:
-    """From 0 to 100, with one digit behind the point."""
+    """A share as a percentage with one decimal place."""
     return round(100 * share, 1)
 
 

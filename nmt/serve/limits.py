@@ -1,8 +1,8 @@
-"""How much a key or an address may ask for: token buckets of requests and characters, as large as a minute's amount.
+"""Limits for each key or address: token buckets of requests and characters, which hold the amount of one minute.
 
-The law: within any t seconds a bucket of capacity C lets through at most C + C·t/60, in any minute at most twice what a
-minute allows. All arithmetic is in whole numbers, so that the law is exact and a client that waits as long as it is
-told is let through.
+Within any t seconds, a bucket of capacity C lets through at most C + C·t/60, so at most 2·C in any minute. All
+arithmetic is in whole numbers. The bound is therefore exact, and a client that waits as long as it is told is let
+through.
 """
 
 import time
@@ -15,15 +15,15 @@ from nmt.serve.keys import Key
 from nmt.serve.refusal import Refusal
 
 MINUTE_NS = 60 * 10**9
-MOST_CLIENTS = 100_000  # whose debts are kept
-IPV6_PREFIX = 64  # bits that one subscriber's addresses share: the rest the subscriber chooses
+MOST_CLIENTS = 100_000  # at most so many clients' debts are kept
+IPV6_PREFIX = 64  # bits that one subscriber's addresses share; the subscriber chooses the rest
 
-Client = tuple[str, str]  # whether it is known by its key or by its address, and which
+Client = tuple[str, str]  # ("key", its name) or ("address", its network)
 
 
 @dataclass(slots=True)
 class Debt:
-    """What a client has had and time has not yet made up for: amount × MINUTE_NS of requests and of characters."""
+    """Requests and characters that a client has used and time has not yet made up for, each × MINUTE_NS."""
 
     requests: int
     characters: int
@@ -31,7 +31,7 @@ class Debt:
 
 
 class Limits:
-    """The buckets of all clients of this process. For one thread, that of the event loop."""
+    """The buckets of all clients of this process. Only the thread of the event loop may use them."""
 
     def __init__(
         self,
@@ -40,17 +40,17 @@ class Limits:
         clock_ns: Callable[[], int] = time.monotonic_ns,
         most_clients: int = MOST_CLIENTS,
     ) -> None:
-        """The amounts are for each address that comes without a key; None is no limit."""
+        """The amounts are for each address without a key; None is no limit."""
         self._without_key = Key("", characters_per_minute, requests_per_minute)
         self._clock_ns = clock_ns
         self._most_clients = most_clients
         self._debts: OrderedDict[Client, Debt] = OrderedDict()  # the least recently used first
 
     def charge(self, who: str, requests: int, characters: int, allowed: Key | None) -> float | None:
-        """None: it is let through, and counted. Else the seconds to wait, and nothing is counted.
+        """Counts a request that may pass and returns None. Otherwise counts nothing and returns the seconds to wait.
 
-        `who` is an address, and counts where `allowed`, the key that came with the request, is None. What is more than
-        a minute's amount would never be let through: it raises Refusal.
+        `allowed` is the request's key; without one, the address `who` is charged. A request for more than a minute's
+        amount could never pass, so it raises Refusal.
         """
         limit = self._without_key if allowed is None else allowed
         capacities = (limit.requests_per_minute, limit.characters_per_minute)
@@ -72,7 +72,7 @@ class Limits:
         return None
 
     def _debt_now(self, client: Client, capacities: Sequence[int | None]) -> Debt:
-        """The client's debt, less what time has made up for, as the most recently used."""
+        """The client's debt now, less the amount that time has made up for; makes the client the most recently used."""
         now = self._clock_ns()
         debt = self._debts.setdefault(client, Debt(0, 0, now))
         self._debts.move_to_end(client)
@@ -84,7 +84,7 @@ class Limits:
         return debt
 
     def _forget(self, now: int) -> None:
-        """Those without debts, which a minute has made up for whatever they were; then the least recently used."""
+        """Forgets clients idle for a minute, whose debts are gone by then; and, above the maximum, the longest idle."""
         while len(self) > self._most_clients or next(iter(self._debts.values())).at_ns <= now - MINUTE_NS:
             self._debts.popitem(last=False)
 
@@ -94,17 +94,17 @@ class Limits:
 
 
 def _left(debt: int, capacity: int | None, passed_ns: int) -> int:
-    """Of a debt after that time. A bucket that has become smaller, because its key's limit has, is empty at most."""
+    """The rest of a debt after `passed_ns`. If a key's limit was lowered, the debt is first cut to the new capacity."""
     return 0 if capacity is None else max(0, min(debt, capacity * MINUTE_NS) - capacity * passed_ns)
 
 
 def _wait_ns(debt: int, amount: int, capacity: int | None) -> int:
-    """Until the bucket holds the amount; not above 0: it does."""
+    """Nanoseconds until the bucket holds the amount; 0 or less if it holds it now."""
     return 0 if capacity is None else -((capacity * MINUTE_NS - debt - amount * MINUTE_NS) // capacity)
 
 
 def network_of(address: str) -> str:
-    """The addresses that one subscriber has: an IPv4 address alone, in IPv6 all of its /64; anything else as it is."""
+    """The network of one subscriber: one IPv4 address, or the /64 of an IPv6 address. Other text stays as it is."""
     try:
         found = ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Loads all that a server needs, as its command says."""
+"""Loads everything that a server needs, with the settings of its command."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ MEGABYTE = 10**6
 
 
 def load_server(command: ServeCommand, files: Path) -> tuple[Starlette, Server]:
-    """The application and its state, ready to answer; its workers run. Translated files wait in the folder `files`."""
+    """The application and its state, ready to answer, with running workers. Translated files wait in `files`."""
     folders = [expanded(name) for name in command.folders]
     stored = [read_run(folder)[0].data for folder in folders]
     sources = sources_of(folders, [(data.src_lang, data.tgt_lang) for data in stored], command.languages)
@@ -45,7 +45,7 @@ def load_server(command: ServeCommand, files: Path) -> tuple[Starlette, Server]:
 
 
 def loader(command: ServeCommand) -> Callable[[Source], Translator]:
-    """Loads a run as the command says."""
+    """A function that loads a run with the command's settings."""
 
     def load(source: Source) -> Translator:
         settings = command.changes.of(read_run(source.folder)[0].search)
@@ -63,7 +63,7 @@ def loader(command: ServeCommand) -> Callable[[Source], Translator]:
 
 
 def described(catalogue: Catalogue) -> str:
-    """What is served, in one line."""
+    """The served models and how they are run, in one line."""
     first = catalogue.served[0].translator
     models = ", ".join(f"{each.name} ({each.src_lang} to {each.tgt_lang})" for each in catalogue.served)
     workers = counted(first.workers.count, "worker")

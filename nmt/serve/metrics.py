@@ -1,4 +1,4 @@
-"""Figures for Prometheus. None holds an address, a key or text."""
+"""Metrics for Prometheus. None of them contains an address, a key or text."""
 
 import os
 from collections.abc import Callable
@@ -14,7 +14,7 @@ SENTENCES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Metrics(Watcher):
-    """The figures of this process; several that share a port write theirs to files in PROMETHEUS_MULTIPROC_DIR."""
+    """The metrics of this process. Processes that share a port write theirs to files in PROMETHEUS_MULTIPROC_DIR."""
 
     def __init__(self, queued: Callable[[], int], name_of: Callable[[Recipe], str]) -> None:
         registry = CollectorRegistry()
@@ -38,7 +38,7 @@ class Metrics(Watcher):
         self.queued = queued
 
     def answered(self, route: str, status: int, seconds: float) -> None:
-        """A request is done."""
+        """Called after each request."""
         self.requests.labels(route, str(status)).inc()
         self.seconds.labels(route).observe(seconds)
         if status in REASONS:
@@ -56,7 +56,7 @@ class Metrics(Watcher):
         self.misses.inc(misses)
 
     def text(self) -> bytes:
-        """In Prometheus' format; of all processes that share the port."""
+        """The metrics of all processes that share the port, in Prometheus' format."""
         self.waiting.set(self.queued())
         registry: Any = self.registry
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:

@@ -1,4 +1,4 @@
-"""Our own API, under /v1: everything that `nmt.load(...)` gives."""
+"""Our own API, under /v1: everything that `nmt.load(...)` offers."""
 
 import asyncio
 import json
@@ -30,12 +30,12 @@ from nmt.serve.tree import Tree
 from nmt.translation.continuations import continuations
 from nmt.translation.translations import Translation
 
-WIDEST = 100  # beam that a request may ask for
+WIDEST = 100  # the largest beam that a request may ask for
 MOST_CONTINUATIONS = 20
 
 
 def routes() -> list[Route]:
-    """All of it."""
+    """The routes of our own API."""
     return [
         Route("/v1/models", models),
         Route("/v1/translate", translate, methods=["POST"]),
@@ -44,7 +44,7 @@ def routes() -> list[Route]:
 
 
 async def models(request: Request) -> Response:
-    """What is served, and what a request may hold."""
+    """GET /v1/models: the served models, and the limits of a request."""
     server: Server = request.app.state.server
     settings = server.settings
     return JsonResponse(
@@ -58,7 +58,7 @@ async def models(request: Request) -> Response:
 
 
 def model_json(served: Served) -> dict[str, Any]:
-    """One model, for the page."""
+    """One model in the list of models."""
     translator = served.translator
     return {
         "name": served.name,
@@ -74,7 +74,7 @@ def model_json(served: Served) -> dict[str, Any]:
 
 
 async def translate(request: Request) -> Response:
-    """One text or several, as an answer or sentence by sentence."""
+    """POST /v1/translate: translates one or more texts, in one answer or as a stream of sentences."""
     started = perf_counter()
     server: Server = request.app.state.server
     server.engine.refuse_when_full()
@@ -98,7 +98,7 @@ async def translate(request: Request) -> Response:
     if flag_field(body, "stream", False):
         growing = [Assembly(text) for text in texts]
         sentences = server.sentences(request, served, texts, search, growing)
-        first = await anext(sentences, None)  # what is refused has its own status
+        first = await anext(sentences, None)  # before the stream begins, so that a refusal keeps its status
         events = events_of(head, first, sentences, growing, served, search, started)
         return StreamingResponse(events, media_type="text/event-stream", headers=STREAMED)
     answers = await server.translate(request, served, texts, search)
@@ -107,12 +107,12 @@ async def translate(request: Request) -> Response:
     def as_json() -> list[dict[str, Any]]:
         return [answer_json(text, answer, served, search) for text, answer in both]
 
-    light = sum(map(len, texts)) < LONG  # else others would wait for the places of words and the attention
+    light = sum(map(len, texts)) < LONG  # a long text is left to a thread, so that other requests go on
     found = as_json() if light else await asyncio.to_thread(as_json)
     return JsonResponse({**head, "milliseconds": milliseconds(started), "texts": found})
 
 
-STREAMED = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy must not wait for the end
+STREAMED = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy must not hold the stream back
 
 
 async def events_of(
@@ -124,7 +124,7 @@ async def events_of(
     search: Search,
     started: float,
 ) -> AsyncIterator[str]:
-    """Server-sent events (WHATWG HTML, 9.2): a sentence each, then what the answer holds besides them."""
+    """Server-sent events (WHATWG HTML, 9.2): one for each sentence, then one with the rest of the answer."""
     count = [0] * len(growing)
 
     def event(number: int, sentence: Sentence) -> str:
@@ -148,14 +148,14 @@ async def events_of(
 
 
 def server_sent(kind: str, data: dict[str, Any]) -> str:
-    """One event."""
+    """One event in the format of the stream."""
     return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
 async def with_tree(
     server: Server, request: Request, served: Served, texts: list[str], search: Search, started: float
 ) -> dict[str, Any]:
-    """The translation of one sentence, and the hypotheses on the way to it."""
+    """The translation of one sentence, with all hypotheses of its search."""
     [prepared] = await server.prepared(texts[:1], served, search)
     parts = [part for own in prepared.parts for part in own]
     if len(texts) != 1 or len(parts) != 1:
@@ -181,7 +181,7 @@ async def with_tree(
 
 
 async def continue_(request: Request) -> Response:
-    """The likeliest words behind a prefix of a sentence's translation."""
+    """POST /v1/continuations: the likeliest words after a prefix of a sentence's translation."""
     server: Server = request.app.state.server
     server.engine.refuse_when_full()
     body = await body_of(request)
@@ -201,7 +201,7 @@ async def continue_(request: Request) -> Response:
 
 
 def chosen(server: Server, body: dict[str, Any], texts: list[str]) -> tuple[Served, dict[str, Any] | None]:
-    """The model that is asked for, and what was detected, if anything was."""
+    """The model for the request, and the detected language with its confidence, or None."""
     source, target = text_field(body, "source", AUTO), text_field(body, "target", only_target(server))
     name = body.get("model")
     if name is not None and not isinstance(name, str):
@@ -217,20 +217,20 @@ def chosen(server: Server, body: dict[str, Any], texts: list[str]) -> tuple[Serv
 
 
 def sources_into(server: Server, target: str) -> list[str]:
-    """The languages that are translated into this one: a short text is taken for one of them."""
+    """The languages that can be translated into `target`. Detection chooses among them alone."""
     served = server.catalogue.directions()
     into = meant(target, sorted({each for _, each in served}))
     return [own for own, each in served if each == into]
 
 
 def only_target(server: Server) -> str | None:
-    """The language that all models translate into, if there is only one: a request need not name it."""
+    """The language that all models translate into, if there is only one. A request need not name it."""
     targets = {target for _, target in server.catalogue.directions()}
     return targets.pop() if len(targets) == 1 else None
 
 
 def read_search(body: dict[str, Any], most: int) -> Search:
-    """What the request wants of the search."""
+    """The search options of a request; `most` is the limit of n_best."""
     prefix = body.get("prefix")
     if prefix is not None and not isinstance(prefix, str):
         raise Refusal(400, "prefix is no text; give one")
@@ -245,7 +245,7 @@ def read_search(body: dict[str, Any], most: int) -> Search:
 
 
 def read_attention(value: object) -> Literal[False, "words", "pieces"]:
-    """How much of the attention the answer holds."""
+    """How much of the attention the answer contains."""
     match value:
         case None | False | "false":
             return False
@@ -258,16 +258,16 @@ def read_attention(value: object) -> Literal[False, "words", "pieces"]:
 
 
 def read_beam(body: dict[str, Any]) -> int | None:
-    """How wide the search is to be; None: as the model's settings say."""
+    """The beam that the request asks for, or None for the model's own."""
     return number_field(body, "beam", 0, 1, WIDEST) if body.get("beam") is not None else None
 
 
 def settings_json(served: Served, search: Search) -> dict[str, Any]:
-    """The settings that answer."""
+    """The settings of the search, for the answer."""
     used = search.settings(served.translator.settings)
     return {key: getattr(used, key) for key in ("beam", "n_best", "length_penalty", "alpha")}
 
 
 def milliseconds(started: float) -> float:
-    """Since then."""
+    """Milliseconds since `started`, a time of `perf_counter`."""
     return round(1000 * (perf_counter() - started), 2)

@@ -1,4 +1,4 @@
-"""Routes for who runs the server: is it well, and how much does it do?"""
+"""Routes for the server's operator: its health and its metrics."""
 
 import hmac
 
@@ -14,7 +14,7 @@ PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def routes(metrics: Metrics) -> list[Route]:
-    """/health, and /metrics where it is wanted."""
+    """/health and /metrics; /metrics answers only if the settings ask for it."""
 
     async def figures(request: Request) -> Response:
         server: Server = request.app.state.server
@@ -30,7 +30,7 @@ def routes(metrics: Metrics) -> list[Route]:
 
 
 async def health(request: Request) -> Response:
-    """503 as soon as the server is to stop, so that no more requests are sent here."""
+    """Status 200, or 503 as soon as the server is stopping, so that no more requests are sent here."""
     server: Server = request.app.state.server
     if server.stopping:
         return JSONResponse({"status": "stopping"}, 503)

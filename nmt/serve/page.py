@@ -1,4 +1,4 @@
-"""Routes of the web page: the files in `page/`, read once; nothing else is served, whatever a request names."""
+"""Routes of the web page. The files in `page/` are read once, and no request can reach any other file."""
 
 import gzip
 import hashlib
@@ -37,7 +37,7 @@ class Asset:
         self.headers = {**HEADERS, "Content-Type": TYPES[suffix], "ETag": etag, "Cache-Control": cache}
 
     def response(self, asked: Mapping[str, str]) -> Response:
-        """The file as the request's headers want it, or 304 where the browser has it."""
+        """The file, compressed if the request allows it, or status 304 if the browser already has it."""
         known = (tag.strip().removeprefix("W/") for tag in asked.get("If-None-Match", "").split(","))
         if self.headers["ETag"] in known:
             return Response(
@@ -50,9 +50,9 @@ class Asset:
 
 
 def routes() -> list[Route | Mount]:
-    """`/` is the page, `/page/VERSION/NAME` a file of it. Names are looked up among the files, never used as paths.
+    """`/` is the page, `/page/VERSION/NAME` one of its files. Names are looked up among the files, never used as paths.
 
-    The version is a hash of all files, so that browsers keep them for good and still get what belongs to the page.
+    The version is a hash of all files. Browsers may therefore keep files for good, and a new page gets its own files.
     """
     files = {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in TYPES}
     version = hashlib.sha256(b"\0".join(files.values())).hexdigest()[:12]

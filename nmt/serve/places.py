@@ -1,18 +1,18 @@
-"""Where the words that a model reads or writes are in the text as it was typed."""
+"""Finds the words that a model reads or writes in the text that people see."""
 
 import unicodedata
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-LONGEST = 2000  # characters whose differences are looked for; longer texts must have the words as they are
+LONGEST = 2000  # characters; in a longer text, words are found only if all letters are the same
 
 Place = tuple[int, int]
 
 
 def word_places(words: Sequence[str], text: str, start: int = 0) -> list[Place | None]:
-    """Start and end of each word in the text, counted from `start`; None where it cannot be told.
+    """Start and end of each word in the text, with `start` added; None for a word that is not found.
 
-    Cleaning changes letters (case, typographic signs, ligatures): letters that differ lie between those that do not.
+    Cleaning changes letters (case, typographic signs, ligatures). A changed letter is placed by its neighbours.
     """
     typed = [(letter, place) for place, char in enumerate(text) for letter in _plain(char)]
     read = [(letter, number) for number, word in enumerate(words) for letter in _plain(word)]
@@ -23,12 +23,12 @@ def word_places(words: Sequence[str], text: str, start: int = 0) -> list[Place |
 
 
 def _plain(text: str) -> str:
-    """Its letters without case and width, and without white space."""
+    """The letters of the text, without case, width and white space."""
     return "".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def _matches(typed: str, read: str) -> list[tuple[int, int]]:
-    """Places of letters that belong together."""
+    """Pairs of indices (in `typed`, in `read`) of letters that belong together."""
     if typed == read:
         return [(place, place) for place in range(len(typed))]
     if max(len(typed), len(read)) > LONGEST:
@@ -37,6 +37,6 @@ def _matches(typed: str, read: str) -> list[tuple[int, int]]:
     for kind, begin, end, first, last in SequenceMatcher(None, typed, read, autojunk=False).get_opcodes():
         if kind == "equal":
             found += list(zip(range(begin, end), range(first, last), strict=True))
-        elif kind == "replace":  # spread over what is there
+        elif kind == "replace":  # spread the letters read over the letters typed
             found += [(begin + k * (end - begin) // (last - first), first + k) for k in range(last - first)]
     return found

@@ -1,4 +1,4 @@
-"""HTTP connections that do not wait for ever for a request's head, and send an answer as one packet."""
+"""HTTP connections that limit the wait for a request's head, and send an answer as one packet."""
 
 import asyncio
 from typing import Any
@@ -6,13 +6,14 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_TIMEOUT_S = 10.0
-LAST_HEAD_S = 1.0  # in which a connection's first request must come when the server ends
+LAST_HEAD_S = 1.0  # for a connection's first request, once the server is ending
 
 
 class PatientProtocol(H11Protocol):
-    """Closes a connection whose next request's head has begun, or whose first has not, and is not whole in time.
+    """Closes a connection if a request's head takes longer than `HEAD_TIMEOUT_S`.
 
-    Between requests uvicorn's own limit for idle connections holds.
+    The time of the first head starts with the connection, the time of a later one with its first byte. Between
+    requests, uvicorn's own limit for idle connections applies.
     """
 
     head_due: asyncio.TimerHandle | None = None
@@ -39,7 +40,7 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """Ends the connection after the request under way, or after a first one that may be about to be read."""
+        """Closes the connection after the current request. A connection without any has `LAST_HEAD_S` for its first."""
         if self.cycle is None:
             self._head_is_there()
             self._wait_for_head(LAST_HEAD_S)
@@ -62,9 +63,9 @@ class PatientProtocol(H11Protocol):
 
 
 class OneWrite:
-    """A transport that sends what is written in one turn of the event loop together.
+    """A transport that sends together everything that is written in one turn of the event loop.
 
-    uvicorn writes the head of an answer and its body one after the other, which are two packets and two system calls.
+    uvicorn writes the head and the body of an answer separately, which would be two packets and two system calls.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -72,7 +73,7 @@ class OneWrite:
         self._waiting: list[bytes] = []
 
     def write(self, data: bytes) -> None:
-        """Sends it at the end of this turn, or when the answer is whole."""
+        """Sends the data at the end of this turn, or as soon as the answer is complete."""
         if not self._waiting:
             self._loop.call_soon(self.flush)
         self._waiting.append(data)
@@ -83,7 +84,7 @@ class OneWrite:
         self._transport.close()
 
     def flush(self) -> None:
-        """Sends what waits."""
+        """Sends all data that waits."""
         whole = b"".join(self._waiting)
         self._waiting.clear()
         if whole:

@@ -1,4 +1,4 @@
-"""JSON answers as people read them: text in its own letters, not in escapes."""
+"""JSON answers that people can read: letters beyond ASCII are not escaped."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 
 class JsonResponse(Response):
-    """Compact UTF-8."""
+    """A response of compact JSON in UTF-8."""
 
     media_type = "application/json"
 

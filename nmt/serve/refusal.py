@@ -1,8 +1,8 @@
-"""What a request is answered that is not done."""
+"""Exceptions that end a request: it is refused, or its client is gone."""
 
 
 class Refusal(Exception):  # noqa: N818 (an answer, and no fault)
-    """An HTTP status, and one clear sentence that the client gets."""
+    """A refused request: the HTTP status, and one clear sentence for the client."""
 
     def __init__(self, status: int, message: str, retry_after_s: int | None = None) -> None:
         super().__init__(message)

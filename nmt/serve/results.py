@@ -1,4 +1,4 @@
-"""Results that wait for their download: one file each in a private folder, under a name that nobody can guess."""
+"""Results that wait for their download, each in a file of a private folder under a name that nobody can guess."""
 
 import json
 import os
@@ -15,7 +15,7 @@ TOKEN = re.compile("[A-Za-z0-9_-]{32}")
 
 @dataclass(frozen=True)
 class Result:
-    """What a client downloads, and the file name that it sees."""
+    """A file for a client to download, and the name that the client sees."""
 
     name: str
     content: bytes
@@ -23,7 +23,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """A bounded folder of results. Several processes may share it: all that is known of a result is in its file."""
+    """A bounded folder of results. Several processes may share it, because a result's file holds all of its data."""
 
     folder: Path
     most_files: int = 1000
@@ -31,7 +31,7 @@ class Results:
     seconds: float = 3600.0
 
     def keep(self, result: Result) -> str:
-        """Stores a result; its token. Raises Refusal(503) where the folder is full."""
+        """Stores a result and returns its token. Raises Refusal(503) if the folder is full."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         sizes = self.remove_old()
         if len(sizes) >= self.most_files or sum(sizes) + len(result.content) > self.most_bytes:
@@ -46,7 +46,7 @@ class Results:
         return token
 
     def find(self, token: str) -> Result:
-        """The result with this token. Raises Refusal(404)."""
+        """The result with this token. Raises Refusal(404) if it is missing or too old."""
         missing = Refusal(404, "there is no such file: it was downloaded already, or an hour has passed")
         if not TOKEN.fullmatch(token):
             raise missing
@@ -65,7 +65,7 @@ class Results:
             (self.folder / token).unlink(missing_ok=True)
 
     def remove_old(self) -> list[int]:
-        """Deletes what has waited too long; the sizes of what remains."""
+        """Deletes results that have waited too long, and returns the sizes of the others."""
         sizes: list[int] = []
         now = time.time()
         for file in self.folder.glob("*"):

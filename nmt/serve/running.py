@@ -1,4 +1,4 @@
-"""A server's life: it listens, takes up changed models, and ends without losing a request that it has accepted."""
+"""A server's life: it listens, loads changed models, and ends without losing a request that it has accepted."""
 
 import asyncio
 import gc
@@ -23,18 +23,18 @@ from nmt.serve.server import Server
 
 BACKLOG = 4096  # connections that wait to be accepted
 KEEP_ALIVE_S = 75  # of an idle connection: longer than the 60 s for which proxies keep theirs
-DRAIN_S = 0.5  # between the announcement of the end and the last connection accepted
-MOST_FILES = 65_536  # a connection is one
+DRAIN_S = 0.5  # from the announcement of the end until the socket closes
+MOST_FILES = 65_536  # open files; each connection is one
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-BAD_INPUT = 2  # exit code of a process whose words or files are wrong
-MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0  # of each process, before the server gives up
+BAD_INPUT = 2  # exit code for wrong arguments or files
+MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0  # more deaths per process in this time end the server
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket at the address, which several processes may share."""
+    """A socket that listens at the address. Several processes may share it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        # asyncio turns Nagle's algorithm off on connections of this protocol: else answers wait 40 ms for the client
+        # for this protocol, asyncio turns off Nagle's algorithm, with which answers wait 40 ms for the client
         found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((host, port))
@@ -49,14 +49,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(bound: socket.socket) -> str:
-    """Where a browser on this machine finds it."""
+    """The URL at which a browser on this machine finds the server."""
     host, port = bound.getsockname()[:2]
     here = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{here}:{port}"
 
 
 def allow_connections() -> None:
-    """As many open files as this user may have, within reason."""
+    """Raises the limit of open files to `MOST_FILES`, or to this user's maximum if that is lower."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft < wanted:
@@ -72,19 +72,19 @@ class Life(uvicorn.Server):
         self.served = server
 
     def handle_exit(self, sig: int, frame: object) -> None:
-        """SIGTERM, SIGINT: answers what was accepted, and ends; a second SIGINT does not wait."""
+        """On SIGTERM or SIGINT, ends after the accepted requests; a SIGINT in the meantime ends the server at once."""
         if self.served.stopping and sig == signal.SIGINT:
             self.should_exit = self.force_exit = True
             return
         self.announce_end()
 
     def announce_end(self) -> None:
-        """Accepts no more connections from soon on; uvicorn then waits for the requests under way."""
+        """Announces the end; `DRAIN_S` later, uvicorn closes its sockets and waits for the current requests."""
         self.served.stopping = True
         asyncio.get_running_loop().call_later(DRAIN_S, setattr, self, "should_exit", True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accepts what has connected already, which closing the socket would reset; then ends as uvicorn does."""
+        """Accepts the waiting connections, which closing the socket would reset; then ends as uvicorn does."""
         loop = asyncio.get_running_loop()
         late = []
         for bound in sockets or []:
@@ -97,12 +97,12 @@ class Life(uvicorn.Server):
         await asyncio.gather(*late, return_exceptions=True)
 
     def _connection(self) -> PatientProtocol:
-        """As uvicorn makes one for each that it accepts."""
+        """A protocol, made as uvicorn makes it for each accepted connection."""
         return PatientProtocol(self.config, self.server_state, self.lifespan.state)
 
 
 async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Callable[["Life"], None]) -> None:
-    """Until a signal ends it; `ready` is called when requests are accepted."""
+    """Serves until a signal ends it. Calls `ready` as soon as requests are accepted."""
     config = uvicorn.Config(
         app,
         http=PatientProtocol,
@@ -132,9 +132,9 @@ async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Cal
 
 
 def keep_what_is_loaded() -> None:
-    """Frees what nobody holds, and has the garbage collector pass over everything else from now on.
+    """Collects garbage, then exempts all objects that remain from later collections.
 
-    While it looks at all of torch's objects, no thread answers.
+    While a collection goes through all of torch's objects, no thread can answer.
     """
     gc.unfreeze()
     gc.collect()
@@ -148,7 +148,7 @@ async def _tell(life: Life, ready: Callable[[Life], None]) -> None:
 
 
 async def watch(server: Server) -> None:
-    """Takes up models that have changed on disk."""
+    """Every `watch_s` seconds, reloads models that have changed on disk."""
     while server.settings.watch_s is not None:
         await asyncio.sleep(server.settings.watch_s)
         await reload(server, changed_only=True)
@@ -165,9 +165,9 @@ async def reload(server: Server, changed_only: bool) -> None:
 
 
 def in_processes(count: int, child: Callable[[], None]) -> int:
-    """So many copies of this process run `child`; one that dies is started anew. The exit code when all have ended."""
+    """Runs `child` in `count` forks of this process and replaces one that dies. Returns the exit code of the server."""
     running: set[int] = set()
-    deaths: list[float] = []  # times of the last ones
+    deaths: list[float] = []  # times of the latest deaths
     ending = False
     code = 0
 
@@ -179,7 +179,7 @@ def in_processes(count: int, child: Callable[[], None]) -> int:
                 os.kill(pid, number)
 
     def start() -> None:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until the child is known, or is itself
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until the child is noted, or has its handlers
         pid = 0 if ending else os.fork()
         if pid:
             running.add(pid)
@@ -201,7 +201,7 @@ def in_processes(count: int, child: Callable[[], None]) -> int:
         if ending:
             continue
         deaths = [*(then for then in deaths if time.monotonic() - then < DEATHS_WITHIN_S), time.monotonic()]
-        if left == BAD_INPUT or len(deaths) > MOST_DEATHS * count:  # it does not mend itself
+        if left == BAD_INPUT or len(deaths) > MOST_DEATHS * count:  # another start would not help
             code = BAD_INPUT if left == BAD_INPUT else 1
             pass_on(signal.SIGTERM, None)
             continue
@@ -211,7 +211,7 @@ def in_processes(count: int, child: Callable[[], None]) -> int:
 
 
 def _run_and_exit(child: Callable[[], None]) -> NoReturn:
-    """In the process that was made for it."""
+    """Runs `child` in the fork, then ends the fork."""
     code = 1
     try:
         child()

@@ -1,4 +1,4 @@
-"""What all routes share: the models, the engine, keys and limits, and one way to have texts translated."""
+"""The state that all routes share: models, engine, keys and limits; and the one way to have texts translated."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -27,7 +27,7 @@ from nmt.translation.translations import Translation, joined
 
 Result = TypeVar("Result")
 
-LONG = 2000  # characters that take long enough to encode that others should not wait for it
+LONG = 2000  # characters; longer texts are handled in a thread, so that other requests need not wait
 
 
 @dataclass
@@ -43,9 +43,9 @@ class Server:
     stopping: bool = False
 
     async def translate(self, request: Request, served: Served, texts: Sequence[str], search: Search) -> list[Answer]:
-        """The translation of each text, which was admitted. Raises Refusal, or Gone if the client has hung up.
+        """The translation of each text of an admitted request. Raises Refusal, or Gone if the client has hung up.
 
-        `timeout_s` is for all that one request asks for, from its first search on.
+        `timeout_s` covers all searches of one request together, from the first one on.
         """
         growing = [Assembly(text) for text in texts]
         async for _ in self.sentences(request, served, texts, search, growing):
@@ -55,7 +55,7 @@ class Server:
     async def sentences(
         self, request: Request, served: Served, texts: Sequence[str], search: Search, growing: Sequence[Assembly]
     ) -> AsyncIterator[tuple[int, Sentence]]:
-        """Each sentence as soon as it and those before it are there, with the number of its text, in `growing`."""
+        """Yields each sentence, in order and as soon as possible, with its text's index; adds it to `growing`."""
         prepared = await self.prepared(texts, served, search)
         recipe = Recipe(served.translator, search.settings(served.translator.settings), search.attention is not False)
         parts = [part for each in prepared for own in each.parts for part in own]
@@ -70,10 +70,10 @@ class Server:
                         yield number, growing[number].add(span, joined(source, found, 0))
             finally:
                 for future in every:
-                    future.cancel()  # nobody awaits the rest; those that are done stay as they are
+                    future.cancel()  # nobody awaits the rest; finished futures stay as they are
 
     async def prepared(self, texts: Sequence[str], served: Served, search: Search) -> list[Prepared]:
-        """The texts as they are searched. A prefix is for one sentence."""
+        """The texts, cut into sentences and encoded. Raises Refusal if a prefix does not fit them."""
         work = partial(prepare, texts, served, search.split, search.prefix)
         try:
             short = sum(map(len, texts)) + len(search.prefix or "") < LONG
@@ -82,12 +82,12 @@ class Server:
             raise Refusal(400, in_one_line(error)) from None
 
     async def call(self, request: Request, work: Callable[[], Result], pieces: int) -> Result:
-        """The result of work that a worker of the engine does alone."""
+        """The result of work that one worker of the engine does alone."""
         async with self.ticket(request) as ticket:
             return await awaited(self.engine.call(work, pieces, ticket), ticket)
 
     def admit(self, request: Request, texts: Sequence[str], prefix: str = "") -> Key | None:
-        """The client's key. Raises Refusal for texts and a prefix beyond the limits, and what `charge` raises."""
+        """Checks the size of texts and prefix, charges the request and returns the client's key. Raises Refusal."""
         settings = self.settings
         if len(texts) > settings.texts:
             raise Refusal(400, f"{len(texts):,} texts are more than the {settings.texts:,} of one request; send fewer")
@@ -100,7 +100,7 @@ class Server:
         return self.charge(request, characters)
 
     def charge(self, request: Request, characters: int) -> Key | None:
-        """The client's key. Raises Refusal for a wrong key, or a client that has had its share."""
+        """Charges the client and returns its key. Raises Refusal for a wrong key or an exhausted limit."""
         key = self.key_of(request)
         wait = self.limits.charge(address_of(request, self.settings.trust_proxy), 1, characters, key)
         if wait is not None:
@@ -109,7 +109,7 @@ class Server:
         return key
 
     def key_of(self, request: Request) -> Key | None:
-        """The key that came with the request. Raises Refusal for one that is wrong, or missing where it must be."""
+        """The request's key, or None. Raises Refusal if the key is wrong, or missing though the server requires one."""
         key = None
         secret = secret_of(request)
         if self.keys is not None and secret is not None:
@@ -121,7 +121,7 @@ class Server:
         return key
 
     def start_time(self, request: Request) -> None:
-        """The request has `timeout_s` from now on."""
+        """Sets the request's deadline to `timeout_s` from now."""
         request.state.deadline = monotonic() + self.settings.timeout_s
 
     @asynccontextmanager
@@ -139,14 +139,14 @@ class Server:
 
 
 async def awaited(future: "asyncio.Future[Result]", ticket: Ticket) -> Result:
-    """The result; raises Refusal where it comes too late, Gone where nobody waits for it."""
+    """The result of the future. Raises Refusal if it is too late, and Gone if the client has hung up."""
     late = asyncio.get_running_loop().call_later(max(0.0, ticket.left_s), future.cancel)
     try:
         return await future
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
-            raise  # it is not the future that was given up
+            raise  # this task was cancelled, not the future
         if ticket.hung_up:
             raise Gone from None
         raise Refusal(503, f"no answer within {ticket.timeout_s:g} s; send less text, or try again later", 5) from None
@@ -155,7 +155,7 @@ async def awaited(future: "asyncio.Future[Result]", ticket: Ticket) -> Result:
 
 
 async def _listen(request: Request, ticket: Ticket) -> None:
-    """Waits until the client hangs up; its request has been read."""
+    """Waits until the client hangs up, and tells the ticket. The request's body was read before."""
     while True:
         message = await request.receive()
         if message["type"] == "http.disconnect":
@@ -164,7 +164,7 @@ async def _listen(request: Request, ticket: Ticket) -> None:
 
 
 def secret_of(request: Request) -> str | None:
-    """The key that came with a request: in its header, as Bearer or DeepL's clients write it, or in its body."""
+    """The secret that came with a request: in its Authorization header (Bearer, DeepL-Auth-Key) or in its body."""
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     if kind.lower() in ("bearer", "deepl-auth-key") and secret.strip():
         return secret.strip()

@@ -1,4 +1,4 @@
-"""The description of the API, in OpenAPI: `openapi.yaml` beside this file, for the server that is asked."""
+"""The OpenAPI description of the server: `openapi.yaml` beside this file, without routes that the server lacks."""
 
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -16,8 +16,8 @@ FILE = Path(__file__).with_name("openapi.yaml")
 
 
 def described(paths: Iterable[str]) -> dict[str, Any]:
-    """The description of these paths."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is faster, but not built everywhere
+    """The description, limited to these paths."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the loader in C is faster, but not available everywhere
     found: dict[str, Any] = yaml.load(FILE.read_bytes(), loader)
     found["info"]["version"] = version("nmt")
     served = set(paths)

@@ -14,7 +14,7 @@ MOST_BYTES = 64 << 20  # of the file
 
 
 def add_suggestion(file: Path, text: str, suggestion: str, source: str, target: str) -> None:
-    """Appends one line, by one write, so that lines of several processes never mix. Raises Refusal."""
+    """Appends one line, with one write, so that lines of several processes never mix. Raises Refusal on failure."""
     for name, value in (("q", text), ("s", suggestion)):
         if len(value) > MOST_CHARACTERS:
             raise Refusal(400, f"{name} has {len(value):,} characters; a suggestion may have {MOST_CHARACTERS:,}")
@@ -23,7 +23,7 @@ def add_suggestion(file: Path, text: str, suggestion: str, source: str, target: 
     line = (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "replace")
     try:
         _append(file, line)
-    except OSError as error:  # a folder or disk that takes nothing
+    except OSError as error:  # the folder is not writable, or the disk is full
         print(f"{file}: a suggestion was not kept ({error.strerror})", file=sys.stderr, flush=True)
         raise Refusal(503, "this server cannot keep suggestions now; tell its operator", 60) from None
 

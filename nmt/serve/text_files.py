@@ -1,4 +1,4 @@
-"""Plain text files as bytes → lines → bytes: encoding, byte-order mark and line ends stay as they are."""
+"""Plain text files, from bytes to lines and back. Encoding, byte-order mark and line ends stay as they are."""
 
 import codecs
 import re
@@ -13,7 +13,7 @@ LINE_END = re.compile("(\r\n|\n|\r)")
 
 @dataclass(frozen=True)
 class TextFile:
-    """Lines, and the line end behind each ("" behind the last)."""
+    """The byte-order mark, the lines, and the line end after each ("" after the last)."""
 
     mark: bytes
     lines: list[str]
@@ -26,7 +26,7 @@ class TextFile:
 
 
 def read_text_file(content: bytes) -> TextFile:
-    """The file's lines. Raises Refusal(400) where it is not UTF-8, and names the probable encoding."""
+    """The lines of a file. Raises Refusal(400) if it is not text in UTF-8, and names the probable encoding."""
     name = utf16_or_32(content[:4096])
     mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
     if name is None:

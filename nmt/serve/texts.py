@@ -1,4 +1,4 @@
-"""Texts, cut into sentences for the search, and put together again from their translations."""
+"""Cuts texts into sentences for the search, and joins the translations again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from nmt.translation.translations import Translation, gap_between
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a text and its translation, with the places of both."""
+    """A sentence of a text and its translation, with the span of each."""
 
     source: Span
     target: Span
@@ -22,7 +22,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Answer:
-    """A text's translation."""
+    """The translation of a text."""
 
     text: str
     sentences: list[Sentence]
@@ -30,7 +30,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A text as it is searched: the parts of each sentence, several where one is long."""
+    """A text ready for the search: its sentences, and the parts of each. Only a long sentence has several parts."""
 
     text: str
     spans: list[Span]
@@ -38,7 +38,7 @@ class Prepared:
 
 
 def prepare(texts: Sequence[str], served: Served, split: bool, prefix: str | None) -> list[Prepared]:
-    """Cuts and encodes; a prefix is for the one sentence of one text."""
+    """Cuts the texts into sentences and encodes them. Raises Refusal for a prefix unless there is one sentence."""
     translator = served.translator
     spans = [sentence_groups(text, translator.at_once or 1) if split else _whole(text) for text in texts]
     sentences = [text[span.start : span.end] for text, own in zip(texts, spans, strict=True) for span in own]
@@ -52,22 +52,22 @@ def prepare(texts: Sequence[str], served: Served, split: bool, prefix: str | Non
 
 
 def _whole(text: str) -> list[Span]:
-    """All of the text but for white space at its ends."""
+    """The whole text as one span, without white space at its ends; no span for a blank text."""
     start = len(text) - len(text.lstrip())
     return [Span(start, len(text.rstrip()))] if text.strip() else []
 
 
 class Assembly:
-    """A translation that grows sentence by sentence. White space around sentences is the source's own."""
+    """A translation that grows sentence by sentence. The white space between sentences follows the source."""
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.read = 0  # characters of the source
+        self.read = 0  # characters of the source that are translated
         self.text = ""
         self.sentences: list[Sentence] = []
 
     def add(self, span: Span, translation: Translation) -> Sentence:
-        """The next sentence."""
+        """Appends the next sentence; `span` is its place in the source."""
         self.text += self._between(self.source[self.read : span.start], translation.text)
         start = len(self.text)
         self.text += translation.text
@@ -77,11 +77,11 @@ class Assembly:
         return sentence
 
     def _between(self, gap: str, following: str) -> str:
-        """What stands before the next sentence: a space where the target needs one, none where it has no spaces."""
+        """White space before the next sentence: the source's, adapted to whether the target language has spaces."""
         if not self.sentences or not self.text.strip() or not following or "\n" in gap:
             return gap
         return gap_between(self.text[-1], following[0], gap)
 
     def end(self) -> Answer:
-        """All of it."""
+        """The whole translation, after the last sentence."""
         return Answer(self.text + self.source[self.read :], self.sentences)

@@ -1,4 +1,4 @@
-"""The hypotheses of one search, step by step, for who wants to look inside."""
+"""The tree of all hypotheses of one search, step by step."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -9,18 +9,18 @@ from nmt.search.hypotheses import Beam, Candidates, SearchStep
 
 @dataclass
 class Node:
-    """A hypothesis that was open at some step, or that ended at it."""
+    """A hypothesis that was open after a step, or ended at it."""
 
     parent: int | None
     token: int | None  # None: the beginning
     log_prob: float
     step: int
     end: bool = False
-    best: bool = False  # on the way to the best translation
+    best: bool = False  # on the path to the best translation
 
 
 class Tree:
-    """Grows as the `watch` of a search of one sentence."""
+    """The search tree of one sentence. It grows while the search calls `watch`."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -28,7 +28,7 @@ class Tree:
         self.open = [0]  # the node of each open hypothesis
 
     def watch(self, beam: Beam, candidates: Candidates, step: SearchStep) -> None:
-        """Adds what the open hypotheses went on to."""
+        """Adds one step: the hypotheses that ended, and the ones that stay open."""
         number = self.nodes[self.open[0]].step + 1
         tried = zip(*(each[0, : self.width].tolist() for each in vars(candidates).values()), strict=True)
         for log_prob, parent, token in tried:
@@ -41,11 +41,11 @@ class Tree:
                 self.nodes.append(Node(self.open[parent], token, log_prob, number))
                 opened.append(len(self.nodes) - 1)
             else:
-                opened.append(self.open[parent])  # no hypothesis; nothing goes on from it
+                opened.append(self.open[parent])  # not a hypothesis; it has no continuations
         self.open = opened
 
     def mark(self, best: list[str], tokenizer: Tokenizer) -> None:
-        """Marks the way to the translation of these pieces."""
+        """Marks the path to the translation with these pieces."""
         for node in self.nodes:
             if node.end and tokenizer.pieces(self._tokens(node)) == best:
                 way: Node | None = node
@@ -55,7 +55,7 @@ class Tree:
                 return
 
     def _tokens(self, node: Node) -> list[int]:
-        """Of the hypothesis that ended there."""
+        """The tokens of the hypothesis that ended at the node."""
         tokens: list[int] = []
         at = self.nodes[node.parent or 0]
         while at.token is not None and at.parent is not None:

@@ -1,4 +1,4 @@
-"""A form with one file, read as a stream; the guard of all requests has the limit of their size."""
+"""Reads a form with one file as a stream. The guard limits the size of all requests."""
 
 import logging
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from starlette.requests import Request
 from nmt.serve.refusal import Refusal
 
 MOST_FIELDS = 16
-FIELD_BYTES = 4096  # of one that is no file
+FIELD_BYTES = 4096  # longest field that is not a file
 
-# A form that is wrong is the client's affair, who gets an answer: it writes nothing into the server's log.
+# A malformed form is the client's error. The client gets an answer, and nothing goes into the server's log.
 logging.getLogger("python_multipart").setLevel(logging.ERROR)
 
 
@@ -27,7 +27,7 @@ class Upload:
 
 
 async def read_upload(request: Request) -> Upload:
-    """The form. What does not fit in memory waits in an unnamed temporary file. Raises Refusal(400)."""
+    """Reads the form. Until it is complete, a large file waits in an unnamed temporary file. Raises Refusal(400)."""
     kind, parameters = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data":
         raise Refusal(400, "send the file as multipart/form-data, with the fields file, source and target")

@@ -1,4 +1,4 @@
-/** Other translations of a sentence with their scores; a place to suggest a better one where the server takes them. */
+/** Other translations of a sentence with their scores, and a form for a better one if the server takes suggestions. */
 
 import * as api from "./api.js";
 import { make, signed } from "./dom.js";
@@ -15,7 +15,7 @@ function marked(text, other, language) {
   });
 }
 
-/** `choose(text)` makes an alternative the translation; `suggestions`: the server keeps what people suggest. */
+/** `choose(text)` makes an alternative the translation; `suggestions`: does the server keep suggestions? */
 export function alternatives(details, sentence, { choose, suggestions }) {
   const best = details.n_best[0].log_prob;
   const rows = details.n_best.map((one) => {

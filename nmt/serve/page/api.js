@@ -13,7 +13,7 @@ export class Refused extends Error {
   get mayPass() { return [0, 429, 502, 503, 504].includes(this.status); }
   get wantsKey() { return this.status === 401 || this.status === 403; }
 
-  /** What a person is told. */
+  /** The error in words for the user. */
   get words() {
     if (this.status === 0) return "The server does not answer.";
     if (this.status === 429) return "This is more than the server allows at a time.";
@@ -28,7 +28,7 @@ export function key() {
 }
 
 export function setKey(value) {
-  try { sessionStorage.setItem(KEY, value); } catch { /* asked for again after a reload */ }
+  try { sessionStorage.setItem(KEY, value); } catch { /* no storage: after a reload, the page asks for the key again */ }
 }
 
 function headers(more) {
@@ -38,7 +38,7 @@ function headers(more) {
 
 async function refusal(response) {
   let message = `The server answered with status ${response.status}.`;
-  try { message = (await response.json()).error ?? message; } catch { /* not ours, perhaps a proxy's page */ }
+  try { message = (await response.json()).error ?? message; } catch { /* not from our server, perhaps from a proxy */ }
   const wait = Number.parseFloat(response.headers.get("Retry-After"));
   return new Refused(response.status, message, Number.isFinite(wait) ? wait : null);
 }
@@ -68,7 +68,7 @@ async function json(path, body, signal) {
   }
 }
 
-/** Events of a server-sent stream: [name, data] as they come. */
+/** Yields the events of a server-sent stream, as they come, as [name, data]. */
 async function* events(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = "";
@@ -90,7 +90,7 @@ export const translate = (body, signal) => json("v1/translate", body, signal);
 export const continuations = (body, signal) => json("v1/continuations", body, signal);
 export const suggest = (body) => json("suggest", body);
 
-/** Translates a long text: `onSentence` gets each sentence as it comes; the answer without texts at the end. */
+/** Translates a long text. `onSentence` gets each sentence as it comes; the result is the answer without sentences. */
 export async function stream(body, signal, onSentence) {
   const response = await send("v1/translate", { ...body, stream: true }, signal);
   try {

@@ -2,13 +2,13 @@
 
 import { make, percent, piece } from "./dom.js";
 
-/** Mean over matrices of one size. */
+/** The mean of matrices of the same size. */
 function mean(matrices) {
   const [first] = matrices;
   return first.map((row, t) => row.map((_, s) => matrices.reduce((sum, matrix) => sum + matrix[t][s], 0) / matrices.length));
 }
 
-/** The matrix of a layer and a head, or the mean where one is not named: [target][source]. */
+/** The matrix [target][source] of a layer and a head; "" takes the mean over all layers or heads. */
 export function matrix(attention, layer, head) {
   const layers = layer === "" ? attention : [attention[Number(layer)]];
   return mean(layers.flatMap((heads) => (head === "" ? heads : [heads[Number(head)]])));
@@ -80,7 +80,7 @@ function heatMap(weights, source, target, sentence, readout) {
   return table;
 }
 
-/** One line on the whole: how spread the attention is. */
+/** A summary in one line: how widely the attention is spread. */
 function summary(weights) {
   const entropies = weights.map((row) => row.reduce((sum, weight) => sum - (weight > 0 ? weight * Math.log(weight) : 0), 0));
   const wide = Math.exp(entropies.reduce((sum, one) => sum + one, 0) / entropies.length);

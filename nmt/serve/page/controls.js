@@ -1,10 +1,10 @@
-/** The selects of languages and models: what the server offers, narrowed by what is chosen. */
+/** The menus of languages and models. Each choice narrows the others to what the server offers. */
 
 import { byId, make, recall, remember } from "./dom.js";
 
 const unique = (values) => [...new Set(values)];
 
-/** Fills a select; keeps the choice where it is still there. Returns the value it has then. */
+/** Fills a select and chooses `wanted`, or the first option if `wanted` is not among them. Returns the choice. */
 function offer(select, options, wanted) {
   select.replaceChildren(...options.map(([value, text]) => make("option", { value }, text)));
   select.value = options.some(([value]) => value === wanted) ? wanted : options[0]?.[0] ?? "";
@@ -12,7 +12,7 @@ function offer(select, options, wanted) {
 }
 
 export class Controls {
-  /** `onChange()`: languages or models were changed by the user; `onSwap(direction)`: the languages were swapped. */
+  /** `onChange()`: the user has changed languages or models; `onSwap(direction)`: the languages were swapped. */
   constructor({ onChange, onSwap }) {
     this.models = [];
     this.detected = null;
@@ -28,7 +28,7 @@ export class Controls {
     this.swapButton.addEventListener("click", () => this.swap(onSwap));
   }
 
-  /** What the server serves; `wanted` is {from, to, model, compare} of a link, where there is one. */
+  /** Offers the models that the server has; `wanted` is {from, to, model, compare} of a link, if there is one. */
   serve(models, wanted = {}) {
     this.models = models;
     const [from, to] = (recall("nmt-languages") ?? "").split(" ");
@@ -40,7 +40,7 @@ export class Controls {
     return model ? (model.source === code ? model.source_name : model.target_name) : code;
   }
 
-  /** The source language as far as it is known. */
+  /** The source language, chosen or detected; null if it is unknown. */
   get source() { return this.from.value === "auto" ? this.detected : this.from.value; }
   get direction() { return { from: this.from.value, to: this.to.value, model: this.model.value }; }
 
@@ -65,7 +65,7 @@ export class Controls {
     if (wanted.from === undefined) remember("nmt-languages", `${from} ${to}`);
   }
 
-  /** The answer tells which language the text is in; returns whether that is news. */
+  /** Takes the detected language from an answer; returns whether it is new. */
   learn(language) {
     if (this.from.value !== "auto" || this.detected === language) return false;
     this.detected = language;

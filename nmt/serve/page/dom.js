@@ -1,4 +1,4 @@
-/** Small helpers for elements, announcements and what this browser remembers. */
+/** Small helpers for elements, announcements and the browser's storage. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -16,23 +16,23 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** An element of HTML. A function among the attributes is a listener; null and false leave an attribute out. */
+/** An HTML element. A function among the attributes is a listener; null and false leave an attribute out. */
 export function make(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** An element of SVG. */
+/** An SVG element. */
 export function draw(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** A piece of a word, with the sign of a word's beginning in a faint colour; `pen` is `make` or `draw`. */
+/** A piece of a word; ▁, the sign of a word's beginning, gets a faint colour. `pen` is `make` or `draw`. */
 export function piece(text, pen = make) {
   if (!text.startsWith("▁")) return [text];
   return [pen(pen === make ? "span" : "tspan", { class: "begin" }, "▁"), text.slice(1)];
 }
 
-/** Tells a screen reader, when it has finished what it reads. */
+/** Has a screen reader speak the text, after the one it is reading. */
 export function announce(text) {
   byId("live").textContent = text;
 }
@@ -46,7 +46,7 @@ export function percent(share) {
   return share > 0 && share < 0.005 ? "<1 %" : `${Math.round(100 * share)} %`;
 }
 
-/** What was remembered under the name, or null: also where the browser allows no storage. */
+/** The text remembered under a name; null if there is none, or if the browser allows no storage. */
 export function recall(name) {
   try { return localStorage.getItem(name); } catch { return null; }
 }
@@ -56,10 +56,10 @@ export function remember(name, value) {
   try {
     if (value === null) localStorage.removeItem(name);
     else localStorage.setItem(name, value);
-  } catch { /* full or forbidden: the page works without */ }
+  } catch { /* the storage is full or forbidden: the page works without it */ }
 }
 
-/** Puts text into the clipboard; on plain http, where the modern way is closed, in the old way. */
+/** Copies a text to the clipboard. Plain http has no navigator.clipboard, so the old way is used there. */
 export async function copy(text) {
   if (navigator.clipboard) {
     try { await navigator.clipboard.writeText(text); return true; } catch { /* not allowed: try the old way */ }
@@ -75,7 +75,7 @@ export async function copy(text) {
   return done;
 }
 
-/** Shows for a moment on the button itself that something was done. */
+/** Shows a message on the button itself, for a moment. */
 export function flash(button, text) {
   button.dataset.before ??= button.textContent;
   button.textContent = text;

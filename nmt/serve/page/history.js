@@ -1,4 +1,4 @@
-/** What was translated, kept in this browser alone. */
+/** The history of translations, kept in this browser alone. */
 
 import { byId, make, recall, remember } from "./dom.js";
 
@@ -19,7 +19,7 @@ function write(history) {
 }
 
 export class History {
-  /** `onOpen(entry)` gets an entry that is to be shown again. */
+  /** `onOpen(entry)` gets the entry to show again. */
   constructor(onOpen) {
     this.onOpen = onOpen;
     this.dialog = byId("history");
@@ -31,10 +31,10 @@ export class History {
     byId("history-clear").addEventListener("click", () => { write({ on: read().on, entries: [] }); this.show(); });
   }
 
-  /** A new text begins: what was written until now is an entry of its own. */
+  /** Begins a new text. The text before it stays in the history as its own entry. */
   begin() { this.draft = null; }
 
-  /** The text and its translation; the same draft replaces its earlier form. */
+  /** Keeps a text and its translation, in place of an earlier form of the same draft. */
   keep(entry) {
     const { on, entries } = read();
     if (!on || !entry.text.trim()) return;

@@ -10,7 +10,7 @@ const TABS = ["alternatives", "attention", "search"];
 const DEBOUNCE_MS = 120;
 
 export class Inside {
-  /** `limits()`: the server's; `suggestions()`: whether it keeps them; `onToggle(open, tab)`. */
+  /** `limits()` of the server; `suggestions()`: does it keep suggestions? `onToggle(open, tab)`: the panel changed. */
   constructor({ limits, suggestions, onToggle }) {
     Object.assign(this, { limits, suggestions, onToggle, tab: "alternatives", target: null, sentence: null, shown: { layer: "", head: "" } });
     this.root = byId("inside");
@@ -27,7 +27,7 @@ export class Inside {
 
   get isOpen() { return !this.root.hidden; }
 
-  /** The buttons of the panes: a second press on the tab that is open closes it. */
+  /** For the buttons of the panes: opens the tab, or closes the panel if the tab is open already. */
   toggle(tab, target) {
     const same = this.isOpen && this.target === target && (tab === "alternatives") === (this.tab === "alternatives");
     if (same) return this.close();
@@ -65,7 +65,7 @@ export class Inside {
     byId(`tab-${next}`).focus();
   }
 
-  /** Looks at a pane and, where one is given, at a sentence of it. */
+  /** Turns to a pane and, if a sentence is given, to that sentence of the pane. */
   look(target, sentence = null) {
     if (target === this.target && (sentence === null || sentence === this.sentence)) return;
     this.target = target;
@@ -125,7 +125,7 @@ export class Inside {
     this.panel.replaceChildren(...this.views()[this.tab](details), make("p", { class: "soft" }, origin));
   }
 
-  /** Makes an alternative the translation; the list stays, although the model was held to one of them. */
+  /** Makes an alternative the translation. The list stays, although the new search was held to this alternative. */
   async choose(text, others) {
     const { sentence } = this;
     await this.target.choose(sentence, text, text);

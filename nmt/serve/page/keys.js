@@ -1,8 +1,8 @@
-/** Single keys outside of text fields, which can be switched off, and the help that lists them. */
+/** Single-key shortcuts outside of text fields, which can be switched off, and the close buttons of dialogs. */
 
 import { byId, recall, remember } from "./dom.js";
 
-/** `actions`: what each key does. */
+/** `actions` has a function for each key. */
 export function setUpKeys(actions) {
   const on = byId("single-keys-on");
   on.checked = recall("nmt-single-keys") !== "off";

@@ -1,4 +1,4 @@
-/** A link that carries the text: behind #, which browsers do not send to servers. */
+/** A link that carries the text after the #, in the part that browsers do not send to servers. */
 
 const FIELDS = ["from", "to", "model", "compare", "text"];
 

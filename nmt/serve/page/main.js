@@ -12,7 +12,7 @@ import { Source } from "./source.js";
 import { Target, lighting, visible } from "./target.js";
 import { setUpTheme } from "./theme.js";
 
-const HISTORY_MS = 1500; // a text that rests for so long is kept
+const HISTORY_MS = 1500; // a text that has not changed for so long goes into the history
 const ANNOUNCE_MS = 700;
 
 let server = { models: [], limits: { characters: Infinity, texts: 1, n_best: 1 }, suggestions: false, keys_required: false };
@@ -35,7 +35,7 @@ const history = new History(openEntry);
 const menu = new Menu();
 const inside = new Inside({ limits, suggestions: () => server.suggestions, onToggle: expanded });
 
-/** What the pointer is on goes before what has the focus. */
+/** The words to light: a word under the pointer takes precedence over one with the focus. */
 const lit = { point: null, focus: null };
 
 // ---------------------------------------------------------------- the text
@@ -87,11 +87,11 @@ function focusTranslation() {
 
 // ---------------------------------------------------------------- languages and models
 
-/** Where a pane's direction is another one than before, it translates anew. */
+/** Gives the panes their directions. A pane whose direction has changed translates again. */
 function configure() {
   const direction = controls.direction;
   const names = controls.served(controls.source, direction.to).map((one) => one.name);
-  // The default model is not named, so that a language that is still to be detected may choose another.
+  // The default model is not named, so that a language detected later may choose another.
   const model = direction.model === names[0] ? "" : direction.model;
   second.hidden = !controls.compare.value;
   first.parentElement.classList.toggle("three", comparing());

@@ -1,4 +1,4 @@
-/** The menu at a word of the translation: how the sentence may go on from there, to be chosen or typed. */
+/** The menu at a word of the translation: continuations of the sentence from there, to be chosen or typed. */
 
 import * as api from "./api.js";
 import { byId, make, percent } from "./dom.js";
@@ -7,8 +7,8 @@ const DEBOUNCE_MS = 150;
 const COUNT = 8;
 
 /**
- * Where a continuation ends in the translation that it leads to: the beginning that the translation is held to.
- * `text` may be what follows the prefix, or the whole word that the prefix began.
+ * Start and end of a continuation in the translation that it leads to, and `held`: the translation up to that end, to
+ * which the next search is held. `text` follows the prefix, or is the whole word that the prefix began.
  */
 function beginning(prefix, { text, translation }) {
   const word = prefix.search(/\S*$/);
@@ -39,7 +39,7 @@ export class Menu {
     });
   }
 
-  /** Opens at the word; `choose(prefix, wanted)` gets the decision. */
+  /** Opens at the word; `choose(prefix, wanted)` gets the user's choice. */
   open(word, request, choose) {
     const { sentence, index } = word;
     const prefix = sentence.translation.slice(0, sentence.words[index].start);

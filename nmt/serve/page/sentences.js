@@ -1,7 +1,7 @@
 /**
- * Sentences of the text and their translations. The server cuts the text; the page keeps the cuts, moves them with the
- * text as it is edited, and asks again only for what no sentence covers. Offsets here count UTF-16 units, as the
- * browser does; the server's count code points.
+ * Sentences of the text and their translations. The server cuts the text into sentences. The page keeps them, moves them
+ * as the text is edited, and asks again only for stretches that no sentence covers. Offsets here count UTF-16 units, as
+ * the browser does; offsets of the server count code points.
  */
 
 const SPACELESS = new Set(["zh", "ja", "th", "lo", "km", "my", "bo", "dz"]);
@@ -28,12 +28,12 @@ export function difference(before, after) {
   return { start, end: before.length - tail, shift: after.length - before.length };
 }
 
-/** A letter, or a new line, that keeps a change on one side from mattering on the other. */
+/** Is there a letter or a line end between, so that a change on one side does not affect the other? */
 const apart = (between) => /\S|\n/.test(between);
 
 /**
- * Sentences after an edit, with their new places. Those that the edit touched, and neighbours whose end or beginning it
- * may have moved, are `stale`: shown until their successors come.
+ * Sentences after an edit, with their new places. Sentences that the edit touched, and neighbours whose end or beginning
+ * it may have moved, become `stale`: they are shown until new ones replace them.
  */
 export function keep(sentences, before, after) {
   if (before === after) return sentences;
@@ -69,13 +69,13 @@ export function uncovered(text, sentences) {
   return runs;
 }
 
-/** The sentences of one run take the place of the stale ones there; those that begin at or after `until` stay. */
+/** Replaces the stale sentences of a run by fresh ones. Stale sentences that begin at or after `until` stay. */
 export function replace(sentences, run, fresh, until = Infinity) {
   const gone = (one) => one.stale && one.start < until && one.end >= run.start && one.start <= run.end;
   return [...sentences.filter((one) => !gone(one)), ...fresh].sort((one, other) => one.start - other.start);
 }
 
-/** A sentence of the server's answer for the run: places in the text as it is now, words relative to the sentence. */
+/** A sentence from the server's answer for a run. Its offsets are in the whole text, those of words in the sentence. */
 export function received(raw, run, direction) {
   const place = converter(run.text);
   const start = run.start + place(raw.source.start);
@@ -109,7 +109,7 @@ function relative(words, start, text) {
     : { text: word.text, start: inside(word.start), end: inside(word.end) }));
 }
 
-/** Words by the browser's own rules, where the model tells none. */
+/** Words by the browser's own rules, for translations without words of the model. */
 export function segmented(text, language) {
   const words = [];
   for (const { segment, index } of new Intl.Segmenter(language, { granularity: "word" }).segment(text)) {
@@ -118,7 +118,7 @@ export function segmented(text, language) {
   return words;
 }
 
-/** What is between two sentences of the translation: line ends as in the text, else a space where the language has them. */
+/** The text between two sentences of the translation: the source's line ends, else a space if the language uses them. */
 export function gap(text, before, sentence, language) {
   const between = text.slice(before ? before.end : 0, sentence.start);
   if (between.includes("\n")) return between;

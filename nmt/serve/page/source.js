@@ -1,17 +1,17 @@
-/** The text to translate: a textarea over a mirror of the same metrics, in which words are lit. */
+/** The text to translate: a textarea over a mirror of the same size and font, in which words are lit. */
 
 import { make } from "./dom.js";
 
 /**
- * `onInput(text, now)`: the text changed; now: it was pasted, and no more typing is to be waited for.
- * `onPlace(offset)`: the pointer, or the caret moved by keys, is at this place of the text; null: nowhere.
+ * `onInput(text, now)`: the text changed; `now`: it was pasted, so that no more typing is expected.
+ * `onPlace(offset, how)`: the pointer ("point") or the caret ("focus") is at this offset; null: nowhere in the text.
  */
 export class Source {
   constructor({ area, mirror, marks, onInput, onPlace }) {
     Object.assign(this, { area, mirror, marks });
     area.addEventListener("input", (event) => {
       this.reflect();
-      // What an input method is still composing is no text yet.
+      // Text that an input method is still composing does not count yet.
       if (!event.isComposing) onInput(area.value, ["insertFromPaste", "insertFromDrop"].includes(event.inputType));
     });
     area.addEventListener("compositionend", () => onInput(area.value, false));
@@ -32,7 +32,7 @@ export class Source {
 
   get text() { return this.area.value; }
 
-  /** Puts a text there without telling. */
+  /** Sets the text without a call of `onInput`. */
   set text(text) {
     this.area.value = text;
     this.reflect();
@@ -61,7 +61,7 @@ export class Source {
   /** The offset under a point of the screen, or null where there is no letter. */
   placeAt(x, y) {
     const inside = (box) => x >= box.left && x <= box.right && y >= box.top && y <= box.bottom;
-    this.mirror.style.setProperty("z-index", "2"); // for this question the mirror lies above the textarea
+    this.mirror.style.setProperty("z-index", "2"); // the browser answers for the topmost element: the mirror
     let place = null;
     if (document.caretPositionFromPoint) {
       const at = document.caretPositionFromPoint(x, y);

@@ -1,4 +1,4 @@
-/** One pane of translation: what it shows, what it asks the server for, and what it says when that fails. */
+/** One pane of translation: its content, its requests to the server, and its messages when they fail. */
 
 import * as api from "./api.js";
 import { make } from "./dom.js";
@@ -6,9 +6,9 @@ import { gap, joined, keep, received, replace, segmented, translated, uncovered 
 import { differing, sentenceElement, setUpWords } from "./words.js";
 
 const DEBOUNCE_MS = 150;
-const LONG = 300; // a text of more characters comes sentence by sentence
-const CACHED = 500; // runs of text whose translation is kept
-const FAINT = 0.08; // attention below is not shown
+const LONG = 300; // characters; a longer text comes sentence by sentence
+const CACHED = 500; // so many runs of text are kept with their translations
+const FAINT = 0.08; // weaker attention is not shown
 
 export class Target extends EventTarget {
   /** `limits()` gives the server's limits. */
@@ -43,7 +43,7 @@ export class Target extends EventTarget {
     this.text = "";
   }
 
-  /** Another direction or model: everything is translated anew. */
+  /** Sets another direction or model, and translates everything again. */
   configure(direction) {
     this.direction = direction;
     this.detected = null;
@@ -65,7 +65,7 @@ export class Target extends EventTarget {
     this.busy(false);
   }
 
-  /** The text is this now. Without `now`, more typing is waited for. */
+  /** Takes a changed text. Unless `now`, it waits for more typing before it asks the server. */
   update(text, now) {
     this.stop();
     this.sentences = keep(this.sentences, this.text, text);
@@ -78,7 +78,7 @@ export class Target extends EventTarget {
     else this.tell("settled");
   }
 
-  /** Says why nothing is asked of the server. */
+  /** Takes a changed text that is not sent to the server, and says why. */
   refuse(text, why) {
     this.stop();
     this.sentences = keep(this.sentences, this.text, text);
@@ -102,7 +102,7 @@ export class Target extends EventTarget {
     if (this.cache.size > CACHED) this.cache.delete(this.cache.keys().next().value);
   }
 
-  /** The source language: where one was found in the whole text, parts of it are not asked about again. */
+  /** The source language of a request. Parts of a text take the language that was detected for the whole text. */
   sourceFor(runs) {
     const whole = runs.length === 1 && runs[0].text === this.text.trim();
     return this.direction.from === "auto" && this.detected && !whole ? this.detected : this.direction.from;
@@ -196,8 +196,8 @@ export class Target extends EventTarget {
   // ---------------------------------------------------------------- choices
 
   /**
-   * The sentence is translated anew with this beginning. Where the model's translation is not `wanted` as a whole,
-   * because it would go on behind it, `wanted` is shown without attention.
+   * Translates the sentence again with this beginning. If the model's translation is not exactly `wanted`, because the
+   * model would go on after it, `wanted` is shown without attention.
    */
   async choose(sentence, prefix, wanted = null) {
     this.stop();
@@ -212,7 +212,7 @@ export class Target extends EventTarget {
         ? { translation: wanted, words: segmented(wanted, this.language), weights: null, sourceWords: [], score: null, caution: null, prefix: wanted }
         : { ...chosen, prefix });
       this.control = null;
-      await this.translate(); // what else was under way when this was chosen
+      await this.translate(); // the rest, which this choice interrupted
     } catch (error) {
       if (control.signal.aborted) return;
       if (!(error instanceof api.Refused)) throw error;
@@ -221,7 +221,7 @@ export class Target extends EventTarget {
     }
   }
 
-  /** What the server says about one sentence of this pane. */
+  /** Asks the server about one sentence of this pane. */
   async ask(sentence, more, signal) {
     const body = { text: sentence.text, source: sentence.from, target: sentence.to, split: false, ...more };
     if (this.direction.model) body.model = this.direction.model;
@@ -280,7 +280,7 @@ export class Target extends EventTarget {
     if (word?.isConnected) this.keys.enter(word);
   }
 
-  /** Marks words that the other pane's translation of the same sentences has not. */
+  /** Marks words that the other pane's translation of the same sentence lacks. */
   markAgainst(other) {
     for (const sentence of this.sentences) {
       const twin = other?.sentences.find((one) => one.start === sentence.start && one.end === sentence.end);
@@ -313,7 +313,7 @@ export class Target extends EventTarget {
     this.slower = setTimeout(() => this.say("The server is taking its time. The translation will appear here."), 5000);
   }
 
-  /** Shows a message in the pane, with a button where there is something to do; null takes it away. */
+  /** Shows a message in the pane, with buttons for what the user can do; null removes the message. */
   say(message, ...buttons) {
     clearInterval(this.counting);
     this.failure = message !== null && buttons.length > 0;
@@ -344,7 +344,7 @@ export function lighting(sentence, { target = null, source = null }) {
   return { sources: one(sourceWords.length, source), targets: weights?.map((row) => row[source]) ?? [] };
 }
 
-/** Weights that are worth showing, as a strength of colour. */
+/** The strength of colour (0 … 1) for a weight; 0 if the weight is too small to show. */
 export function visible(weight) {
   return weight < FAINT ? 0 : Math.min(1, weight ** 0.7);
 }

@@ -12,7 +12,7 @@ function show(button) {
   button.textContent = `Theme: ${current()}`;
 }
 
-/** Makes the button go through the themes; returns the function that does one step. */
+/** Makes the button cycle through the themes; returns the function for one step. */
 export function setUpTheme(button) {
   function step() {
     const next = THEMES[(THEMES.indexOf(current()) + 1) % THEMES.length];

@@ -1,4 +1,4 @@
-/** The beam as a tree: at each step the hypotheses that were open, best above, and which of them went on. */
+/** The beam as a tree: the open hypotheses of each step, with the best on top, and which of them went on. */
 
 import { draw, make, piece, signed } from "./dom.js";
 
@@ -7,7 +7,7 @@ const TOP = 34;
 const GAP = 38;
 const MARGIN = 12;
 
-/** Nodes with their children, the text so far, and a rank among those of their step. */
+/** The nodes of each step, each node with its parent (`from`), its children and its rank within the step. */
 export function arranged(nodes) {
   const byId = new Map(nodes.map((node) => [node.id, { ...node, children: [] }]));
   const steps = [];

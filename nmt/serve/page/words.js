@@ -1,4 +1,4 @@
-/** A translation as words that one can point at, move over with the keys, and open. */
+/** A translation as words that the user can point at, step through with the keys, and open. */
 
 import { make } from "./dom.js";
 
@@ -29,7 +29,7 @@ const middle = (word) => {
   return { x: box.left + box.width / 2, y: box.top + box.height / 2, height: box.height };
 };
 
-/** The word above (-1) or below (1) on the screen, nearest in the line. */
+/** The nearest word in the line above (-1) or below (1) on the screen. */
 function vertical(words, word, way) {
   const here = middle(word);
   const beyond = words.map((other) => ({ other, at: middle(other) }))
@@ -54,7 +54,7 @@ function destination(words, word, key) {
   }
 }
 
-/** Lets the keys move over the words in the container; one word at a time is in the order of Tab. */
+/** Lets the keys move from word to word in the container. Only one word at a time can be reached with Tab. */
 export function setUpWords(container, { onLight, onOpen }) {
   const words = () => [...container.querySelectorAll(".word")];
   const enter = (word) => {
@@ -93,7 +93,7 @@ export function setUpWords(container, { onLight, onOpen }) {
   return { enter, words };
 }
 
-/** Indices of words that the other translation lacks or has elsewhere: what is not on the longest common subsequence. */
+/** Indices of words that the other translation lacks or has elsewhere: words outside the longest common subsequence. */
 export function differing(words, others) {
   const rows = Array.from({ length: words.length + 1 }, () => new Uint16Array(others.length + 1));
   for (let i = words.length - 1; i >= 0; i -= 1) {
