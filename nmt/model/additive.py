@@ -1,4 +1,4 @@
-"""Additive scores vᵀ tanh(k + q) of every query and key, without the whole tensor of their sums."""
+"""Additive scores vᵀ tanh(k + q) of every query and key; the whole tensor of sums k + q is never in memory."""
 
 import math
 from collections.abc import Iterator
@@ -9,17 +9,17 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-ALIVE_CPU = 2**20  # elements of the sums [B, T, S, D] alive at a time: they stay in cache
-ALIVE_ELSEWHERE = 2**28  # a large piece occupies a GPU; half a gigabyte in bfloat16
+ALIVE_CPU = 2**20  # elements of the sums [B, T, S, D] in memory at a time: few enough for the cache
+ALIVE_ELSEWHERE = 2**28  # the same for a GPU, which needs large blocks to be busy; half a gigabyte in bfloat16
 
 
 def additive_scores(
     queries: Float[Tensor, "*B T D"], keys: Float[Tensor, "*B S D"], v: Float[Tensor, " D"]
 ) -> Float[Tensor, "*B T S"]:
-    """vᵀ tanh(k_i + q_t) (Bahdanau et al. 2015, appendix A.1.2), in pieces, which the gradient computes anew.
+    """vᵀ tanh(k_i + q_t) (Bahdanau et al. 2015, appendix A.1.2), computed in blocks, and again for the gradient.
 
-    Memory: `ALIVE_CPU` or `ALIVE_ELSEWHERE` elements beside queries, keys and scores, whatever the lengths; only one
-    query's sums, S · D elements, are never divided.
+    Besides queries, keys and scores, memory holds `ALIVE_CPU` or `ALIVE_ELSEWHERE` elements of the sums, whatever the
+    lengths. One exception: the sums of a single query, S · D elements, are never divided.
     """
     leading = queries.shape[:-2]
     low = torch.promote_types(queries.dtype, keys.dtype)
@@ -29,7 +29,7 @@ def additive_scores(
 
 
 def pieces(queries: Float[Tensor, "B T D"], keys: Float[Tensor, "B S D"]) -> Iterator[tuple[slice, slice]]:
-    """Rows and queries whose sums are alive at a time: whole sentences, or parts of one that is too long."""
+    """The rows and queries of each block: whole sentences, or part of a sentence that is too long for one block."""
     alive = ALIVE_CPU if queries.device.type == "cpu" else ALIVE_ELSEWHERE
     (rows, length, _), one_query = queries.shape, keys.shape[1] * keys.shape[2]
     row_step = max(1, alive // max(1, length * one_query))
@@ -53,12 +53,12 @@ class _Additive(torch.autograd.Function):
     def backward(ctx: Any, d_scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         queries, keys, v = ctx.saved_tensors
         d_queries = torch.empty_like(queries)
-        exact = torch.promote_types(v.dtype, torch.float32)  # of sums over pieces
+        exact = torch.promote_types(v.dtype, torch.float32)  # for sums over blocks
         d_keys, d_v = torch.zeros_like(keys, dtype=exact), torch.zeros_like(v, dtype=exact)
         for rows, times in pieces(queries, keys):
             hidden, d_score = _hidden(queries[rows, times], keys[rows]), d_scores[rows, times]
             d_v += d_score.flatten() @ hidden.flatten(0, 2)
-            d_sum = hidden.square_().neg_().add_(1.0).mul_(v).mul_(d_score[..., None])  # through tanh' = 1 - tanh²
+            d_sum = hidden.square_().neg_().add_(1.0).mul_(v).mul_(d_score[..., None])  # by tanh' = 1 - tanh²
             d_queries[rows, times] = d_sum.sum(2)
             d_keys[rows] += d_sum.sum(1)
         return d_queries, d_keys.to(keys.dtype), d_v.to(v.dtype)

@@ -1,4 +1,4 @@
-"""Attention layers: what makes keys, values and queries of states, one head or many, and attends with a score."""
+"""Attention layers with one or several heads: they compute keys, values and queries, and attend with a score."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -14,14 +14,14 @@ from nmt.model.linear import Linear
 from nmt.model.scores import AttentionScore, Normaliser
 from nmt.model.sizes import check_heads
 
-ScoreFactory = Callable[[int, int], AttentionScore]  # d_query, d_memory
+ScoreFactory = Callable[[int, int], AttentionScore]  # takes d_query, d_memory
 
 
 class AttentionLayer(nn.Module):
-    """Contexts of the queries Y over the states X: `layer(X, Y, …)`; self-attention is `layer(X, X, …)`.
+    """`layer(X, Y, …)` gives the contexts of the queries Y over the states X; `layer(X, X, …)` is self-attention.
 
-    Keys and values are made of X once (`keys_values`) and may serve many calls of `attend`. This layer has one head,
-    whose score sees X and Y as they are.
+    `keys_values` computes keys and values from X once; they may serve many calls of `attend`. This layer has one head,
+    and its score sees X and Y without a projection.
     """
 
     def __init__(self, score: AttentionScore, normaliser: Normaliser) -> None:
@@ -39,7 +39,7 @@ class AttentionLayer(nn.Module):
     def keys_values(
         self, states: Float[Tensor, "B S D"]
     ) -> tuple[Float[Tensor, "B H S Dk"], Float[Tensor, "B H S Dv"]]:
-        """What queries are compared with, and what contexts are made of."""
+        """The keys that queries are compared with, and the values that contexts are made of."""
         return self.score.keys(states)[:, None], self.score.values(states)[:, None]
 
     def attend(
@@ -50,7 +50,7 @@ class AttentionLayer(nn.Module):
         mask: Bool[Tensor, "#B #T S"],
         wants_weights: bool,
     ) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B Hw T S"]]:
-        """Contexts, and the weights of every head (their H axis, Hw, is empty when they are not wanted)."""
+        """Contexts, and the weights of every head; their head axis, Hw, is empty without `wants_weights`."""
         context, found = self.score.attend(query, keys[:, 0], values[:, 0], mask, self.normaliser, 0.0, wants_weights)
         return context, found[:, None] if wants_weights else found[:, None][:, :0]
 
@@ -59,7 +59,7 @@ class AttentionLayer(nn.Module):
 class MultiHead(AttentionLayer):
     """W_O [a_1; …; a_H] of H heads, each with its W_Q, W_K, W_V (Vaswani et al. 2017, section 3.2.2).
 
-    Any score serves in the heads, each head with its own score parameters; contexts have the queries' size.
+    The heads can use any score; each head has its own score parameters. Contexts have the size of the queries.
     """
 
     def __init__(
@@ -128,19 +128,20 @@ class MultiHead(AttentionLayer):
         return context, found if wants_weights else found[:, :0]
 
     def split(self, states: Float[Tensor, "B N D"]) -> Float[Tensor, "B H N Dh"]:
-        """The heads' shares of the features."""
+        """The features, divided among the heads."""
         return states.view(*states.shape[:2], self.heads, -1).transpose(1, 2)
 
 
-AttentionFactory = Callable[[int, int], AttentionLayer]  # d_query, d_memory; a decoder has one layer or several
+AttentionFactory = Callable[[int, int], AttentionLayer]  # takes d_query, d_memory; a decoder has one layer or several
 
 
 def cross_attend(
     layer: AttentionLayer, query: Float[Tensor, "R T D"], source: Source, depth: int
 ) -> tuple[Float[Tensor, "R T C"], Float[Tensor, "R Hw T S"]]:
-    """Attention over the source's keys and values number `depth`; a sentence's beams share them.
+    """Attention over the source, with the keys and values of decoder layer `depth`.
 
-    The R rows are K for each of the source's B sentences, side by side: they are folded into the query axis.
+    Each of the B sentences has K of the R rows, side by side. They are folded into the query axis, so that the
+    hypotheses of a sentence share its keys and values.
     """
     rows, length, d_query = query.shape
     sentences, positions = source.mask.shape

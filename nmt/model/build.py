@@ -1,4 +1,4 @@
-"""From configuration to model: sizes that follow from other parts are passed here, and nowhere else."""
+"""Builds a model from a configuration. Sizes that follow from other parts are passed on here and nowhere else."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -35,13 +35,13 @@ def build_model(config: RunConfig, src_vocab: int, tgt_vocab: int) -> Seq2Seq:
 
 
 def build_outline(config: RunConfig, src_vocab: int, tgt_vocab: int) -> Seq2Seq:
-    """The same model without memory for its parameters: on the device `meta`, nothing drawn."""
+    """The same model on the device `meta`: its parameters take no memory, and no random numbers are drawn."""
     with torch.device("meta"), NothingDrawn():
         return build_model(config, src_vocab, tgt_vocab)
 
 
 class NothingDrawn(TorchFunctionMode):
-    """Leaves out random draws: on `meta` they have no effect, and torch imports its compiler for them (1.3 s)."""
+    """Skips random draws: on `meta` they have no effect, yet torch imports its compiler for them (1.3 s)."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None
@@ -53,7 +53,7 @@ class NothingDrawn(TorchFunctionMode):
 
 
 def embeddings(sizes: ModelConfig, src_vocab: int, tgt_vocab: int) -> tuple[Embedding, Embedding]:
-    """Source and target embedding: one and the same where all three tables are tied."""
+    """Source and target embedding; they are one object if all three tables are tied."""
     target = Embedding(tgt_vocab, sizes.d_embed, sizes.embed_dropout, sizes.word_dropout)
     if sizes.tie == "all":
         return target, target
@@ -61,7 +61,7 @@ def embeddings(sizes: ModelConfig, src_vocab: int, tgt_vocab: int) -> tuple[Embe
 
 
 def attention_factory(config: AttentionConfig) -> AttentionFactory | None:
-    """Makes attention layers for decoders of any size; None for `attention=none`."""
+    """A function that makes attention layers for decoders of any size; None for `attention=none`."""
     part = config.part
     if part is None:
         return None

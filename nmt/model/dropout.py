@@ -19,7 +19,7 @@ _draws = _Draws()
 
 @contextmanager
 def drawing_from(generator: torch.Generator | None) -> Iterator[None]:
-    """Inside, the calling thread draws its masks from this generator, on the CPU; None = torch's own, on any device."""
+    """Makes the calling thread draw its masks from this CPU generator; None = from torch's own, on any device."""
     before, _draws.generator = _draws.generator, generator
     try:
         yield
@@ -28,12 +28,12 @@ def drawing_from(generator: torch.Generator | None) -> Iterator[None]:
 
 
 def kept(like: Float[Tensor, "..."], share: float) -> Float[Tensor, "..."]:
-    """1 with probability `share`, else 0, in the form of `like`."""
+    """A tensor like `like`, each element 1 with probability `share`, else 0."""
     return torch.empty_like(like).bernoulli_(share, generator=_draws.generator)
 
 
 def drop_each(states: Float[Tensor, "*B D"], share: float, training: bool) -> Float[Tensor, "*B D"]:
-    """Every number is 0 with probability `share`, the others grow to keep the mean (Srivastava et al. 2014)."""
+    """Sets each number to 0 with probability `share`; scales the others to keep the mean (Srivastava et al. 2014)."""
     if not (training and share):
         return states
     if _draws.generator is None:
@@ -61,5 +61,5 @@ def sequence_mask(like: Float[Tensor, "R T D"], dropout: float, training: bool) 
 
 
 def drop(states: Float[Tensor, "R T D"], mask: Float[Tensor, "R 1 D"] | None) -> Float[Tensor, "R T D"]:
-    """States under a dropout mask."""
+    """The states, multiplied by a dropout mask."""
     return states if mask is None else states * mask.to(states.dtype)

@@ -15,31 +15,31 @@ from nmt.data.batch import Rows
 
 @dataclass(frozen=True)
 class Memory(Rows):
-    """What an encoder makes of its sentences."""
+    """The output of an encoder."""
 
     states: Float[Tensor, "B S D"]
-    final: Float[Tensor, "B D"]  # the whole sentence in one vector, made of `states`; the encoder says how
+    final: Float[Tensor, "B D"]  # the whole sentence as one vector, made from `states`; each encoder defines how
     mask: Bool[Tensor, "B S"]
 
 
 @dataclass(frozen=True)
 class Source(Rows):
-    """What a decoder needs of the memory at every step: computed once per sentence, never copied per beam."""
+    """The part of the memory that a decoder needs at every step: computed once per sentence, never copied per beam."""
 
     keys: Float[Tensor, "B L H S Dk"]
-    values: Float[Tensor, "B Lv H Sv Dv"]  # as many as keys; without attention one, which every step is given
+    values: Float[Tensor, "B Lv H Sv Dv"]  # Lv = L, Sv = S; without attention both are 1: one vector for every step
     mask: Bool[Tensor, "B S"]
-    wants_weights: bool  # are the attention weights wanted?
+    wants_weights: bool  # must the decoder give attention weights?
 
 
 @dataclass(frozen=True)
 class State(Rows):
-    """What a decoder carries from token to token; each decoder has its own fields."""
+    """The state that a decoder carries from token to token; each decoder has its own fields."""
 
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Embedded source to memory."""
+    """Maps the embedded source to a memory."""
 
     d_memory: int
 
@@ -48,18 +48,19 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class Decoder(Protocol):
-    """One callable for training (all T tokens at once) and search (one token)."""
+    """One callable for training (all T tokens at once) and for search (one token at a time)."""
 
     d_output: int  # size of the features
-    max_length: int | None  # most tokens of a translation, eos not counted; None: any number
+    max_length: int | None  # the most tokens that a translation can have, eos not counted; None: any number
 
     def start(self, memory: Memory, wants_weights: bool) -> tuple[Source, State]: ...
 
     def __call__(
         self, tokens: Int[Tensor, "R T"], source: Source, state: State
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R L H T S"], State]:
-        """Features, attention weights (its L axis is empty when they are not wanted or there are none), new state.
+        """Features, attention weights and the new state.
 
-        R may be K times the rows of `source` (beams of a sentence side by side).
+        The L axis of the weights is empty if `source.wants_weights` is false or the decoder has no attention. R may be
+        K times the rows of `source`: the hypotheses of a sentence lie side by side.
         """
         ...

@@ -1,4 +1,4 @@
-"""The output layer: features to scores of the vocabulary's pieces before the softmax (logits)."""
+"""The output layer: maps features to logits, the scores of the vocabulary's pieces before the softmax."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,7 @@ Logits = Callable[[Float[Tensor, "R D"]], Float[Tensor, "R V"]]
 
 @runtime_checkable
 class OutputLayer(Protocol):
-    """What maps features to logits."""
+    """Maps features to logits."""
 
     out_features: int  # V
 
@@ -30,12 +30,12 @@ class OutputLayer(Protocol):
     def __call__(self, features: Float[Tensor, "R D"], /) -> Float[Tensor, "R V"]: ...
 
     def over(self, pieces: Int[Tensor, " C"]) -> Logits:
-        """The layer over these pieces alone."""
+        """A function that maps features to the logits of these pieces alone."""
         ...
 
 
 class Output(nn.Linear):
-    """The layer as it is trained."""
+    """The trainable output layer."""
 
     def over(self, pieces: Int[Tensor, " C"]) -> Logits:
         return partial(functional.linear, weight=self.weight[pieces], bias=self.bias[pieces])

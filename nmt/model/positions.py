@@ -1,4 +1,4 @@
-"""Where a token stands: position vectors, and the first stage of Transformers that adds them to embeddings."""
+"""Position vectors, and the first stage of a Transformer, which adds them to embeddings."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ Positions = Literal["sinusoidal", "learned"]
 
 
 def sinusoids(start: int, length: int, d_model: int, device: torch.device) -> Float[Tensor, "T D"]:
-    """sin and cos of p / 10000^(2i/D) in turns, for p from `start` on (Vaswani et al. 2017, §3.5); float32."""
+    """sin and cos of p / 10000^(2i/D), alternating, for p from `start` on (Vaswani et al. 2017, §3.5); float32."""
     places = torch.arange(start, start + length, device=device, dtype=torch.float32)
     rates = 10000.0 ** (-torch.arange(0, d_model, 2, device=device) / d_model)
     angles = torch.outer(places, rates)
@@ -22,20 +22,20 @@ def sinusoids(start: int, length: int, d_model: int, device: torch.device) -> Fl
 
 
 class PositionVectors(nn.Module):
-    """Vectors of the positions from `start` on."""
+    """Gives the vectors of T positions from `start` on."""
 
     def __init__(self, where: str, d_model: int, max_positions: int) -> None:
         super().__init__()
         self.where = where
         self.d_model = d_model
-        self.longest: int | None = None  # most positions that there are vectors for; None: any number
+        self.longest: int | None = None  # the number of positions that have vectors; None: any number
 
     def forward(self, start: int, length: int, device: torch.device) -> Float[Tensor, "T D"]:
         raise NotImplementedError
 
 
 class Sinusoidal(PositionVectors):
-    """Fixed waves, computed where they are needed: no parameters, no longest sentence."""
+    """Fixed waves, computed when needed: no parameters, and no limit on the length of a sentence."""
 
     def forward(self, start: int, length: int, device: torch.device) -> Float[Tensor, "T D"]:
         return sinusoids(start, length, self.d_model, device)
@@ -64,10 +64,10 @@ POSITIONS: dict[Positions, type[PositionVectors]] = {"sinusoidal": Sinusoidal, "
 
 
 class PositionedTokens(nn.Module):
-    """Embedded tokens as a Transformer's first layer takes them: scaled, of size d_model, positions added, dropout.
+    """The input of a Transformer's first layer: embeddings scaled, projected to d_model, with positions and dropout.
 
-    The factor is √d_embed, which brings the embeddings (standard deviation 1/√d_embed) to the size of the waves; where
-    d_embed is d_model it is the √d_model of Vaswani et al. 2017, §3.4.
+    The scale is √d_embed, which brings the embeddings (standard deviation 1/√d_embed) to the size of the waves. If
+    d_embed equals d_model, it is the √d_model of Vaswani et al. 2017, §3.4.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class PositionedTokens(nn.Module):
 
 
 def linear(d_input: int, d_output: int) -> nn.Linear:
-    """A projection that keeps the size of its inputs at the start (Glorot & Bengio 2010), biases 0."""
+    """A linear layer that keeps the size of its inputs before training (Glorot & Bengio 2010); the biases are 0."""
     layer = Linear(d_input, d_output)
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)

@@ -20,17 +20,17 @@ from nmt.model.linear import Linear
 
 Cell = Literal["lstm", "gru", "tanh"]
 CELLS: dict[Cell, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
-STATE_VECTORS: dict[Cell, int] = {"lstm": 2, "gru": 1, "tanh": 1}  # lstm: hidden and cell
+STATE_VECTORS: dict[Cell, int] = {"lstm": 2, "gru": 1, "tanh": 1}  # in a layer's state; lstm: hidden and cell
 
 
 class RnnLayer(nn.Module):
-    """One RNN layer in one direction whose whole state is one tensor [R, C, D] (C = 2 for an LSTM: hidden, cell)."""
+    """One RNN layer in one direction. Its whole state is one tensor [R, C, D] (C = 2 for an LSTM: hidden, cell)."""
 
     def __init__(self, cell: Cell, d_input: int, d_hidden: int) -> None:
         super().__init__()
         self.rnn = CELLS[cell](d_input, d_hidden, batch_first=True)
         self.vectors = STATE_VECTORS[cell]
-        if cell == "lstm":  # remember by default (Jozefowicz et al. 2015); gates: input, forget, cell, output
+        if cell == "lstm":  # remember by default (Jozefowicz et al. 2015); gate order: input, forget, cell, output
             bias = self.rnn.bias_ih_l0
             assert isinstance(bias, Tensor)
             with torch.no_grad():
@@ -39,7 +39,7 @@ class RnnLayer(nn.Module):
     def forward(
         self, inputs: Float[Tensor, "R T E"], state: Float[Tensor, "R C D"]
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R C D"]]:
-        """Outputs at every position and the state after the last."""
+        """Outputs at every position, and the state after the last one."""
         vectors = [v[None].contiguous() for v in state.to(inputs.dtype).unbind(1)]  # each [1, R, D]
         outputs, after = self.rnn(inputs, tuple(vectors) if self.vectors == 2 else vectors[0])
         after = torch.cat(after) if self.vectors == 2 else after
@@ -50,11 +50,12 @@ class RnnLayer(nn.Module):
 class RnnEncoder(nn.Module):
     """States of a (bidirectional) RNN; layers from the second on are residual.
 
-    The backward direction runs over every sentence reversed within its own length, so that padding is never read.
-    `final` is `states` (before dropout) where each direction ends: its forward half at the last real position, its
-    backward half at the first.
-    With embeddings the memory holds [state; embedding] at every position (source-side bridging: Kuang et al. 2018,
-    §3.1), so that what a word is reaches the output even where the RNN has lost it, and `final` their mean as well.
+    The backward direction reads every sentence reversed within its own length. Padding comes last in both directions,
+    so it does not change the states of real positions.
+    `final` takes `states` (before dropout) from where each direction ends: the forward half from the last real
+    position, the backward half from the first.
+    With embeddings, the memory holds [state; embedding] at every position (source-side bridging: Kuang et al. 2018,
+    §3.1), so the decoder sees a word even if the RNN has lost it. `final` then also holds the mean of the embeddings.
     """
 
     def __init__(
@@ -83,8 +84,8 @@ class RnnEncoder(nn.Module):
         lengths = mask.sum(1)
         positions = torch.arange(mask.shape[1], device=mask.device)
         reversed_positions = torch.where(mask, lengths[:, None] - 1 - positions, positions)
-        first = torch.arange(len(mask), device=mask.device) * mask.shape[1]  # rows of the flattened [B * S, ...]
-        backwards = (first[:, None] + reversed_positions).flatten()  # its own inverse
+        first = torch.arange(len(mask), device=mask.device) * mask.shape[1]  # each sentence's first row in [B * S, …]
+        backwards = (first[:, None] + reversed_positions).flatten()  # this permutation is its own inverse
         last = first + lengths - 1
         states = embedded
         for depth, directions in enumerate(self.layers):
@@ -104,7 +105,7 @@ class RnnEncoder(nn.Module):
         inputs: Float[Tensor, "B S E"],
         backwards: Int[Tensor, " BS"],
     ) -> Float[Tensor, "B S D"]:
-        """Outputs of both directions side by side."""
+        """The outputs of all directions, concatenated."""
         assert isinstance(directions, nn.ModuleList)
         outputs = []
         for number, layer in enumerate(directions):
@@ -117,7 +118,7 @@ class RnnEncoder(nn.Module):
 
 @dataclass(frozen=True)
 class RnnState(State):
-    """Layer states, and the last features where they are fed back (empty without input feeding)."""
+    """The states of the layers, and the last features for input feeding (empty without it)."""
 
     layers: Float[Tensor, "R L C D"]
     feed: Float[Tensor, "R F"]
@@ -127,10 +128,10 @@ class RnnState(State):
 class RnnDecoder(nn.Module):
     """RNN decoder whose features are o_t = tanh(W_o [a_t ; s_t]).
 
-    Layer 1's state is the query (Luong et al. 2015); its context a_t is concatenated to the input of the layers above
-    (Chen et al. 2018), which are residual, and s_t is the top layer's state. Without a score ("none") a_t is the
-    encoder's final state at every step (Cho et al. 2014, §2.2): the source in one vector. With input feeding o_{t-1}
-    joins the input at step t (Luong et al. 2015, §3.3).
+    The state of layer 1 is the query (Luong et al. 2015). The context a_t is concatenated to the input of every layer
+    above (Chen et al. 2018); these layers are residual. s_t is the state of the top layer. Without attention ("none"),
+    a_t is the encoder's final state at every step (Cho et al. 2014, §2.2): the source as one vector. With input
+    feeding, o_{t-1} joins the input at step t (Luong et al. 2015, §3.3).
     """
 
     def __init__(
@@ -207,7 +208,7 @@ class RnnDecoder(nn.Module):
     def _attend(
         self, query: Float[Tensor, "R T D"], source: Source
     ) -> tuple[Float[Tensor, "R T C"], Float[Tensor, "R L H T S"]]:
-        """Contexts, and weights where they are wanted."""
+        """Contexts, and attention weights if `source.wants_weights`."""
         rows, length, _ = query.shape
         nothing = query.new_zeros(rows, 0, 1, length, source.mask.shape[1])
         if self.attention is None:
@@ -218,5 +219,5 @@ class RnnDecoder(nn.Module):
 
 
 def flat_select(states: Float[Tensor, "B S D"], rows: Int[Tensor, " N"]) -> Float[Tensor, "N D"]:
-    """Rows of the flattened [B * S, D]; an index for each axis would be slow, above all backward."""
+    """Rows of the flattened [B * S, D]. Indexing both axes would be slow, especially in the backward pass."""
     return states.flatten(0, 1).index_select(0, rows)

@@ -1,8 +1,8 @@
-"""Attention: every score e_{t,i} = score(s_t, h_i), and the one masked normalisation of the project.
+"""Attention scores e_{t,i} = score(s_t, h_i), and the only masked normalisation of the project.
 
-Axis letters: B sentences, T queries (decoder positions), S source positions, D features. A score leaves all axes before
-the last two free, so that the same class serves one head ([B, T, D]) and many ([B, H, T, D]).
-To add a score: one class here, one file in configs/attention/. nmt/model/attention.py makes layers of scores.
+Axis letters: B sentences, T queries (decoder positions), S source positions, D features. A score accepts any axes
+before the last two, so that the same class serves one head ([B, T, D]) and many ([B, H, T, D]).
+To add a score, write one class here and one file in configs/attention/. nmt/model/attention.py makes layers of scores.
 """
 
 import math
@@ -23,15 +23,15 @@ from nmt.model.linear import Linear
 from nmt.model.sizes import require_equal_sizes
 
 Normaliser = Literal["softmax", "sparsemax", "entmax15"]
-OUT_OF_REACH = -10.0  # below the best score: sparsemax and entmax15 give 0 there
+OUT_OF_REACH = -10.0  # relative to the best score: sparsemax and entmax15 give 0 there
 
 
 class AttentionScore(nn.Module):
-    """How well a query (decoder state s) matches each key (source position, encoder state h).
+    """How well each query (decoder state s) matches each key (encoder state h of a source position).
 
     The docstring of a score begins with its formula, then its source in parentheses; `nmt attentions` shows that line.
 
-    `keys` and `values` see the encoder states once per sentence; `forward` runs at every step.
+    `keys` and `values` run once per sentence; `forward` runs at every step.
     """
 
     def __init__(self, d_query: int, d_memory: int) -> None:
@@ -40,11 +40,11 @@ class AttentionScore(nn.Module):
         self.d_value = d_memory
 
     def keys(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dk"]:
-        """What queries are compared with."""
+        """The keys that queries are compared with."""
         return states
 
     def values(self, states: Float[Tensor, "*B S D"]) -> Float[Tensor, "*B S Dv"]:
-        """What the context is made of."""
+        """The values that contexts are made of."""
         return states
 
     def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
@@ -61,15 +61,15 @@ class AttentionScore(nn.Module):
         dropout: float,
         wants_weights: bool,
     ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
-        """Contexts and weights as `attend` makes them of the scores; weights may be wrong without `wants_weights`."""
+        """Contexts and weights, as the function `attend` gives them; weights may be wrong without `wants_weights`."""
         return attend(self(query, keys), values, mask, normaliser, dropout)
 
 
 class InnerProduct(AttentionScore):
-    """q · k of a projected query and the keys: the family of scores that fused attention kernels compute."""
+    """q · k, where q is a projection of the query: the scores that fused attention kernels can compute."""
 
     def queries(self, query: Float[Tensor, "*B T Dq"]) -> Float[Tensor, "*B T Dk"]:
-        """What the keys are multiplied with."""
+        """The projected queries, which are multiplied with the keys."""
         return query
 
     def forward(self, query: Float[Tensor, "*B T Dq"], keys: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B T S"]:
@@ -208,7 +208,7 @@ class KeyValue(ScaledDot):
 
 
 def fused_pays(device: torch.device) -> bool:
-    """Is torch's fused attention the faster one? On a CPU plain products are, for sequences as short as sentences."""
+    """Is torch's fused attention faster? On a CPU it is not, for sequences as short as sentences."""
     return device.type != "cpu"
 
 
@@ -221,8 +221,8 @@ def attend(
 ) -> tuple[Float[Tensor, "*B T D"], Float[Tensor, "*B T S"]]:
     """Contexts a_t = Σ_i α_{t,i} v_i and weights α_t = softmax(e_t) over real positions (float32).
 
-    Weights are exactly 0 on padding; where a row has no real position at all they are all 0. `dropout` drops weights
-    from the contexts only.
+    Weights are exactly 0 on padding, and all 0 in a row without any real position. `dropout` applies to the
+    contexts, not to the weights returned.
     """
     weights = normalise(scores.float(), mask, normaliser).masked_fill(~mask, 0.0)
     used = drop_each(weights, dropout, training=True)
@@ -232,14 +232,14 @@ def attend(
 def normalise(
     scores: Float[Tensor, "*B T S"], mask: Bool[Tensor, "*#B #T S"], normaliser: Normaliser
 ) -> Float[Tensor, "*B T S"]:
-    """Scores to weights that sum to 1: softmax; sparsemax (Martins & Astudillo 2016); 1.5-entmax (Peters et al. 2019).
+    """Weights that sum to 1: softmax, sparsemax (Martins & Astudillo 2016) or 1.5-entmax (Peters et al. 2019).
 
-    The latter two give exactly 0 to what scores far below the best: 1 (sparsemax) or 2 (entmax15) suffice.
+    Sparsemax gives exactly 0 to a score that is at least 1 below the best, entmax15 to one that is at least 2 below.
     """
     lowest = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     if normaliser == "softmax":
         return lowest.softmax(-1)
-    below_best = scores - lowest.detach().amax(-1, keepdim=True)  # -inf where float32 does not hold the distance
+    below_best = scores - lowest.detach().amax(-1, keepdim=True)  # -inf if the distance is too large for float32
     bounded = torch.where(mask, below_best, OUT_OF_REACH).clamp(min=OUT_OF_REACH)  # finite: sums of squares stay exact
     weights: Tensor = sparsemax(bounded, dim=-1) if normaliser == "sparsemax" else entmax15(bounded, dim=-1)
     return weights

@@ -43,7 +43,7 @@ class Seq2Seq(nn.Module):
 
     @property
     def max_length(self) -> int | None:
-        """Most tokens of a translation, eos not counted; None: any number."""
+        """The most tokens that a translation can have, eos not counted; None: any number."""
         return self.decoder.max_length
 
     def forward(self, batch: Batch) -> Float[Tensor, "N D"]:
@@ -53,25 +53,25 @@ class Seq2Seq(nn.Module):
         return features.flatten(0, 1).index_select(0, batch.real())
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
-        """The source sentences' memory."""
+        """The encoder's memory of the source sentences."""
         return self.encoder(self.embedding(src), src_mask)
 
     def start(
         self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], wants_weights: bool
     ) -> tuple[Source, State]:
-        """What decoding these sentences starts from; `wants_weights`: are its attention weights wanted?"""
+        """The source and first state for decoding; `wants_weights`: must decoding give attention weights?"""
         return self.decoder.start(self.encode(src, src_mask), wants_weights)
 
     def step(
         self, tokens: Int[Tensor, "R T"], source: Source, state: State
     ) -> tuple[Float[Tensor, "R V"], Float[Tensor, "R L H T S"], State]:
-        """Log-probabilities (nats, float32) of the token after the last one given."""
+        """Log-probabilities (nats, float32) of the token after the last one given, attention weights, new state."""
         features, weights, state = self.decoder(tokens, source, state)
         logits = self.output(features[:, -1]).float()
         return torch.log_softmax(logits, -1, out=logits), weights, state
 
     def forced(self, batch: Batch) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B L H T S"]]:
-        """Log-probabilities of the given targets (nats, 0 on padding) and the attention that made them."""
+        """The log-probability of each token of the given targets (nats, 0 on padding), and the attention weights."""
         source, state = self.start(batch.src, batch.src_mask, wants_weights=True)
         features, weights, _ = self.decoder(batch.tgt_in, source, state)
         real = batch.real()
@@ -83,7 +83,7 @@ class Seq2Seq(nn.Module):
 
 @contextmanager
 def evaluation_mode(model: nn.Module) -> Iterator[None]:
-    """Without dropout inside; afterwards, also after an error, the model is in the mode that it was in."""
+    """Turns dropout off inside; afterwards, even after an error, restores the mode that the model was in."""
     training = model.training
     model.eval()
     try:

@@ -1,10 +1,10 @@
-"""Sizes of parts that must fit together."""
+"""Checks that the sizes of parts fit together."""
 
 from nmt.errors import ConfigError
 
 
 def check_heads(where: str, heads: int, features: int) -> None:
-    """Refuses heads that do not divide the features of their layer."""
+    """Refuses a number of heads that does not divide the number of features of the layers."""
     if features % heads:
         fitting = [str(number) for number in range(1, 2 * heads) if features % number == 0]
         raise ConfigError(
@@ -14,7 +14,7 @@ def check_heads(where: str, heads: int, features: int) -> None:
 
 
 def require_equal_sizes(score: str, d_query: int, d_memory: int) -> None:
-    """A dot product needs vectors of one size; says how to get them."""
+    """Refuses sizes that differ, because a dot product needs equal ones; the error says how to get them."""
     if d_query != d_memory:
         raise ConfigError(
             f"attention {score} needs decoder and encoder states of one size, but they have {d_query} and {d_memory}; "

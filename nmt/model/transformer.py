@@ -1,7 +1,7 @@
 """Transformer encoder and decoder (Vaswani et al. 2017), and self-attention over the states of an RNN.
 
 Every attention is an `AttentionLayer`: self-attention is a multi-head layer over its own input, the decoder's
-cross-attention is whatever `attention=` names.
+cross-attention is the layer that `attention=` names.
 """
 
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class TransformerEncoder(nn.Module):
 
 @ENCODERS.register
 class RnnSelfAttentionEncoder(nn.Module):
-    """An RNN encoder, then self-attention layers over its states, which know the order already (no positions)."""
+    """An RNN encoder, then self-attention layers over its states. They carry the order, so positions are not added."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class RnnSelfAttentionEncoder(nn.Module):
 class TransformerState(State):
     """Keys and values of every layer's self-attention over the t tokens so far.
 
-    Each layer has tensors of its own: to add a token copies them once, to reorder rows once more.
+    Each layer has tensors of its own: adding a token copies them once, reordering rows copies them once more.
     """
 
     layers: tuple[KeysValues, ...]
@@ -114,7 +114,7 @@ class TransformerState(State):
 class TransformerDecoder(nn.Module):
     """Embeddings with positions, then layers of causal self-attention, attention over the source and feed-forward.
 
-    What a token's position is follows from the state: as many tokens were there before as it has keys.
+    A token's position comes from the state: it is the number of earlier tokens, which is the number of keys.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class TransformerDecoder(nn.Module):
         self.output = nn.Identity() if self.d_output == d_model else Linear(d_model, self.d_output, bias=False)
 
     def start(self, memory: Memory, wants_weights: bool) -> tuple[Source, TransformerState]:
-        """Every layer's keys and values of the sentences, and a state of no tokens."""
+        """Keys and values of the sentences for every layer, and a state without tokens."""
         pairs = [layer.cross.keys_values(memory.states) for layer in self.layers]  # type: ignore[union-attr,operator]
         keys, values = (torch.stack(each, 1) for each in zip(*pairs, strict=True))
         empty = memory.states.new_zeros(len(memory.states), self.heads, 0, self.d_head)

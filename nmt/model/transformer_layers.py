@@ -1,4 +1,4 @@
-"""Layers of Transformers: their builder, residuals with pre- or post-norm, feed-forward, encoder and decoder layer."""
+"""Transformer layers: a builder, residuals with pre- or post-norm, feed-forward, encoder layer and decoder layer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from nmt.model.sizes import check_heads
 
 Norm = Literal["pre", "post"]
 Activation = Literal["relu", "gelu"]
-KeysValues = tuple[Float[Tensor, "R H _ Dh"], Float[Tensor, "R H _ Dh"]]  # of self-attention, over any number of tokens
+KeysValues = tuple[Float[Tensor, "R H _ Dh"], Float[Tensor, "R H _ Dh"]]  # of self-attention; _: any number of tokens
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"relu": functional.relu, "gelu": functional.gelu}
 
 
 @dataclass(frozen=True)
 class LayerBuilder:
-    """Makes the parts that all layers of a stack have in common; `where` is the section that the sizes come from."""
+    """Makes the parts that all layers of a stack share; `where` is the configuration section that errors name."""
 
     where: str
     layers: int
@@ -40,17 +40,17 @@ class LayerBuilder:
         check_heads(self.where, self.heads, self.d_model)
 
     def self_attention(self) -> MultiHead:
-        """A layer's attention over its own input."""
+        """The attention of a layer over its own input."""
         return MultiHead(
             self.d_model, self.d_model, self.heads, None, ScaledDot, self.attention_dropout, normaliser="softmax"
         )
 
     def residual(self) -> "Residual":
-        """What stands around each part of a layer."""
+        """The residual connection around one part of a layer."""
         return RESIDUALS[self.norm](self.d_model, self.dropout)
 
     def final_norm(self) -> nn.Module:
-        """What the last layer's output still needs: with pre-norm nothing has normalised the sum of the layers."""
+        """The module after the last layer: a norm with pre-norm, whose sum is not normalised yet; else the identity."""
         return RESIDUALS[self.norm].final(self.d_model)
 
 
@@ -63,21 +63,21 @@ class Residual(nn.Module):
         self.dropout = Dropout(dropout)
 
     def enter(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
-        """What the part sees."""
+        """The input of the part f."""
         raise NotImplementedError
 
     def leave(self, x: Float[Tensor, "R T D"], change: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
-        """What follows once the part has answered `change`."""
+        """The output of the residual; `change` is the output of f."""
         raise NotImplementedError
 
     @staticmethod
     def final(d_model: int) -> nn.Module:
-        """What comes after the last layer."""
+        """The module after the last layer."""
         raise NotImplementedError
 
 
 class PreNorm(Residual):
-    """x + f(LN(x)) (Xiong et al. 2020): the gradient reaches every layer unscaled, short warm-ups suffice."""
+    """x + f(LN(x)) (Xiong et al. 2020): the gradient reaches every layer unscaled, so short warm-ups suffice."""
 
     def enter(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
         normed: Tensor = self.norm(x)
@@ -111,7 +111,7 @@ RESIDUALS: dict[Norm, type[Residual]] = {"pre": PreNorm, "post": PostNorm}
 
 
 class FeedForward(nn.Module):
-    """W_2 f(W_1 x + b_1) + b_2 at every position by itself, inside its residual."""
+    """W_2 f(W_1 x + b_1) + b_2 at each position separately, with a residual around it."""
 
     def __init__(self, builder: LayerBuilder) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class DecoderLayer(nn.Module):
         source: Source,
         depth: int,
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R Hc T S"], KeysValues]:
-        """Outputs, attention over the source, and the keys and values of all N = t + T tokens."""
+        """Outputs, attention weights over the source, and the keys and values of all N tokens, past ones included."""
         seen = self.residual.enter(x)
         new = self.attention.keys_values(seen)
         keys, values = (torch.cat([p.to(n.dtype), n], 2) for p, n in zip(past, new, strict=True))

@@ -34,9 +34,9 @@ from nmt.search.prefix import Prefixes
 from nmt.search.sampling import draw
 from nmt.search.steering import UNSTEERED, Steering
 
-BEAM = 5  # the width that batch_sentences is meant for
-GROUPS = 512  # of vocabulary entries, so that most of them are only read to find the likeliest groups
-FEW_LOG_PROBS = 2**15  # log-probabilities of a step for which groups do not pay
+BEAM = 5  # the beam width that batch_sentences refers to
+GROUPS = 512  # groups of vocabulary entries; most entries are only read once, to find the likeliest groups
+FEW_LOG_PROBS = 2**15  # up to this many log-probabilities in a step, groups do not pay
 
 AnySource = TypeVar("AnySource", bound=Rows)
 AnyState = TypeVar("AnyState", bound=Rows)
@@ -48,7 +48,7 @@ class StepModel(Protocol[AnySource, AnyState]):
 
     @property
     def max_length(self) -> int | None:
-        """Most tokens of a translation, eos not counted; None: any number."""
+        """The most tokens that a translation can have, eos not counted; None: any number."""
         ...
 
     def start(
@@ -76,10 +76,10 @@ def search(
 ) -> list[list[Hypothesis]]:
     """The n_best hypotheses of each sentence, best first: found by beam search, or drawn if `cfg.sample`.
 
-    Fewer where there are fewer translations. A sentence leaves the batch when as many hypotheses have
-    finished as the beam is wide, or when n_best have and no open one can still score higher. None has more tokens than
-    `cfg` allows for its source (but for a prefix that is longer), or than the model can read. A sentence that is gone
-    has whatever was finished by then.
+    A sentence has fewer hypotheses if it has fewer translations. It leaves the batch when the number of its finished
+    hypotheses reaches the beam width, or when n_best have finished and no open one can still score higher. A hypothesis
+    has at most the tokens that `cfg` allows for its source, or that its prefix needs, and never more than the model can
+    read. A sentence that is gone (see `Steering`) has the hypotheses that were finished by then.
     """
     if len(src) == 0:
         return []
@@ -111,7 +111,7 @@ def search(
         going = unsettled(beam, finished, width, divisors)
         if steering.gone is not None and (gone := steering.gone()):
             going &= ~torch.isin(beam.sentence, beam.sentence.new_tensor(list(gone)))
-        kept = going.nonzero()[:, 0]  # the one wait for the device in a step
+        kept = going.nonzero()[:, 0]  # the only wait for the device in a step
         parent, token = step.parent, step.token
         if len(kept) < len(going):
             done.append(finished.select((~going).nonzero()[:, 0]))
@@ -125,7 +125,7 @@ def search(
 
 
 def width_of(cfg: SearchConfig) -> int:
-    """Hypotheses of a sentence that are open at a time."""
+    """The number of open hypotheses per sentence."""
     return cfg.n_best if cfg.sample else cfg.beam
 
 
@@ -141,7 +141,7 @@ def _continue(
     generator: torch.Generator | None,
     prefixes: Prefixes | None,
 ) -> Candidates:
-    """What the open hypotheses may be continued with, were there no limit to their length."""
+    """The candidates that continue the open hypotheses, before length limits are applied."""
     inside = [] if prefixes is None else prefixes.held(log_probs, beam)
     _forbid(log_probs, beam.history, cfg.no_repeat_ngram)
     for row, pieces, values in inside:  # a prefix may repeat what the settings forbid
@@ -164,7 +164,7 @@ def _cover(beam: Beam, attention: Float[Tensor, "R L H 1 S"], penalty: float) ->
 
 
 def _forbid(log_probs: Float[Tensor, "R V"], history: Int[Tensor, "N K T"] | None, ngram: int | None) -> None:
-    """Set to -inf what must not come next: pad, bos, the last token of an n-gram that has occurred."""
+    """Sets to -inf the tokens that must not come next: pad, bos, the last token of an n-gram that has occurred."""
     log_probs[:, PAD] = -inf
     log_probs[:, BOS] = -inf
     if history is None or ngram is None or history.shape[-1] < ngram:
@@ -176,7 +176,7 @@ def _forbid(log_probs: Float[Tensor, "R V"], history: Int[Tensor, "N K T"] | Non
 
 
 def _force_eos(candidates: Candidates, log_probs: Float[Tensor, "N K V"], beam: Beam, length: int) -> Candidates:
-    """In sentences at their length limit, eos after each open hypothesis is all there is."""
+    """The candidates, but in sentences at their length limit only the open hypotheses followed by eos."""
     missing = (0, candidates.token.shape[1] - log_probs.shape[1])
     ended = functional.pad(beam.log_prob + log_probs[..., EOS], missing, value=-inf)
     parent = torch.arange(ended.shape[1], device=ended.device).clamp(max=log_probs.shape[1] - 1)
@@ -210,9 +210,9 @@ def likeliest(log_probs: Float[Tensor, "N K V"], log_prob: Float[Tensor, "N K"],
 def _likeliest_by_groups(
     log_probs: Float[Tensor, "N K V"], log_prob: Float[Tensor, "N K"], size: int
 ) -> tuple[Float[Tensor, "N C"], Int[Tensor, "N C"]]:
-    """The `size` greatest sums of a sentence, and their places among all K * V.
+    """The `size` largest sums of each sentence, and their indices among all K * V.
 
-    The whole vocabulary is read once, for the maximum of each group; then the members of the best groups are.
+    The whole vocabulary is read once, for the maximum of each group. Only the best groups are then read again.
     """
     vocab = log_probs.shape[-1]
     groups = min(GROUPS, vocab)

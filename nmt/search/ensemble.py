@@ -1,4 +1,4 @@
-"""Several models that choose each token together: the mean of their probabilities."""
+"""Several models that choose each token together, by the mean of their probabilities."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from nmt.model.seq2seq import Seq2Seq
 
 @dataclass(frozen=True)
 class Members(Rows):
-    """What each model keeps of the same sentences or hypotheses."""
+    """The rows that each model keeps for the same sentences or hypotheses."""
 
     each: tuple[Rows, ...]
 
@@ -26,9 +26,9 @@ class Members(Rows):
 
 
 class Ensemble(nn.Module):
-    """Models of the same vocabularies, for the search and for forced decoding: p = mean over models of p_m.
+    """Models with the same vocabularies, for search and forced decoding: p = mean over models of p_m.
 
-    Its attention has one layer for each model that has any: the mean over that model's layers and heads.
+    The attention has one layer for each model with attention: the mean over that model's layers and heads.
     """
 
     def __init__(self, models: Sequence[Seq2Seq]) -> None:
@@ -37,30 +37,30 @@ class Ensemble(nn.Module):
 
     @property
     def max_length(self) -> int | None:
-        """Most tokens of a translation that every model can read, eos not counted; None: any number."""
+        """The most tokens of a translation that every model can read, eos not counted; None: any number."""
         limits = [model.max_length for model in self.members() if model.max_length is not None]
         return min(limits, default=None)
 
     def start(
         self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], wants_weights: bool
     ) -> tuple[Members, Members]:
-        """What decoding these sentences starts from; `wants_weights`: are its attention weights wanted?"""
+        """The sources and first states for decoding; `wants_weights`: must decoding give attention weights?"""
         sources, states = zip(*(model.start(src, src_mask, wants_weights) for model in self.members()), strict=True)
         return Members(sources), Members(states)
 
     def step(
         self, tokens: Int[Tensor, "R T"], source: Members, state: Members
     ) -> tuple[Float[Tensor, "R V"], Float[Tensor, "R L 1 T S"], Members]:
-        """Log-probabilities (nats, float32) of the token after the last one given."""
+        """Log-probabilities (nats, float32) of the token after the last one given, attention weights, new states."""
         steps = [
-            model.step(tokens, *own)  # type: ignore[arg-type]  # each gets what it gave itself
+            model.step(tokens, *own)  # type: ignore[arg-type]  # each model gets back its own source and state
             for model, *own in zip(self.members(), source.each, state.each, strict=True)
         ]
         log_probs, weights, states = zip(*steps, strict=True)
         return mean_probability(log_probs), member_layers(weights), Members(states)
 
     def forced(self, batch: Batch) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B L 1 T S"]]:
-        """Log-probabilities of the given targets (nats, 0 on padding) and the attention that made them."""
+        """The log-probability of each token of the given targets (nats, 0 on padding), and the attention weights."""
         log_probs, weights = zip(*(model.forced(batch) for model in self.members()), strict=True)
         return mean_probability(log_probs), member_layers(weights)
 
@@ -70,11 +70,11 @@ class Ensemble(nn.Module):
 
 
 def mean_probability(log_probs: Sequence[Float[Tensor, "*X"]]) -> Float[Tensor, "*X"]:
-    """Logarithm of the mean of probabilities that are given as logarithms."""
+    """The logarithm of the mean probability, for probabilities given as logarithms."""
     return torch.stack(list(log_probs)).logsumexp(0) - math.log(len(log_probs))
 
 
 def member_layers(weights: Sequence[Float[Tensor, "R _ _ T S"]]) -> Float[Tensor, "R L 1 T S"]:
-    """Attention of several models, one layer for each; for none where the axis of layers is empty."""
+    """Attention of several models, one layer for each; a model without attention (L = 0) is left out."""
     means = [own.float().mean((1, 2)) for own in weights if own.shape[1]]
     return torch.stack(means, 1)[:, :, None] if means else weights[0][:, :, :1]

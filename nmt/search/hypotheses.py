@@ -1,7 +1,7 @@
-"""Hypotheses of a search: open, finished, and read back from their parents.
+"""Hypotheses of a search: open ones, finished ones, and their tokens, which are read back from parent to parent.
 
-Axis letters: B sentences given, N sentences still searched, K open hypotheses of each, C candidates,
-F finished ones kept.
+Axis letters: B sentences of the batch, N sentences still searched, K open hypotheses per sentence, C candidates,
+F finished hypotheses kept.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -22,47 +22,47 @@ class Hypothesis:
     """A finished translation."""
 
     tokens: list[int]  # without bos and eos
-    log_prob: float  # of the tokens and eos, nats
-    score: float  # after the penalties
+    log_prob: float  # of all tokens, eos included; nats
+    score: float  # log_prob after length and coverage penalties
 
 
 @dataclass(frozen=True)
 class Beam(Rows):
-    """The open hypotheses of the sentences still searched; log_prob -inf: none. K is 1 at the first step."""
+    """The open hypotheses of sentences still searched; log_prob is -inf in empty slots. K is 1 at the first step."""
 
-    sentence: Int[Tensor, " N"]  # its row in the batch given
-    limit: Int[Tensor, " N"]  # most tokens, eos not counted
+    sentence: Int[Tensor, " N"]  # row in the original batch
+    limit: Int[Tensor, " N"]  # the most tokens that a translation may have, eos not counted
     mask: Bool[Tensor, "N S"]
     log_prob: Float[Tensor, "N K"]
     history: Int[Tensor, "N K T"] | None  # tokens so far, kept only to block n-grams
     coverage: Float[Tensor, "N K S"] | None  # attention that each source position has received
-    place: Int[Tensor, "N K"] | None = None  # bytes of the given prefix that are spelled; None: there is none
+    place: Int[Tensor, "N K"] | None = None  # bytes of the prefix spelled so far; None: no prefix is left to spell
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Continuations by one token, log_prob of the whole; -inf: none."""
+    """Open hypotheses continued by one token; log_prob is of the whole, and -inf in empty slots."""
 
     log_prob: Float[Tensor, "N C"]
-    parent: Int[Tensor, "N C"]  # the hypothesis continued
+    parent: Int[Tensor, "N C"]  # the open hypothesis that is continued
     token: Int[Tensor, "N C"]
 
 
 @dataclass(frozen=True)
 class Finished(Rows):
-    """The best finished hypotheses of each sentence, best first; score -inf: none."""
+    """The best finished hypotheses of each sentence, best first; score is -inf in empty slots."""
 
     sentence: Int[Tensor, " N"]
-    count: Int[Tensor, " N"]  # all that finished, also those no longer here
+    count: Int[Tensor, " N"]  # all hypotheses that have finished, even if they are no longer kept
     score: Float[Tensor, "N F"]
     log_prob: Float[Tensor, "N F"]
     length: Int[Tensor, "N F"]  # tokens, eos not counted
-    parent: Int[Tensor, "N F"]  # the open hypothesis, at that length, that eos ended
+    parent: Int[Tensor, "N F"]  # the open hypothesis of this length that eos ended
 
 
 @dataclass(frozen=True)
 class SearchStep:
-    """What the open hypotheses were continued with: enough to read the tokens back."""
+    """One step of the search: the last token and the parent of each open hypothesis, to read the tokens back from."""
 
     sentence: Int[Tensor, " N"]
     parent: Int[Tensor, "N K"]
@@ -70,7 +70,7 @@ class SearchStep:
 
 
 def length_divisors(longest: int, cfg: SearchConfig, device: torch.device) -> Float[Tensor, " T"]:
-    """What a log-probability is divided by, at index t for t tokens and eos."""
+    """The divisors of log-probabilities; index t is for t tokens and eos."""
     length = torch.arange(1, longest + 1, device=device, dtype=torch.float32)
     match cfg.length_penalty:
         case "average":
@@ -90,7 +90,7 @@ def coverage_log(coverage: Float[Tensor, "N K S"], mask: Bool[Tensor, "N S"]) ->
 def begin(
     src: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], cfg: SearchConfig, max_length: int | None
 ) -> tuple[Beam, Finished]:
-    """One open hypothesis of no tokens for each sentence, none finished; none will be longer than `max_length`."""
+    """One open hypothesis without tokens for each sentence, none finished; length limits are at most `max_length`."""
     sentence = torch.arange(len(src), device=src.device)
     length = (mask & (src != EOS)).sum(1)
     limit = (cfg.max_length_a + cfg.max_length_b * length.double()).floor().long()
@@ -119,7 +119,7 @@ def finish(
     divisor: Float[Tensor, ""],
     coverage_penalty: float,
 ) -> Finished:
-    """`finished` with the candidates among the best `width` that end in eos."""
+    """`finished` with the candidates that end in eos, if they are among the best `width`."""
     parent = candidates.parent[:, :width]
     log_prob = candidates.log_prob[:, :width].masked_fill(candidates.token[:, :width] != EOS, -inf)
     score = log_prob / divisor
@@ -152,9 +152,10 @@ def extend(beam: Beam, candidates: Candidates, width: int) -> tuple[Beam, Search
 
 
 def unsettled(beam: Beam, finished: Finished, width: int, divisors: Float[Tensor, " T"]) -> Bool[Tensor, " N"]:
-    """Sentences with less than `width` finished hypotheses and an open one that may still be among the best.
+    """Which sentences have fewer than `width` finished hypotheses and an open one that may still be among the best?
 
-    A log-probability only falls, coverage_log is at most 0, and the longest length allowed divides most.
+    An open hypothesis cannot score above its log-probability divided by the divisor at the length limit: the
+    log-probability only falls, coverage_log is at most 0, and that divisor is the largest.
     """
     bound = beam.log_prob[:, 0] / divisors[beam.limit]
     return (bound > finished.score[:, -1]) & (finished.count < width)
@@ -166,13 +167,13 @@ def _pick(rows: Tensor, parent: Int[Tensor, "N K"]) -> Tensor:
 
 
 def merge(parts: list[Finished]) -> Finished:
-    """All sentences, in the order given."""
+    """The parts as one, with sentences in the order of the original batch."""
     whole = Finished(*(torch.cat([getattr(part, f.name) for part in parts]) for f in fields(Finished)))
     return whole.select(whole.sentence.argsort())
 
 
 def read_hypotheses(finished: Finished, steps: list[SearchStep], width: int) -> list[list[Hypothesis]]:
-    """Follow the parents from the end of each hypothesis to its beginning."""
+    """The hypotheses of each sentence; tokens are found by following the parents from end to beginning."""
     tokens = finished.length.new_full((len(steps), *finished.length.shape), PAD)
     table = finished.length.new_zeros(2, len(finished.length), width)
     row = finished.parent

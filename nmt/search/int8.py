@@ -1,8 +1,7 @@
 """A trained decoder in 8-bit integers, for processors that multiply them natively.
 
-Each row of the weights is rounded on a scale of its own, and so is each row that is multiplied with them: a sentence's
-scores do not depend on its batch mates. Sums are exact. (Wu et al. 2020, "Integer quantization for deep learning
-inference", §3)
+Each row of the weights is rounded on its own scale, and so is each row of inputs, so a sentence's scores do not depend
+on the rest of its batch. Sums are exact. (Wu et al. 2020, "Integer quantization for deep learning inference", §3)
 """
 
 from collections.abc import Callable
@@ -19,20 +18,21 @@ from nmt.model.output_layer import Logits
 from nmt.model.seq2seq import Seq2Seq
 
 LARGEST_INT8 = 127
-PACKS_PIECES_FROM = 64  # rows: the weights of 1,500 pieces take 7 ms to pack, a product of 320 rows is 0.7 ms faster
+# Rows from which packing pays: packing the weights of 1,500 pieces takes 7 ms and saves 0.7 ms per product of 320 rows.
+PACKS_PIECES_FROM = 64
 
 
 def with_int8_decoder(model: Seq2Seq) -> Seq2Seq:
-    """A model for the search: the same encoder, a decoder and an output layer in 8-bit integers."""
+    """The model for a search: the encoder as it is, the decoder and the output layer in 8-bit integers."""
     output = Int8Linear(model.output.weight, model.output.bias)
     return Seq2Seq(model.embedding, model.encoder, Int8Decoder(model.decoder), output)
 
 
 class Int8Decoder(nn.Module):
-    """A copy of a decoder whose LSTM layers and own linear layers are in 8-bit integers; the rest is float32.
+    """A copy of a decoder with its LSTM layers and its own linear layers in 8-bit integers; the rest is float32.
 
-    The steps of a search are small, and float32 is quickest where little is multiplied. Attention layers, most of which
-    run once a sentence, stay as they are.
+    The steps of a search are small, and float32 is the fastest for small products. Attention layers stay as they are,
+    because most of their products are computed once per sentence.
     """
 
     def __init__(self, decoder: Decoder) -> None:
@@ -60,7 +60,7 @@ class Int8Decoder(nn.Module):
 
 
 class Int8Linear(nn.Module):
-    """A linear layer, in float32 for whatever it is given."""
+    """A linear layer with 8-bit weights; its outputs are float32, whatever the type of its inputs."""
 
     def __init__(self, weight: Float[Tensor, "V D"], bias: Float[Tensor, " V"] | None) -> None:
         super().__init__()
@@ -75,17 +75,17 @@ class Int8Linear(nn.Module):
         return self.product(inputs.flatten(0, -2)).view(*inputs.shape[:-1], -1)
 
     def over(self, pieces: Int[Tensor, " C"]) -> Logits:
-        """The layer over these rows of its weights alone."""
+        """The layer with these rows of its weights alone."""
         return Int8Product(self.weight[pieces], self.scale[pieces], self.bias[pieces], PACKS_PIECES_FROM)
 
 
 class Int8Product:
-    """inputs @ (scale * weight)ᵀ + bias in float32, the inputs rounded to 8 bits too."""
+    """inputs @ (scale * weight)ᵀ + bias in float32; the inputs are rounded to 8 bits, too."""
 
     def __init__(
         self, weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"], bias: Float[Tensor, " V"], pays_from: int
     ) -> None:
-        """`pays_from`: so many rows at a time repay the packing of the weights."""
+        """`pays_from`: the number of input rows from which it pays to pack the weights."""
         self.weight = weight
         self.scale = scale
         self.bias = bias
@@ -102,9 +102,9 @@ class Int8Product:
 
     @cached_property
     def packed(self) -> Callable[[Int8[Tensor, "R D"]], Float[Tensor, "R V"]] | None:
-        """The same with weights in the order in which oneDNN multiplies them; it would else reorder them each time.
+        """The product of `plain` with weights in oneDNN's own order; it would otherwise reorder them each time.
 
-        None where this torch or this processor has no such products, or none that are exact.
+        None if this torch or this processor has no such products, or no exact ones.
         """
         if not multiplies_int8():
             return None
@@ -113,7 +113,7 @@ class Int8Product:
             zeros = torch.zeros(len(self.weight), dtype=torch.int64)
 
             def product(whole: Int8[Tensor, "R D"]) -> Float[Tensor, "R V"]:
-                rows = whole if len(whole) > 1 else whole.expand(2, -1)  # for one row there is no quick kernel
+                rows = whole if len(whole) > 1 else whole.expand(2, -1)  # there is no fast kernel for one row
                 found: Tensor = torch.ops.onednn.qlinear_pointwise(
                     rows, 1.0, 0, weight, self.scale, zeros, None, 1.0, 0, torch.float32, "none", [], ""
                 )
@@ -126,7 +126,7 @@ class Int8Product:
 
 
 class Int8Lstm(nn.Module):
-    """One LSTM layer, called as torch's with batch_first."""
+    """One LSTM layer in 8-bit integers, called like torch's with batch_first."""
 
     def __init__(self, lstm: nn.LSTM) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ class Int8Lstm(nn.Module):
 
 
 class QuickTanh(nn.Module):
-    """`tanh` in the place of torch's."""
+    """The function `tanh` below as a layer, to replace torch's."""
 
     def forward(self, x: Float[Tensor, "*X"]) -> Float[Tensor, "*X"]:
         return tanh(x)
@@ -163,6 +163,6 @@ def tanh(x: Float[Tensor, "*X"]) -> Float[Tensor, "*X"]:
 
 
 def rounded(rows: Float[Tensor, "R D"]) -> tuple[Int8[Tensor, "R D"], Float[Tensor, "R 1"]]:
-    """Whole numbers from -127 to 127, and what each row of them is to be multiplied by."""
+    """The rows as integers from -127 to 127, and the factor that restores each row."""
     scale = rows.abs().amax(1, keepdim=True).clamp_(min=torch.finfo(torch.float32).tiny).div_(LARGEST_INT8)
     return (rows / scale).round_().to(torch.int8), scale

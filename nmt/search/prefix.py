@@ -1,8 +1,8 @@
-"""Searches whose translations begin with a given text.
+"""Prefixes: searches for translations that begin with a given text.
 
-The prefix is a constraint on characters, not on pieces: "Ein Hu" may go on as "Ein Hund" although the piece "Hu" never
-comes up in that word. Every hypothesis knows how many bytes of the prefix it has spelled, and may only be continued by
-pieces that spell more of it (Knowles and Koehn 2016 force whole words; characters are what a user types).
+The prefix is a constraint on characters, not on pieces: "Ein Hu" may go on as "Ein Hund" even if no piece of that word
+is "Hu". Every hypothesis knows how many bytes of the prefix it has spelled, and only pieces that spell more of it may
+follow. (Knowles and Koehn 2016 force whole words, but users type characters.)
 """
 
 import unicodedata
@@ -18,27 +18,28 @@ from nmt.data.tokenizer import EOS
 from nmt.scoring.alignment import spaceless
 from nmt.search.hypotheses import Beam, SearchStep
 
-Move = tuple[int, int]  # a piece, and how many bytes of the prefix are spelled after it
+Move = tuple[int, int]  # a piece, and the place after it: bytes of the prefix spelled (plus 1 behind a whole last word)
 
 
 class Spelling:
-    """What the pieces of a vocabulary spell; `surfaces` are their bytes, empty for pieces that spell nothing."""
+    """The spelling of a vocabulary's pieces; `surfaces` are their bytes, empty for pieces that spell nothing."""
 
     def __init__(self, surfaces: Sequence[bytes]) -> None:
         self.surfaces = surfaces
         self.ordered = sorted((surface, piece) for piece, surface in enumerate(surfaces) if surface)
         self.keys = [surface for surface, _ in self.ordered]
         self.longest = max(map(len, self.keys), default=0)
-        self.all = [EOS, *(piece for _, piece in self.ordered)]  # that may come at all
+        self.all = [EOS, *(piece for _, piece in self.ordered)]  # pieces that can occur in a translation
         self.apart = [  # pieces that may follow a whole word: the end, a new word, punctuation
             EOS,
             *(piece for surface, piece in self.ordered if not _joins(surface)),
         ]
 
     def moves(self, prefix: bytes, place: int, whole: bool) -> list[Move]:
-        """The pieces that spell what follows the first `place` bytes of the prefix, or begin with all of that.
+        """The pieces that may follow the first `place` bytes of the prefix.
 
-        Where its last word is `whole`, what such a piece spells behind the prefix does not make the word longer.
+        They spell a part of the remaining bytes, or all of them and more. If the prefix's last word is `whole`, a piece
+        that goes beyond the prefix must not make this word longer.
         """
         rest, size = prefix[place:], len(prefix)
         found = [
@@ -52,7 +53,7 @@ class Spelling:
         return found + [(piece, size) for piece in beyond]
 
     def _starting(self, surface: bytes, only: bool) -> list[int]:
-        """Pieces that begin so, or spell that only."""
+        """The pieces that begin with `surface`; `only`: the pieces that spell exactly this."""
         begin = end = bisect_left(self.keys, surface)
         while end < len(self.keys) and (self.keys[end] == surface or (not only and self.keys[end].startswith(surface))):
             end += 1
@@ -60,7 +61,7 @@ class Spelling:
 
 
 def _joins(surface: bytes) -> bool:
-    """Would the piece make the word before it longer? So do letters, digits, marks and bytes of longer characters."""
+    """Would the piece make the word before it longer? Letters, digits, marks and bytes of longer characters do."""
     try:
         first = surface.decode()[0]
     except UnicodeDecodeError:
@@ -70,26 +71,26 @@ def _joins(surface: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Prefix:
-    """What a translation begins with. Place n of `moves` has what may follow when n bytes of it are spelled."""
+    """The beginning of a translation. `moves[n]` holds the pieces that may follow when n bytes of it are spelled."""
 
-    moves: list[dict[int, int]]  # piece -> place after it
-    pieces: list[Int[Tensor, " _"]]  # the same, as rows of log-probabilities are indexed
+    moves: list[dict[int, int]]  # at each place: piece -> place after it
+    pieces: list[Int[Tensor, " _"]]  # the pieces of `moves`, to index log-probabilities with
 
     @classmethod
     def of(cls, spelling: Spelling, text: bytes, whole: bool) -> "Prefix | None":
-        """A prefix of these bytes, whose last word may not go on if it is `whole`; None: no pieces spell it."""
+        """The prefix of these bytes; if its last word is `whole`, it may not go on. None: no pieces spell the bytes."""
         size = len(text)
         moves: list[dict[int, int]] = [dict(spelling.moves(text, place, whole)) for place in range(size)]
         if whole:
             moves.append(dict.fromkeys(spelling.apart, size + 1))
-        for place in range(size - 1, -1, -1):  # no way may end before the prefix does
+        for place in range(size - 1, -1, -1):  # remove pieces after which the prefix cannot be completed
             moves[place] = {piece: after for piece, after in moves[place].items() if after >= size or moves[after]}
         if not moves[0]:
             return None
         return cls(moves, [torch.tensor(list(each), dtype=torch.long) for each in moves])
 
     def __len__(self) -> int:
-        """Places before the hypothesis is free; no way through the prefix has more pieces."""
+        """The number of places before a hypothesis is free; also the most pieces that can spell the prefix."""
         return len(self.moves)
 
 
@@ -100,9 +101,9 @@ class Prefixes:
         self.each = each
 
     def begun(self, beam: Beam, max_length: int | None) -> Beam:
-        """The first hypotheses, at the beginning of their prefixes.
+        """The first hypotheses, placed at the beginning of their prefixes.
 
-        Their limits leave room for the whole prefix, but none is above `max_length`.
+        Length limits are raised to leave room for the whole prefix, up to `max_length`.
         """
         lengths = [0 if prefix is None else len(prefix) for prefix in self.each]
         limit = beam.limit.maximum(beam.limit.new_tensor(lengths))
@@ -127,7 +128,7 @@ class Prefixes:
         return found
 
     def advanced(self, beam: Beam, step: SearchStep) -> Beam:
-        """The hypotheses that this step has made, whose places are still their parents'; None once all are free."""
+        """The hypotheses after this step, with places moved on from their parents' places; None once all are free."""
         if beam.place is None:
             return beam
         sentences = beam.sentence.tolist()
@@ -139,7 +140,7 @@ class Prefixes:
         return replace(beam, place=None if free else beam.place.new_tensor(places))
 
     def _is_free(self, sentence: int, place: int) -> bool:
-        """Is the prefix, if there is one, spelled to its end?"""
+        """Is the sentence's prefix, if it has one, spelled to its end?"""
         prefix = self.each[sentence]
         return prefix is None or place >= len(prefix)
 

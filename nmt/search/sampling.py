@@ -1,4 +1,4 @@
-"""Drawing tokens from the model's distribution."""
+"""Draws tokens from the model's distribution."""
 
 import torch
 from jaxtyping import Float
@@ -14,7 +14,7 @@ def draw(
     cfg: SearchConfig,
     generator: torch.Generator | None,
 ) -> Candidates:
-    """One random continuation of each of n_best hypotheses; at the first step all continue the only one.
+    """A random continuation of each of the n_best hypotheses; at the first step, n_best of the only hypothesis.
 
     top_k and top_p (nucleus, Holtzman et al. 2020) cut the distribution after the temperature has shaped it.
     """
@@ -30,7 +30,7 @@ def draw(
         likelier = probs.cumsum(-1) - probs
         likelier[:, 0] = 0  # the likeliest token always stays
         probs = probs.masked_fill(likelier >= cfg.top_p, 0)
-    probs = probs.nan_to_num(1.0)  # drawn from as they are, nan would be torch's error; their hypotheses do not count
+    probs = probs.nan_to_num(1.0)  # torch cannot draw from NaN; hypotheses with NaN do not count
     token = torch.multinomial(probs, draws, replacement=True, generator=generator)
     if index is not None:
         token = index.gather(1, token)

@@ -1,7 +1,7 @@
 """Lexical shortlists: the search looks only at target pieces that the source's pieces are known to translate to.
 
-The output layer is then a few hundred rows wide instead of the whole vocabulary (Mi et al. 2016, "Vocabulary
-Manipulation for NMT"; L'Hostis et al. 2016). Axis letters as in interfaces.py, and C pieces of a batch's union.
+The output layer then has a few hundred rows instead of the whole vocabulary (Mi et al. 2016, "Vocabulary
+Manipulation for NMT"; L'Hostis et al. 2016). Axis letters as in interfaces.py; C: pieces of the union over a batch.
 """
 
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ SPECIAL = (PAD, UNK, BOS, EOS)  # in every list; the first four pieces of every 
 
 @dataclass(frozen=True)
 class Shortlist:
-    """Which target pieces the translation of a sentence may use."""
+    """The target pieces that the translation of a sentence may use."""
 
-    best: Int[Tensor, "V N"]  # target pieces of each source piece; PAD fills what is empty
-    frequent: Int[Tensor, " F"]  # of every sentence
-    candidates: float  # pieces that a sentence may use, on average; what users are told
+    best: Int[Tensor, "V N"]  # target pieces for each source piece; PAD fills empty places
+    frequent: Int[Tensor, " F"]  # target pieces that every translation may use
+    candidates: float  # pieces that a sentence may use, on average; shown to users
 
     def allowed(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], pieces: int) -> Bool[Tensor, "B V"]:
         """For each of the target's `pieces`: may this sentence's translation use it?"""
@@ -37,21 +37,21 @@ class Shortlist:
         return allowed
 
     def to(self, device: torch.device) -> "Shortlist":
-        """The same on another device."""
+        """The shortlist on another device."""
         return Shortlist(self.best.to(device), self.frequent.to(device), self.candidates)
 
 
 @dataclass(frozen=True)
 class ListedSource(Source):
-    """Source, and 0 for what each sentence may use of the batch's pieces, -inf for the rest."""
+    """The source, with 0 for each of the batch's pieces that a sentence may use, and -inf for the others."""
 
     barrier: Float[Tensor, "B C"]
 
 
 class Shortlisted:
-    """A model over the pieces that one batch's sentences may use: a `StepModel` whose tokens are places in `pieces`.
+    """A `StepModel` over the pieces that the sentences of one batch may use; tokens are indices into `pieces`.
 
-    Each sentence has the scores of its own list alone, whatever the others of the batch may use.
+    The scores of a sentence depend on its own list alone, whatever the other sentences of the batch may use.
     """
 
     @torch.inference_mode()
@@ -60,20 +60,20 @@ class Shortlisted:
     ) -> None:
         allowed = shortlist.allowed(src, src_mask, model.output.out_features)
         self.model = model
-        self.pieces = allowed.any(0).nonzero()[:, 0]  # ascending, so that the special ones keep their numbers
+        self.pieces = allowed.any(0).nonzero()[:, 0]  # ascending, so that special pieces keep their ids
         self.output = model.output.over(self.pieces)
         barrier = torch.zeros(len(src), len(self.pieces), device=src.device)
         self.barrier = barrier.masked_fill(~allowed[:, self.pieces], -inf)
 
     @property
     def max_length(self) -> int | None:
-        """The model's own."""
+        """The limit of the model itself."""
         return self.model.max_length
 
     def start(
         self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], wants_weights: bool
     ) -> tuple[Source, State]:
-        """What decoding these sentences, those of the constructor, starts from."""
+        """The source and first state for decoding; the sentences must be the constructor's."""
         source, state = self.model.start(src, src_mask, wants_weights)
         whole = {field.name: getattr(source, field.name) for field in fields(source)}
         return ListedSource(**whole, barrier=self.barrier), state
@@ -89,6 +89,6 @@ class Shortlisted:
         return torch.log_softmax(logits, -1, out=logits), weights, state
 
     def whole(self, tokens: Sequence[int]) -> list[int]:
-        """Places in `pieces` as the tokens that they stand for."""
+        """The token ids at these indices of `pieces`."""
         ids: list[int] = self.pieces[list(tokens)].tolist()
         return ids

@@ -1,4 +1,4 @@
-"""What a caller may ask of a search besides its settings."""
+"""Requests that a caller can make of a search, besides its settings."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ Watch = Callable[[Beam, Candidates, SearchStep], None]
 
 @dataclass(frozen=True)
 class Steering:
-    """All of it is optional."""
+    """Requests to a search; each is optional."""
 
-    prefixes: Prefixes | None = None  # what translations begin with
-    gone: Callable[[], Collection[int]] | None = None  # asked at each step: sentences that nobody waits for any more
-    watch: Watch | None = None  # told of each step: the open hypotheses after it, and what they were chosen from
+    prefixes: Prefixes | None = None  # the text that each translation begins with
+    gone: Callable[[], Collection[int]] | None = None  # called at each step: sentences that nobody waits for any more
+    watch: Watch | None = None  # called after each step with the open hypotheses and the candidates for them
 
 
 UNSTEERED = Steering()

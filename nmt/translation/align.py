@@ -1,4 +1,4 @@
-"""`nmt align`: word alignments of given sentence pairs, out of a model's attention."""
+"""`nmt align`: word alignments of given sentence pairs, from a model's attention."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from nmt.scoring.alignment import argmax_links, cover, fold, threshold_links, un
 from nmt.translation.translations import Translation
 from nmt.translation.translator import Translator
 
-PAIRS_AHEAD = 1024  # sentence pairs read ahead, so that those of similar length are forced together
+PAIRS_AHEAD = 1024  # sentence pairs read ahead, so that pairs of similar length are forced together
 
 LinePair = tuple[str, str]
 
@@ -30,12 +30,12 @@ class Extraction:
     """How links are drawn from attention."""
 
     unit: Unit
-    threshold: float | None  # least weight of a link; None: each target unit's heaviest source unit
-    layer: int | None  # from 0; None: the mean of all
-    head: int | None  # likewise
+    threshold: float | None  # smallest weight of a link; None: link each target unit with its heaviest source unit
+    layer: int | None  # from 0; None: the mean of all layers
+    head: int | None  # from 0; None: the mean of all heads
 
     def links(self, pair: Translation) -> Links:
-        """The links of a sentence pair that was forced with attention; none without attention."""
+        """The links of a forced sentence pair; empty if the model has no attention."""
         if pair.attention is None:
             return frozenset()
         layers = pair.attention.mean(0) if self.layer is None else pair.attention[self.layer]
@@ -47,7 +47,7 @@ class Extraction:
 
 
 def check_model(translator: Translator, how: Extraction, shown: str) -> None:
-    """Refuses a model, `shown` as it was typed, without attention or the layer or head that is asked for."""
+    """Refuses a model without attention, or without the wanted layer or head; `shown`: the model as typed."""
     if not translator.has_attention:
         raise ConfigError(f"the model has no attention to align with, {shown}; name one with attention")
     weights = translator.force([""], [""])[0].attention
@@ -60,7 +60,7 @@ def check_model(translator: Translator, how: Extraction, shown: str) -> None:
 
 
 def count_pairs(src: str, tgt: str) -> int | None:
-    """The number of sentence pairs, where it can be known before they are read (pipes)."""
+    """The number of sentence pairs; None if it cannot be known before they are read (pipes)."""
     for key, name in (("src", src), ("tgt", tgt)):
         if not expanded(name).exists():
             raise DataError(f"no file {name}, {key}={name}; check the path")
@@ -70,7 +70,7 @@ def count_pairs(src: str, tgt: str) -> int | None:
 
 
 def read_pairs(src: str, tgt: str) -> Iterator[LinePair]:
-    """Lines that belong together; files of different length are refused where the shorter one ends."""
+    """The lines in pairs. Files of different lengths are refused, when the shorter one ends."""
     sides = (file_lines(expanded(name)) for name in (src, tgt))
     for number, (source, target) in enumerate(zip_longest(*sides), 1):
         if source is None or target is None:
@@ -85,7 +85,7 @@ def read_pairs(src: str, tgt: str) -> Iterator[LinePair]:
 def aligned(
     translator: Translator, other: Translator | None, pairs: Iterable[LinePair], how: Extraction, symmetrise: str | None
 ) -> Iterator[Links]:
-    """The links of every pair in order; with a second model, those of both directions made one."""
+    """The links of every pair, in order; with a second model, the links of both directions, symmetrised."""
     pending = iter(pairs)
     for first in count(1, PAIRS_AHEAD):
         if not (chunk := list(islice(pending, PAIRS_AHEAD))):
@@ -102,7 +102,7 @@ def aligned(
 def gold_scores(
     translator: Translator, sources: Sequence[str], references: Sequence[str], gold: Sequence[Gold], unit: Unit
 ) -> AlignmentScores | None:
-    """How well the model's mean attention, forced to the references, aligns (argmax); None without attention."""
+    """Alignment scores of the model's mean attention on the references (argmax links); None without attention."""
     if not translator.has_attention:
         return None
     how = Extraction(unit, threshold=None, layer=None, head=None)

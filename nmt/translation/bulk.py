@@ -1,8 +1,8 @@
-"""Whole files into a folder, by any number of processes on any number of machines; nothing finished is done again.
+"""Translates whole files into a folder, by any number of processes on any number of machines.
 
 Each process goes through the files. It skips a file that is finished, or that another process has claimed. A
-translation gets its name when all of it is on the disk. `.nmt-translate.json` in the folder says how the translations
-are made, and none that would be made otherwise are added to them.
+translation gets its name when all of it is on the disk. `.nmt-translate.json` in the folder records how the
+translations are made. A command that would make them differently is refused.
 """
 
 import json
@@ -22,19 +22,19 @@ from nmt.machine.safe_files import make_folder, read_file
 from nmt.translation.notes import caution
 
 RECORD = ".nmt-translate.json"
-NAMES_SHOWN = 5  # of files in one line
+NAMES_SHOWN = 5  # file names in one line
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Whole files into a folder."""
+    """The files to translate into a folder."""
 
     folder: Path
-    targets: Mapping[Path, Path]  # of each source, in the order of their names
+    targets: Mapping[Path, Path]  # source -> target, in the order of the file names
 
 
 def plan(sources: Iterable[Path], folder: Path) -> Plan:
-    """A file of the same name for each source."""
+    """The plan to make a file of the same name in the folder for each source."""
     found: dict[str, Path] = {}
     for source in dict.fromkeys(sources):
         if not source.is_file():
@@ -53,9 +53,10 @@ def plan(sources: Iterable[Path], folder: Path) -> Plan:
 
 
 def prepare(plan: Plan, made_with: Mapping[str, Any], sharded: bool) -> None:
-    """Makes the folder and the record of how its translations are made; refuses one that has others, or other files.
+    """Makes the folder and the record of how its translations are made.
 
-    `plan` is of the files of all processes; `sharded`: this one was told which of them are its own.
+    Refuses a folder whose translations are made differently, or that has files with the names of targets but no record.
+    `plan` covers the files of all processes; `sharded`: this process was told its own share of them.
     """
     folder = plan.folder
     content = f"{json.dumps(made_with, indent=1)}\n".encode()
@@ -63,7 +64,7 @@ def prepare(plan: Plan, made_with: Mapping[str, Any], sharded: bool) -> None:
     with _writing(folder):
         make_folder(folder)
         refuse_no_claims(folder, sharded)
-        # asked before the record, which is older than they are
+        # listed before the check for the record, which is older than any translation
         there = [target for target in plan.targets.values() if target.is_file()]
         if there and not record.exists():
             raise DataError(
@@ -80,7 +81,7 @@ def prepare(plan: Plan, made_with: Mapping[str, Any], sharded: bool) -> None:
 
 
 def refuse_no_claims(folder: Path, sharded: bool) -> None:
-    """Where nothing can be locked the processes need to be told who writes which file."""
+    """Refuses a folder where files cannot be locked, unless each process was told which files are its own."""
     if has_locks(folder):
         return
     if not sharded:
@@ -92,7 +93,7 @@ def refuse_no_claims(folder: Path, sharded: bool) -> None:
 
 
 def refuse_others(record: Path, made_with: Mapping[str, Any]) -> None:
-    """Refuses a folder whose translations are made otherwise, and says what differs."""
+    """Refuses a folder whose translations are made differently; the error says what differs."""
     try:
         stored = dict(json.loads(read_file(record)))
     except (ValueError, TypeError, RecursionError):
@@ -110,15 +111,15 @@ def refuse_others(record: Path, made_with: Mapping[str, Any]) -> None:
 
 
 def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Iterator[str]]) -> None:
-    """Writes the lines that `translated` gives for each source to its target, if that is not there nor being written.
+    """Writes the lines of `translated(source)` to each source's target, unless that exists or is being written.
 
-    `share`: which of the sources are this process's. One that cannot be read does not keep the others from being
-    translated; it is refused at the end.
+    `share` selects the sources of this process. A source that cannot be read does not stop the others; an error at the
+    end names it.
     """
     counts: Counter[str] = Counter()
     newer: list[Path] = []
     bad: list[Path] = []
-    held: list[Path] = []  # by other processes when this one came to them
+    held: list[Path] = []  # claimed by other processes when this one reached them
     targets = list(plan.targets.items())[share]
     for source, target in targets:
         begin = time.perf_counter()
@@ -161,7 +162,7 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
 
 
 def _write(lines: Iterable[str], file: IO[bytes], suffix: str) -> int:
-    """Writes the lines, compressed as the suffix asks, the same bytes for the same lines; their number."""
+    """Writes the lines, compressed as the suffix asks, and returns their number; equal lines give equal bytes."""
     count = 0
     with packing(file, suffix) as out:
         for line in lines:
@@ -178,14 +179,14 @@ def _is_newer(source: Path, target: Path) -> bool:
 
 
 def _named(paths: Sequence[Path]) -> str:
-    """The paths, the first few by name."""
+    """The first few paths by name, and the number of the others."""
     more = len(paths) - NAMES_SHOWN
     return ", ".join(map(str, paths[:NAMES_SHOWN])) + (f" and {more:,} more" if more > 0 else "")
 
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """The system's errors inside are those of writing the path."""
+    """Reports system errors inside as errors in writing the path."""
     try:
         yield
     except BrokenPipeError:

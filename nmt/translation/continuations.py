@@ -1,4 +1,4 @@
-"""How a translation may go on at a point: the likeliest next words, each with the translation that follows."""
+"""How a translation may go on after a prefix: the likeliest next words, each with a whole translation."""
 
 from dataclasses import dataclass
 from math import exp
@@ -20,25 +20,25 @@ from nmt.translation.translator import Translator
 class Continuation:
     """A next word."""
 
-    text: str  # what follows the prefix, to the end of that word
-    probability: float  # that the model goes on so, of all that may follow the prefix
-    translation: str  # all of it
-    end: bool  # the translation ends here
+    text: str  # from the end of the prefix to the end of the word
+    probability: float  # the model's, for this word among everything that may follow the prefix
+    translation: str  # the whole translation
+    end: bool  # does the translation end here?
 
 
 def continuations(
     translator: Translator, sentence: str, prefix: str, count: int, settings: SearchConfig
 ) -> list[Continuation]:
-    """The likeliest words behind a prefix of the translation, likeliest first; at most `count`.
+    """The likeliest words after a prefix of the translation, likeliest first; at most `count`.
 
-    Behind a space, or at the beginning, a word begins; else the prefix's last word may go on.
+    After a space, or at the beginning, a new word begins. Otherwise the prefix's last word may go on.
     """
     [line] = read_lines_in_parts([translator.as_read(sentence)], translator.tokenizers.src, translator.long_lines)
     if len(line.parts) != 1:
         raise DataError("continuations are of one sentence; give one that has text and is shorter")
-    head = prefix[: len(prefix) - len(prefix.split(" ")[-1])]  # whole words
+    head = prefix[: len(prefix) - len(prefix.split(" ")[-1])]  # the whole words of the prefix
     tail = prefix[len(head) :]
-    firsts = _first_pieces(translator, line.parts[0], head, tail)[: 2 * count]  # several may begin the same word
+    firsts = _first_pieces(translator, line.parts[0], head, tail)[: 2 * count]  # several pieces may begin the same word
     surfaces = translator.spelling.surfaces
     begun = b"".join(surfaces[piece] for piece in translator.pieces_of_target(prefix))
     joint = b"".join(surfaces[piece] for piece in translator.pieces_of_target(head))
@@ -61,7 +61,10 @@ def continuations(
 
 @torch.inference_mode()
 def _first_pieces(translator: Translator, source: list[int], head: str, tail: str) -> list[tuple[int, float]]:
-    """The pieces that may follow whole words, or begin so that the last word does; with their probabilities."""
+    """The likeliest pieces after the whole words `head`, with their probabilities.
+
+    If the prefix ends in an unfinished word, `tail`, only pieces that fit its spelling count.
+    """
     batch = make_batch([source], [[]]).to(translator.device)
     memory, state = translator.step_model.start(batch.src, batch.src_mask, False)
     tokens = torch.tensor([[BOS, *translator.pieces_of_target(head)]], device=translator.device)
@@ -77,7 +80,7 @@ def _first_pieces(translator: Translator, source: list[int], head: str, tail: st
 
 
 def _next_word(text: str, piece: str) -> str:
-    """The first word of what follows; in scripts without spaces, what the first piece spells."""
+    """The first word of `text`; in scripts without spaces, the characters of its first piece."""
     if not text.strip():
         return ""
     if spaceless(text.strip()[0]):

@@ -1,7 +1,8 @@
-"""Inline tags of a sentence, put back into its translation at the places that the word alignment names.
+"""Puts the inline tags of a sentence into its translation, at the places that the word alignment gives.
 
-A tag moves with its words: what <b> and </b> enclose is the run of translated words that holds most of the words linked
-to the enclosed ones and fewest others. The result has every tag exactly once, and is as well-nested as the source.
+A tag moves with its words: in the translation, <b> and </b> enclose the run of words that holds the most words linked
+to the enclosed source words, and the fewest others. The result has every tag exactly once, and is as well-nested as the
+source.
 """
 
 from bisect import bisect_left
@@ -11,24 +12,24 @@ from typing import Literal
 
 from nmt.translation.tag_words import LinkedText, Range, divided, is_punctuation
 
-DEEPEST = 50  # elements in one another; deeper ones keep their order, as elements that overlap
-MOST_WORK = 1 << 17  # tags times words; beyond it, too, tags keep their order
-OUTSIDE = -1.0  # a translated word that is linked to others, in the run of words that an element encloses
-UNLINKED = -0.5  # one that is linked to none, or punctuation; one that is linked to an enclosed word is worth 1
+DEEPEST = 50  # levels of nested elements; with more, tags keep their order, as if elements overlapped
+MOST_WORK = 1 << 17  # tags times words; with more, tags keep their order, too
+OUTSIDE = -1.0  # worth of a translated word in the run of an element, if it is linked only to words outside
+UNLINKED = -0.5  # worth of an unlinked word or punctuation there; a word linked to an enclosed word is worth 1
 
 
 @dataclass(frozen=True)
 class Tag:
-    """A tag, or something else that is no text, at an offset of the text.
+    """A tag, or other markup, at an offset of the text.
 
-    open and close: the halves of an element; of one half alone the other lies outside this text.
-    point: what encloses nothing. kept: a thing that is shown to the translator (`length` characters of the text from
-    its offset) and that comes back as it was.
+    open, close: the halves of an element. If one half is missing, it lies outside this text.
+    point: markup that encloses nothing.
+    kept: markup that the translator sees as `length` characters of the text from its offset, and that stays as it is.
     """
 
     kind: Literal["open", "close", "point", "kept"]
     name: str
-    raw: str  # as it is written, with white space behind it that the text lacks
+    raw: str  # as the document writes it, with white space behind it that the text lacks
     at: int
     length: int = 0
 
@@ -43,20 +44,20 @@ class TaggedText:
 
 @dataclass(eq=False)
 class Node:
-    """An element, a point or a kept thing, and where it comes to lie in the translation."""
+    """An element, a point or kept markup, and its place in the translation."""
 
     before: str
     after: str
     src: Range
     kept: bool = False
-    at_start: bool = False  # it begins before the text
-    at_end: bool = False  # it ends behind it
+    at_start: bool = False  # the element begins before the text
+    at_end: bool = False  # the element ends behind the text
     children: "list[Node]" = field(default_factory=list)
     tgt: Range = (0, 0)
 
 
 class KeptIsLostError(Exception):
-    """What the translator was shown and should have kept is not in the translation."""
+    """The translation lacks a kept text that the translator was shown."""
 
 
 def with_tags(source: TaggedText, translation: LinkedText, escape: Callable[[str], str]) -> str:
@@ -71,7 +72,7 @@ def with_tags(source: TaggedText, translation: LinkedText, escape: Callable[[str
 
 
 def tree(source: TaggedText) -> list[Node] | None:
-    """The tags as a tree; None where elements overlap, so that there is no tree, and where it is very deep."""
+    """The tags as a tree; None if elements overlap, so that there is no tree, or if it is very deep."""
     end = len(source.text)
     tops: list[Node] = []
     opened: list[tuple[str, Node]] = []
@@ -98,13 +99,13 @@ def tree(source: TaggedText) -> list[Node] | None:
 
 
 class Placing:
-    """Finds where the nodes of one text come to lie in its translation."""
+    """Finds the places of a text's nodes in its translation."""
 
     def __init__(self, text: str, translation: LinkedText) -> None:
         self.text = text
         self.translation = translation
-        self.sources: list[set[int]] = [set() for _ in translation.tgt]  # of each translated word
-        self.targets: list[list[int]] = [[] for _ in translation.src]  # of each source word
+        self.sources: list[set[int]] = [set() for _ in translation.tgt]  # source words of each translated word
+        self.targets: list[list[int]] = [[] for _ in translation.src]  # translated words of each source word
         for i, j in sorted(translation.links):
             self.sources[j].add(i)
             self.targets[i].append(j)
@@ -112,7 +113,7 @@ class Placing:
         self.tgt_starts = [start for start, _ in translation.tgt]
 
     def place(self, nodes: Sequence[Node], src: Range, tgt: Range) -> None:
-        """Sets where these siblings, and what is in them, come to lie within the range of the translation."""
+        """Sets the places of these siblings and of their children, within the range `tgt` of the translation."""
         words = [j for j, (start, end) in enumerate(self.translation.tgt) if start < tgt[1] and end > tgt[0]]
         free = set(words)
         for node in nodes:
@@ -136,7 +137,7 @@ class Placing:
                 self.place(node.children, node.src, node.tgt)
 
     def point(self, at: int, src: Range, tgt: Range) -> int:
-        """Where something that encloses nothing comes to lie: beside the word that it touches, or before the next."""
+        """The place of a tag that encloses nothing: beside the word that it touches, or before the next word."""
         if at <= src[0] or at >= src[1]:
             return tgt[0] if at <= src[0] else tgt[1]
         following = bisect_left(self.src_starts, at)
@@ -150,13 +151,13 @@ class Placing:
         return min(max(place, tgt[0]), tgt[1])
 
     def _run(self, node: Node, words: Sequence[int], free: set[int]) -> list[int]:
-        """The run of translated words for what the node encloses; none where others have them all."""
+        """The run of translated words that the node encloses; empty if other nodes have all of them."""
         own = self._own(node)
         linked = {j for j in words if self.sources[j] & own} or self._at_like_place(node, free)
         worth = {
             j: 1.0 if j in linked else OUTSIDE if self.sources[j] and not self._is_mark(j) else UNLINKED for j in words
         }
-        best, best_worth = range(0), 0.0  # places in `words`
+        best, best_worth = range(0), 0.0  # indices of `words`
         if node.at_start or node.at_end:
             total, found = 0.0, False
             for count, j in enumerate(words if node.at_start else reversed(words), 1):
@@ -181,7 +182,7 @@ class Placing:
         return [words[place] for place in best]
 
     def _characters(self, node: Node, run: Sequence[int], tgt: Range) -> Range:
-        """The characters of these words, and of what lies between them; a space beside them if the element has one."""
+        """The range of these words and all between them, with a space at an edge if the element has one there."""
         if not run:
             place = tgt[0] if node.at_start else tgt[1] if node.at_end else self._beside(node)
             place = min(max(place, tgt[0]), tgt[1])
@@ -197,12 +198,12 @@ class Placing:
         return start, max(start, end)
 
     def _beside(self, node: Node) -> int:
-        """Behind the words of what is enclosed, which another element has."""
+        """The place behind the translated words of a node, if another element has these words."""
         linked = sorted(j for i in self._own(node) for j in self.targets[i])
         return self.translation.tgt[linked[-1]][1] if linked else self._proportional(node.src[0])
 
     def _own(self, node: Node) -> set[int]:
-        """The source words that it encloses, wholly or in part."""
+        """The source words that the node encloses, wholly or in part."""
         first = bisect_left([end for _, end in self.translation.src], node.src[0] + 1)
         return set(range(first, bisect_left(self.src_starts, node.src[1])))
 
@@ -210,7 +211,7 @@ class Placing:
         return is_punctuation(self.translation.text[slice(*self.translation.tgt[j])])
 
     def _at_like_place(self, node: Node, free: set[int]) -> set[int]:
-        """The free words that lie as far into the translation as the element lies in the text: at least one."""
+        """The free words at the relative position that the element has in the text; at least one, if any is free."""
         scale = len(self.translation.text) / max(1, len(self.text))
         start, end = node.src[0] * scale, node.src[1] * scale
         words = {j for j in free if not self._is_mark(j)} or free
@@ -219,14 +220,14 @@ class Placing:
         return inside or set(sorted(words, key=lambda j: abs(middles[j] - (start + end) / 2))[:1])
 
     def _proportional(self, at: int) -> int:
-        """The start of the word that lies as far into the translation as the offset lies in the text."""
+        """The start of the translated word nearest to the relative position that the offset has in the text."""
         expected = at * len(self.translation.text) / max(1, len(self.text))
         after = bisect_left(self.tgt_starts, expected)
         near = [*self.tgt_starts[max(0, after - 1) : after + 1], len(self.translation.text)]
         return min(near, key=lambda start: abs(start - expected))
 
     def _found_again(self, node: Node, tgt: Range, taken: Sequence[Range]) -> Range:
-        """Where the kept text is in the translation: of several places the nearest to the one expected."""
+        """The range of the kept text in the translation; of several, the nearest to the expected place."""
         kept = self.text[node.src[0] : node.src[1]]
         text = self.translation.text
         places: list[Range] = []
@@ -248,7 +249,7 @@ class Placing:
 
 
 def _in_order(source: TaggedText, placing: Placing, escape: Callable[[str], str]) -> str:
-    """All tags in the order of the source: elements overlap there, and another order would make that worse."""
+    """The translation with all tags in the source's order; another order would make overlapping elements worse."""
     text = placing.translation.text
     whole = (0, len(source.text)), (0, len(text))
     nodes: list[Node] = []
@@ -264,7 +265,7 @@ def _in_order(source: TaggedText, placing: Placing, escape: Callable[[str], str]
 def _written(nodes: Sequence[Node], tgt: Range, text: str, escape: Callable[[str], str]) -> str:
     result: list[str] = []
     reached = tgt[0]
-    for node in sorted(nodes, key=lambda each: each.tgt):  # stable: of several at one place, the source's order
+    for node in sorted(nodes, key=lambda each: each.tgt):  # stable: nodes at one place keep the source's order
         start = min(max(reached, node.tgt[0]), tgt[1])
         result += [escape(text[reached:start]), node.before]
         if not node.kept:

@@ -1,7 +1,8 @@
 """`nmt shortlist`: the target pieces that each source piece translates to, by a model's attention on training pairs.
 
-Attention forced on a pair says where each piece of the target was translated from. Counted over the training split
-that is a lexical translation table (as the one that word alignments give, Koehn et al. 2003), by pieces.
+The attention of a forced pair links each piece of the target with the source piece that it translates. Counting these
+links over the training split gives a lexical translation table by pieces, as word alignments give one by words (Koehn
+et al. 2003).
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,13 +24,13 @@ from nmt.model.seq2seq import Seq2Seq
 from nmt.search.shortlist import SPECIAL, Shortlist
 from nmt.translation.translator import Translator
 
-TOKENS = 4096  # of the longer side of pairs forced together
-PENDING = 1 << 22  # links held before equal ones are put together
+TOKENS = 4096  # pairs forced together times tokens of their longest side, at most
+PENDING = 1 << 22  # links held in memory before equal ones are counted together
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Sentence pairs of a split, chosen by their rows."""
+    """The sentence pairs of a split at these rows."""
 
     src: EncodedSide
     tgt: EncodedSide
@@ -37,7 +38,7 @@ class Pairs:
     seed: int
 
     def batches(self, device: torch.device) -> Iterator[Batch]:
-        """All of them, those of similar lengths together."""
+        """All pairs, in batches of similar lengths."""
         order = BatchOrder(self.src, self.tgt, TOKENS, self.seed)
         for rows in order.cut(self.rows[np.lexsort((self.src[self.rows], self.tgt[self.rows]))]):
             yield pad_batch(self.src.gather(rows), self.tgt.gather(rows)).to(device)
@@ -47,13 +48,13 @@ class Pairs:
 class LinkCounts:
     """How often attention links a source piece with a target piece, and how often each target piece occurs."""
 
-    link: Numbers  # source piece * target pieces + target piece; each once, ascending
-    count: Numbers
-    occurrences: Numbers  # of every target piece
+    link: Numbers  # source piece * target vocabulary size + target piece; each link once, ascending
+    count: Numbers  # how often each link occurs
+    occurrences: Numbers  # how often each target piece occurs
 
 
 def drawn_pairs(split: Any, most: int | None, seed: int) -> Pairs:
-    """The pairs of an encoded split, at most so many, drawn at random by the seed."""
+    """The pairs of an encoded split: all, or `most` of them drawn at random with the seed."""
     src, tgt = open_sides(Path(split.cache_files[0]["filename"]))
     rows = np.arange(len(src))
     if most is not None and most < len(rows):
@@ -62,9 +63,9 @@ def drawn_pairs(split: Any, most: int | None, seed: int) -> Pairs:
 
 
 def learn(translator: Translator, pairs: Pairs, best: int, frequent: int) -> Shortlist:
-    """For each source piece the `best` target pieces it is linked with most, and the `frequent` ones of the targets.
+    """A shortlist: for each source piece the `best` most linked target pieces, and the `frequent` most frequent ones.
 
-    Where both sides share one vocabulary a piece may also be copied, as names and numbers are.
+    If both sides share one vocabulary, each source piece may also be copied, as names and numbers are.
     """
     counts = count(translator, pairs)
     table = most_linked(counts, translator.tokenizers.src.vocab_size, best)
@@ -76,7 +77,7 @@ def learn(translator: Translator, pairs: Pairs, best: int, frequent: int) -> Sho
 
 
 def count(translator: Translator, pairs: Pairs) -> LinkCounts:
-    """Links and occurrences of the pairs' pieces."""
+    """The links between the pieces of the pairs, and how often each target piece occurs."""
     vocab = translator.tokenizers.tgt.vocab_size
     assert isinstance(translator.model, Seq2Seq)
     counts = LinkCounts(*(np.zeros(size, np.int64) for size in (0, 0, vocab)))
@@ -95,9 +96,10 @@ def count(translator: Translator, pairs: Pairs) -> LinkCounts:
 
 @torch.inference_mode()
 def links(model: Seq2Seq, batch: Batch) -> tuple[Int[Tensor, " N"], Int[Tensor, " N"]]:
-    """Source and target piece of each link: a target piece with what it attends to most, by the mean of all heads.
+    """Source and target piece of each link: a target piece links with the source piece that it attends to most.
 
-    Ends of sentences link with nothing. The output layer, most of the work in training, is not computed.
+    The attention is the mean of all layers and heads. Ends of sentences have no links. The output layer, most of the
+    work in training, is not computed.
     """
     source, state = model.start(batch.src, batch.src_mask, wants_weights=True)
     _, weights, _ = model.decoder(batch.tgt_in, source, state)
@@ -127,7 +129,7 @@ def most_linked(counts: LinkCounts, src_pieces: int, best: int) -> Numbers:
 
 
 def coverage(shortlist: Shortlist, pairs: Pairs, vocab: int) -> tuple[float, float]:
-    """Pieces that a sentence may use, on average, and the share of the targets' pieces that are among them."""
+    """How many pieces a sentence may use, on average, and the share of the targets' pieces that are among them."""
     candidates = held = pieces = 0
     for batch in pairs.batches(shortlist.best.device):
         allowed = shortlist.allowed(batch.src, batch.src_mask, vocab)

@@ -1,4 +1,4 @@
-"""Lines longer than one search can bear: cut after sentences, clauses or words, or truncated; never silently."""
+"""Lines that are too long for one search: cut after sentences, clauses or words, or truncated; never silently."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from nmt.translation.translations import Translation
 LongLines = Literal["split", "truncate"]
 
 LONGEST_PART = 1000  # source pieces searched at once
-CHUNK_CHARACTERS = 10_000  # encoded at once: SentencePiece takes a hundred bytes and more for each
+CHUNK_CHARACTERS = 10_000  # characters encoded at once: SentencePiece needs a hundred bytes or more for each
 
 _CLOSING = "\"'”’»›)\\]）」』】》"
 _SENTENCE = re.compile(rf"[.!?…؟۔।][{_CLOSING}]*(?={SPACE})|[。！？．｡][{_CLOSING}]*")
@@ -25,12 +25,12 @@ _WORD = re.compile(f"(?={SPACE})")
 class Line:
     """A line as it is searched."""
 
-    parts: list[list[int]]  # pieces; no part where there are none
-    dropped: int  # pieces at its end that are in no part
+    parts: list[list[int]]  # the pieces of each part; a line without pieces has no parts
+    dropped: int  # pieces at the end of the line that are in no part
 
 
 def read_lines_in_parts(texts: Sequence[str], tokenizer: Tokenizer, long_lines: LongLines) -> list[Line]:
-    """The pieces of clean texts, in parts of at most LONGEST_PART."""
+    """The pieces of cleaned texts, in parts of at most LONGEST_PART pieces."""
     chunks = [list(_chunks(text)) for text in texts]
     encoded = iter(tokenizer.encode_batch([chunk for own in chunks for chunk in own]))
     lines = []
@@ -45,7 +45,7 @@ def read_lines_in_parts(texts: Sequence[str], tokenizer: Tokenizer, long_lines: 
 
 
 def _chunks(text: str) -> Iterator[str]:
-    """The text in pieces of at most CHUNK_CHARACTERS, cut before a space if there is one: words are encoded alone."""
+    """The text in chunks of at most CHUNK_CHARACTERS, cut before a space if possible: words are encoded alone."""
     start = 0
     while len(text) - start > CHUNK_CHARACTERS:
         space = text.rfind(" ", start + 1, start + CHUNK_CHARACTERS + 1)
@@ -66,7 +66,7 @@ def _split(ids: list[int], tokenizer: Tokenizer) -> Iterator[list[int]]:
 
 
 def _end_of_part(pieces: list[str]) -> int:
-    """How many of LONGEST_PART + 1 pieces make a part: to the end of a sentence, else of a clause, else of a word."""
+    """How many of LONGEST_PART + 1 pieces make a part, which ends with a sentence, else a clause, else a word."""
     texts = characters(pieces)
     count = {end: number for number, end in enumerate(accumulate(map(len, texts)), start=1)}
     for boundary in (_SENTENCE, _CLAUSE, _WORD):
@@ -78,13 +78,13 @@ def _end_of_part(pieces: list[str]) -> int:
 
 
 def _last_whole(pieces: list[str]) -> int:
-    """How many of LONGEST_PART + 1 pieces are whole characters: one may be spelled in several, byte by byte."""
+    """How many of LONGEST_PART + 1 pieces to take so that no character, spelled by several byte pieces, is cut."""
     texts = characters(pieces)
     return next(number for number in range(len(pieces) - 1, -1, -1) if texts[number]) or len(pieces) - 1
 
 
 def note(translation: Translation) -> str | None:
-    """What became of a line that was too long; None of one that was not."""
+    """How a line that was too long was translated; None for other lines."""
     if translation.dropped:
         count = len(translation.src_pieces)
         pieces = f"{count + translation.dropped:,} pieces"

@@ -1,4 +1,4 @@
-"""HTML and XML cut into tags and texts. The tokens joined are the document again, character for character."""
+"""Cuts HTML and XML into tags and texts. The tokens, joined, are the document again, character for character."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of a document. The name of a tag of HTML is in small letters.
+    """A piece of a document. The names of HTML tags are in lower case.
 
     other: a comment, a declaration, an instruction, or the content of an element that holds no markup (a script).
     """
@@ -21,9 +21,9 @@ class Token:
 
 VOID = frozenset("area base basefont bgsound br col embed frame hr img input link meta param source track wbr".split())
 RAW_TEXT = frozenset("script style textarea xmp iframe noembed noframes plaintext".split())  # no tags inside
-ONLY_TEXT = frozenset(["title"])  # no tags inside, and the text is for people
+ONLY_TEXT = frozenset(["title"])  # no tags inside, but text for people
 
-# the rules of HTML's tokenizer; what is possessive (++, *+) keeps the time linear
+# the rules of HTML's tokenizer; possessive quantifiers (++, *+) keep the time linear
 _VALUE = r"""(?:"[^"]*+"|'[^']*+'|(?!["'])[^\s>]*+)"""
 _ATTRIBUTE = rf"=?[^\s/>=]++(?:\s*+=\s*+{_VALUE})?+"
 _TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE}|=)*+>")
@@ -32,7 +32,7 @@ _ATTRIBUTES = re.compile(rf"(=?[^\s/>=]++)(?:\s*+=\s*+({_VALUE}))?+")
 
 
 def tokens(document: str, xml: bool) -> Iterator[Token]:
-    """The document's pieces in order. Nothing is malformed: what is no markup is text."""
+    """The document's pieces in order. No document is malformed: everything that is not markup is text."""
     begin = place = 0
     last = document.rfind(">")
     while (place := document.find("<", place)) >= 0:
@@ -55,7 +55,7 @@ def tokens(document: str, xml: bool) -> Iterator[Token]:
 
 
 def attributes(token: Token) -> dict[str, str]:
-    """The attributes of a start tag, names in small letters, values as they are written without their quotes."""
+    """The attributes of a start tag: names in lower case, values as written, without their quotes."""
     found: dict[str, str] = {}
     for name, value in _ATTRIBUTES.findall(token.raw[1 + len(token.name) : -1]):
         found.setdefault(name.lower(), value[1:-1] if value[:1] in ('"', "'") else value)
@@ -63,7 +63,7 @@ def attributes(token: Token) -> dict[str, str]:
 
 
 def _markup_at(document: str, place: int, last: int, xml: bool) -> Token | None:
-    """The tag, comment, … that begins here; None: the character is text. `last` is where the last tag ends."""
+    """The tag, comment, … that begins at `place`; None: the character is text. `last`: where the last tag ends."""
     if document.startswith("<!--", place):
         return Token("other", document[place : _comment_end(document, place)])
     if xml and document.startswith("<![CDATA[", place):
@@ -85,7 +85,7 @@ def _markup_at(document: str, place: int, last: int, xml: bool) -> Token | None:
 
 
 def _through(document: str, place: int, end: str) -> str:
-    """From here through the end mark, or to the end of the document."""
+    """The text from `place` through the end mark, or to the end of the document."""
     found = document.find(end, place + 2)
     return document[place:] if found < 0 else document[place : found + len(end)]
 

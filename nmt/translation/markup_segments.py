@@ -1,4 +1,4 @@
-"""A document of HTML or XML as passages of text with inline tags, between markup that stays as it is."""
+"""Cuts HTML or XML into passages, which are text with inline tags, and markup that stays as it is."""
 
 import html
 import re
@@ -9,56 +9,56 @@ from dataclasses import dataclass, replace
 from nmt.translation.inline_tags import Tag, TaggedText
 from nmt.translation.markup import Token, attributes, tokens
 
-# between these, and at their ends, a sentence ends; every other element is part of one
+# A sentence ends where one of these elements begins or ends. Any other element is part of a sentence.
 BLOCKS = frozenset(
     "address article aside blockquote body br caption center col colgroup dd details dialog dir div dl dt fieldset"
     " figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li link main"
     " menu meta nav noscript ol optgroup option p section select summary table tbody td template tfoot th thead title"
     " tr ul".split()
 )
-KEPT = frozenset(  # what is in them stays as it is
+KEPT = frozenset(  # elements whose content stays as it is
     "audio canvas code iframe kbd math noembed noframes object plaintext pre samp script style svg textarea tt var"
     " video xmp".split()
 )
 KEPT_BLOCKS = frozenset(["pre", "plaintext", "xmp"])
-SHOWN = frozenset("code kbd samp tt var".split())  # words of the sentence around them, like elements that say so
-NO_END_TAG = frozenset("p li dt dd td th tr option optgroup".split())  # one ends where the next begins
-LONGEST_SHOWN = 40  # characters of what is kept, and shown to the translator as a part of the sentence
+SHOWN = frozenset("code kbd samp tt var".split())  # words of the sentence around them
+NO_END_TAG = frozenset("p li dt dd td th tr option optgroup".split())  # such an element ends where the next one begins
+LONGEST_SHOWN = 40  # characters of a kept text that the translator may see as a part of the sentence
 
 SPACE = re.compile(r"[ \t\n\f\r]+")
 NEWLINE = re.compile(r"([ \t\f\r]*\n[ \t\n\f\r]*)")
-_OWN_ENTITY = re.compile(r"(&(?!(?:amp|lt|gt|quot|apos);)[^\W\d][\w.:-]*;)")  # that a DTD declares
+_OWN_ENTITY = re.compile(r"(&(?!(?:amp|lt|gt|quot|apos);)[^\W\d][\w.:-]*;)")  # entities that a DTD declares
 
 
 @dataclass(frozen=True)
 class Rules:
-    """How the document is cut."""
+    """How to cut a document."""
 
     xml: bool = False
-    blocks: frozenset[str] = frozenset()  # elements where a passage ends, beside HTML's own and those of the outline
-    inline: frozenset[str] = frozenset()  # elements that are none
-    kept: frozenset[str] = frozenset()  # elements whose content stays as it is, beside HTML's own
-    outline: bool = True  # of XML: elements are blocks unless they lie in a text
+    blocks: frozenset[str] = frozenset()  # more elements where a passage ends, besides HTML's own and the outline
+    inline: frozenset[str] = frozenset()  # elements where no passage ends
+    kept: frozenset[str] = frozenset()  # more elements whose content stays as it is, besides HTML's own
+    outline: bool = True  # in XML, a passage ends at every element that does not lie in a text
     split_at_newlines: bool = False
 
     def escape(self, text: str) -> str:
-        """The text as it is written in the document."""
+        """The text, escaped for the document."""
         escaped = html.escape(text, quote=False)
         return escaped.replace("\xa0", "&#160;" if self.xml else "&nbsp;")
 
 
 @dataclass(frozen=True)
 class Passage:
-    """Text that is translated as a whole, and what it was in the document."""
+    """A text that is translated as a whole, and how the document writes it."""
 
     source: TaggedText
-    lead: str  # white space before and behind it
-    tail: str
+    lead: str  # white space before the text
+    tail: str  # white space behind the text
     gaps: dict[int, str]  # offset of a space -> the white space that it stands for
     raw: str
 
     def without_kept(self) -> "Passage":
-        """The same with what is kept taken out of the text: only its places are known."""
+        """The passage without kept texts in its text; a point marks the place of each."""
         source = self.source.text
         text, tags, reached = "", [], 0
         for tag in self.source.tags:
@@ -76,21 +76,21 @@ class Passage:
             tags.append(replace(tag, kind="point", raw=raw, at=len(text), length=0))
         text += source[reached:]
         least = len(text)
-        for number in reversed(range(len(tags))):  # a space was taken away behind some
+        for number in reversed(range(len(tags))):  # some lie behind a space that was removed
             least = min(least, tags[number].at)
             tags[number] = replace(tags[number], at=least)
         return Passage(TaggedText(text, tags), self.lead, self.tail, {}, self.raw)
 
     @property
     def is_language(self) -> bool:
-        """Are there letters in it that are not kept?"""
+        """Does the passage have letters outside of kept texts?"""
         return any(char.isalpha() for char in self.without_kept().source.text)
 
 
 def cut(document: str, rules: Rules) -> list[str | Passage]:
-    """The document in order: what stays as it is, and passages."""
+    """The parts of the document, in order: strings that stay as they are, and passages."""
     result: list[str | Passage] = []
-    group: list[list[Token]] = []  # of the passage: a token each, or all those of something that is kept
+    group: list[list[Token]] = []  # the passage so far: single tokens, and all tokens of each kept element
 
     def end_passage() -> None:
         if group:
@@ -109,9 +109,9 @@ def cut(document: str, rules: Rules) -> list[str | Passage]:
 
 
 def _items(found: Sequence[Token], rules: Rules) -> Iterator[tuple[list[Token], bool]]:
-    """Tokens, or all those of an element that is kept; and whether a passage ends there."""
+    """Single tokens, or all tokens of a kept element; and whether a passage ends there."""
     blocks = _xml_blocks(found, rules) if rules.xml else set()
-    around: Counter[str] = Counter()  # elements that are open
+    around: Counter[str] = Counter()  # how many elements of each name are open
     place = 0
     while place < len(found):
         token = found[place]
@@ -149,7 +149,7 @@ def _is_kept(token: Token, rules: Rules) -> bool:
 
 
 def _kept_end(found: Sequence[Token], place: int, around: Counter[str]) -> int:
-    """Behind the last token of the element that begins here."""
+    """The index behind the last token of the element that begins at `place`."""
     name = found[place].name
     inside, counts = [name], Counter([name])
     for number in range(place + 1, len(found)):
@@ -172,9 +172,9 @@ def _kept_end(found: Sequence[Token], place: int, around: Counter[str]) -> int:
 
 
 def _xml_blocks(found: Sequence[Token], rules: Rules) -> set[int]:
-    """The tokens of XML where a passage ends: tags of elements that lie in no text."""
+    """The indices of XML tokens where a passage ends, above all tags of elements that do not lie in a text."""
     opened: list[int] = []
-    parents: dict[int, int] = {}  # of the tags -> the start tag around them, or -1
+    parents: dict[int, int] = {}  # token -> the start tag around it, or -1
     with_text: set[int] = set()
     for number, token in enumerate(found):
         parents[number] = opened[-1] if opened else -1
@@ -200,7 +200,7 @@ def _xml_blocks(found: Sequence[Token], rules: Rules) -> set[int]:
 
 
 class _Builder:
-    """Text and tags of a passage, as its tokens come; of several spaces the text has one."""
+    """Collects text and tags of a passage, token by token; several spaces become one in the text."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -266,5 +266,5 @@ def _passage(group: Sequence[Sequence[Token]], rules: Rules) -> Passage:
 
 
 def _moved(tag: Tag, first: int, length: int) -> Tag:
-    """The tag in the text without its first characters."""
+    """The tag in the text that begins at character `first` and has `length` characters."""
     return replace(tag, at=min(max(tag.at - first, 0), length), length=min(tag.length, length))

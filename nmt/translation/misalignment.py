@@ -1,4 +1,4 @@
-"""How little a pair looks like a translation to trained models."""
+"""Scores of how little a pair looks like a translation to trained models."""
 
 from collections.abc import Sequence
 
@@ -18,9 +18,9 @@ def scores(
 ) -> PairScores:
     """Scores of each pair, the higher the worse; inf for a pair that is too long to be scored.
 
-    a is the cross-entropy of the target given the source under the model `there`, b that of the source given the target
-    under the model `back`, in nats per piece. Without `back`, a alone counts.
-    `contrast`: is that score wanted? It takes as much work again.
+    a is the cross-entropy of the target given the source under the model `there`. b is the cross-entropy of the source
+    given the target under the model `back`. Both are in nats per piece. Without `back`, a alone counts.
+    `contrast`: is the contrast wanted? It doubles the work.
     """
     a, end = surprise(there, sources, targets)
     ratio = contrasts(there, a, sources, targets) if contrast else np.zeros(len(a))
@@ -38,9 +38,9 @@ def scores(
 def contrasts(
     translator: Translator, own: NDArray[np.float64], sources: Sequence[str], targets: Sequence[str]
 ) -> NDArray[np.float64]:
-    """The cross-entropy of each target given its own source / that given the source of another pair of these.
+    """The cross-entropy of each target given its own source, divided by its cross-entropy given another pair's source.
 
-    About 1 where the source says nothing about the target. 0 for a pair that has no other beside it.
+    It is about 1 if the source says nothing about the target, and 0 without another pair to compare with.
     """
     if len(sources) < 2:
         return np.zeros(len(sources))
@@ -54,9 +54,9 @@ def contrasts(
 def surprise(
     translator: Translator, sources: Sequence[str], targets: Sequence[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Nats per piece of each target, its end included, and nats of that end alone.
+    """Nats per piece of each target, its end of sentence included, and nats of the end of sentence alone.
 
-    Both are inf where a side has more than LONGEST_FORCED pieces.
+    Both are inf if a side has more than LONGEST_FORCED pieces.
     """
     tokenizers = translator.tokenizers
     src = tokenizers.src.encode_batch([translator.as_read(text) for text in sources])

@@ -1,4 +1,4 @@
-"""Cautions about single lines: the line is too long for one search, or the model cannot read it."""
+"""Cautions about single lines: the line is too long for one search, or the model can hardly read it."""
 
 import sys
 from collections import Counter
@@ -11,7 +11,7 @@ from nmt.translation import long_lines
 from nmt.translation.translations import Translation
 
 SHOWN = 5  # lines of a kind that are named; the others are counted
-FEWEST_LETTERS = 4  # of a line whose language can be told
+FEWEST_LETTERS = 4  # letters that a line must have to be judged
 OTHERS = {
     "long": f"lines with more than {long_lines.LONGEST_PART:,} pieces besides these",
     "unread": "lines that the model can hardly read besides these",
@@ -19,17 +19,17 @@ OTHERS = {
 
 
 class Notes:
-    """Of translations by a model with this source tokenizer, which reads sources so cleaned."""
+    """Finds cautions about translations; `tokenizer` and `cleaning` belong to the model's source side."""
 
     def __init__(self, tokenizer: Tokenizer, cleaning: Cleaning) -> None:
         self.tokenizer = tokenizer
         self.cleaning = cleaning
         self.known = letters_of_vocabulary(tokenizer)
-        self.looked_up: dict[str, bool] = {}  # letters
-        self.easy: set[str] = set()  # characters of which nothing is to be said, however many there are
+        self.looked_up: dict[str, bool] = {}  # letter -> has the vocabulary no piece for it?
+        self.easy: set[str] = set()  # characters that need no caution, however many there are
 
     def of(self, translation: Translation) -> dict[str, str]:
-        """What is to be said of it, by kind: "long" and "unread"."""
+        """The cautions about a translation, by kind: "long" and "unread"."""
         said = {"long": long_lines.note(translation), "unread": self.unread(translation.source)}
         return {kind: line for kind, line in said.items() if line is not None}
 
@@ -50,26 +50,26 @@ class Notes:
         return None
 
     def is_easy(self, character: str) -> bool:
-        """Is it no letter, or one that has a piece, in a script that the model knows?"""
+        """Is the character not a letter, or a letter that has a piece and whose script the model knows?"""
         return not any(self.hardly_known(script) for script in scripts_of({character: 1})) and not (
             character.isalpha() and self.spelled(character)
         )
 
     def hardly_known(self, script: str) -> bool:
-        """Are few letters of the vocabulary in it?"""
+        """Does the vocabulary have few letters of this script?"""
         return self.known[script] < HARDLY * self.known.total()
 
     def spelled(self, letter: str) -> bool:
-        """Has the vocabulary no piece for it?"""
+        """Does the vocabulary lack a piece for the letter?"""
         if letter not in self.looked_up:
             self.looked_up[letter] = self.tokenizer.spelled(self.tokenizer.encode(letter)) > 0
         return self.looked_up[letter]
 
     def noted(self, translations: Iterable[Translation], say: Callable[[str], None]) -> Iterator[Translation]:
-        """The same translations; the first few lines of each kind are named, the others counted."""
+        """Passes the translations on; `say` gets the first few cautions of each kind, then the number of the others."""
         found = dict.fromkeys(OTHERS, 0)
         for number, translation in enumerate(translations, start=1):
-            yield translation  # it may be refused: what is wrong is then said alone
+            yield translation  # before its caution: if the caller refuses it, only that error is shown
             for kind, said in self.of(translation).items():
                 found[kind] += 1
                 if found[kind] <= SHOWN:
@@ -80,5 +80,5 @@ class Notes:
 
 
 def caution(line: str) -> None:
-    """On standard error."""
+    """Prints a caution on stderr."""
     print(f"caution: {line}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Opens the models of a run for a command, and says what they compute with."""
+"""Opens models for a command, and tells users how they translate."""
 
 import secrets
 import sys
@@ -16,7 +16,7 @@ from nmt.translation.translator import Translator
 
 
 def open_model(command: TranslationCommand, named: str | list[str] | None = None, key: str = "model") -> Translator:
-    """The model, or the one `named` under another key, with the search settings typed in place of the stored ones."""
+    """The command's model, or the one `named` under another key; typed search settings replace the stored ones."""
     settings = prepared_settings(command, named, key)
     if settings.sample and command.shortlist is True:
         raise ConfigError(
@@ -42,7 +42,7 @@ def open_model(command: TranslationCommand, named: str | list[str] | None = None
 
 
 def open_scorer(command: ModelCommand, named: str | None = None, key: str = "model") -> Translator:
-    """The same for forced decoding, which is over the whole vocabulary."""
+    """Like `open_model`, for forced decoding, which is over the whole vocabulary."""
     settings = prepared_settings(command, named, key)
     folders = model_folders(named or command.model, key)
     return Translator.load(
@@ -51,7 +51,7 @@ def open_scorer(command: ModelCommand, named: str | None = None, key: str = "mod
 
 
 def prepared_settings(command: ModelCommand, named: str | list[str] | None, key: str) -> SearchConfig:
-    """The search settings of a model that is about to be loaded; gets the process ready for it."""
+    """The search settings of a model that is about to be loaded; also prepares the process for the model."""
     stored, _ = read_run(model_folders(named or command.model, key)[0])
     settings = replace(stored, search=command.changes.of(stored.search)).search
     keep_freed_memory()
@@ -67,12 +67,12 @@ def model_folders(given: str | list[str], key: str) -> list[Path]:
 
 
 def as_typed(given: str | list[str]) -> str:
-    """One run folder, or several, as they were named."""
+    """One or several run folders, as the user typed them."""
     return given if isinstance(given, str) else f"[{','.join(given)}]"
 
 
 def means(translator: Translator, settings: SearchConfig) -> str:
-    """What a translation is made with, for people."""
+    """How translations are made, for people: precision, device, beam, …"""
     where = "GPU" if translator.device.type == "cuda" else counted(translator.workers.count, "worker")
     samples = f"{counted(settings.n_best, 'sample')} with seed={translator.seed}"
     how = samples if settings.sample else f"beam {settings.beam}"
@@ -88,6 +88,6 @@ def means(translator: Translator, settings: SearchConfig) -> str:
 
 
 def note_seed(translator: Translator) -> None:
-    """Names the seed of what is drawn, if anything is, so that the same can be drawn again."""
+    """If translations are sampled, prints the seed, so that the same ones can be drawn again."""
     if translator.settings.sample:
         print(f"samples are drawn with seed={translator.seed}", file=sys.stderr)

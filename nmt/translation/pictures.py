@@ -1,4 +1,4 @@
-"""A translation → pictures of where the model looked: files, or a page."""
+"""Draws where the model looked in each translation, in files or on one page."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,13 +28,13 @@ PAGE_FILE = "index.html"
 
 @dataclass(frozen=True)
 class Choice:
-    """Which layers and heads are looked at, from 0; None: all."""
+    """The layer and the head to draw, from 0; None: all of them."""
 
     layer: int | None
     head: int | None
 
     def of(self, attention: NDArray[np.float32]) -> list[tuple[int, int, NDArray[np.float32]]]:
-        """Layer, head and weights [T, S] of each that is chosen."""
+        """Layer, head and weights [T, S] of each chosen head."""
         L, H = attention.shape[:2]
         layers = range(L) if self.layer is None else [self.layer]
         heads = range(H) if self.head is None else [self.head]
@@ -42,7 +42,7 @@ class Choice:
 
 
 class DrawnLine(NamedTuple):
-    """A line of the input and its pictures, each with its kind; without pictures the reason."""
+    """A line of the input and its pictures, each with its kind; `missing`: the reason if there are no pictures."""
 
     number: int  # from 1
     translation: Translation
@@ -51,7 +51,7 @@ class DrawnLine(NamedTuple):
 
 
 def write_files(done: Sequence[Translation], choice: Choice, folder: Path, ending: str) -> list[str]:
-    """Pictures of every sentence in files of their own: 001.png, 001_bipartite.png, 001_heads.png, …"""
+    """Writes each picture to a file (001.png, 001_bipartite.png, 001_heads.png, …) and returns the names."""
     names = []
     digits = max(3, len(str(len(done))))
     for line in drawn(done, choice):
@@ -63,7 +63,7 @@ def write_files(done: Sequence[Translation], choice: Choice, folder: Path, endin
 
 
 def write_page(done: Sequence[Translation], choice: Choice, folder: Path, model: str, given: bool) -> list[str]:
-    """One page with every sentence; `given`: the translations are not the model's own."""
+    """Writes one page with every sentence, and returns its name; `given`: the translations are not the model's own."""
     picked = {"layer": choice.layer, "head": choice.head}
     values = {
         "model": model,
@@ -78,7 +78,7 @@ def write_page(done: Sequence[Translation], choice: Choice, folder: Path, model:
 
 
 def drawn(done: Sequence[Translation], choice: Choice) -> Iterator[DrawnLine]:
-    """Every line; one that has nothing to draw is noted on standard error."""
+    """Every line; stderr names the lines that have nothing to draw."""
     for number, translation in enumerate(done, start=1):
         if translation.attention is not None and translation.attention.size:
             yield DrawnLine(number, translation, None, translation_pictures(translation, choice))
@@ -90,7 +90,7 @@ def drawn(done: Sequence[Translation], choice: Choice) -> Iterator[DrawnLine]:
 
 
 def translation_pictures(translation: Translation, choice: Choice) -> Iterator[tuple[str, "Figure"]]:
-    """What the picture shows, and the picture: heat map, bipartite drawing, and panels where there are several."""
+    """Each picture with its kind: heat map, bipartite drawing, and panels if several heads are chosen."""
     assert translation.attention is not None
     pieces = translation.src_pieces, translation.tgt_pieces
     chosen = choice.of(translation.attention)
@@ -108,7 +108,7 @@ def translation_pictures(translation: Translation, choice: Choice) -> Iterator[t
 
 @contextmanager
 def whole_folder(output: Path) -> Iterator[Path]:
-    """A folder to write in, whose files come into `output` when all are written, or not at all."""
+    """A folder to write in; its files move to `output` when all are written, or not at all."""
     try:
         with folder_beside(output) as beside:
             yield beside

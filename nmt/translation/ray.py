@@ -1,4 +1,4 @@
-"""Translation in Ray Data: a class for `map_batches`, of which every worker of a cluster makes one.
+"""Translation in Ray Data: a class for `map_batches`; every worker of the cluster makes one instance.
 
     texts.map_batches(TranslateBatch, fn_constructor_kwargs={"model": "runs/mine"}, num_cpus=1, concurrency=4)
 
@@ -21,7 +21,7 @@ from nmt.translation.translator import Translator
 
 
 class TranslateBatch:
-    """Adds a column of translations to batches of rows, which have a NumPy array for each column."""
+    """Adds a column of translations to batches of rows; a batch has a NumPy array for each column."""
 
     def __init__(
         self,
@@ -32,10 +32,10 @@ class TranslateBatch:
         precision: TranslationPrecision = "auto",
         workers: int = 1,
     ) -> None:
-        """`model`, `settings` and `precision` are those of `Translator.load`; every machine must reach the folder.
+        """`model`, `settings` and `precision` are as in `Translator.load`; every machine must reach the model's folder.
 
         `text` names the column of the texts, `translation` the new column.
-        `workers`: as many as its share of the cluster's CPUs, `num_cpus`.
+        `workers`: the number of threads; give the same number as `num_cpus`, the instance's share of the cluster.
         """
         keep_freed_memory()
         self.translator = Translator.load(model, settings, precision=precision, workers=workers)
@@ -43,7 +43,7 @@ class TranslateBatch:
         self.text, self.translation = text, translation
 
     def __call__(self, batch: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The columns of the batch and the new one: strings, in the order of the rows."""
+        """The columns of the batch and the new column, which has a string for each row, in order."""
         if self.text not in batch:
             columns = ", ".join(batch)
             raise DataError(f"the rows have no column '{self.text}'; name the one with the texts, text=…: {columns}")

@@ -1,4 +1,4 @@
-"""Which texts of a line are translated one by one: its sentences, for a model that was trained on sentences."""
+"""Cuts a line into texts that are translated one by one: its sentences, for a model trained on sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ Sentences = Literal["auto", "split", "keep"]
 
 @dataclass(frozen=True)
 class Cut:
-    """A line's texts in order, at least one, and the gaps between these: white space and what is not visible."""
+    """The texts of a line in order, at least one, and the gaps between them: white space and invisible characters."""
 
     texts: list[str]
     gaps: list[str]
 
 
 def cut_line(line: str, at_once: int | None) -> Cut:
-    """In texts of at most so many sentences; None: the line as it is. A line end is always a gap."""
+    """The line in texts of at most `at_once` sentences, cut at every line end; None: the line as it is."""
     groups = [] if at_once is None else sentence_groups(line, at_once)
     if len(groups) <= 1:
         return Cut([line], [])
@@ -30,7 +30,7 @@ def cut_line(line: str, at_once: int | None) -> Cut:
 
 
 def of_first_texts(values: Sequence[str | None], cuts: Sequence[Cut]) -> list[str | None]:
-    """The value of each line for its first text, and None for the others."""
+    """A value for each text: the line's value for its first text, None for the others."""
     return [
         value if first else None
         for value, cut in zip(values, cuts, strict=True)

@@ -1,6 +1,6 @@
 """A text and its translation as tokens with their offsets, and the links between them.
 
-Tokens: words without the punctuation at their edges, and every such mark.
+Tokens are words without the punctuation at their edges, and each mark of that punctuation.
 """
 
 import unicodedata
@@ -12,13 +12,13 @@ from itertools import pairwise
 from nmt.scoring.alignment import align, cover, fold, units
 from nmt.translation.translations import Translation
 
-Range = tuple[int, int]  # offsets of characters: first, behind the last
+Range = tuple[int, int]  # character offsets: of the first, and behind the last
 Link = tuple[int, int]  # (source token, target token), from 0
 
 
 @dataclass(frozen=True)
 class LinkedText:
-    """A translation, where its tokens and those of its source are, and which are linked."""
+    """A translation, the ranges of its source's tokens and of its own tokens, and their links."""
 
     text: str
     src: list[Range]
@@ -38,7 +38,7 @@ class PlacedSentence:
 
 
 def linked_text(text: str, sentences: Sequence[PlacedSentence]) -> LinkedText:
-    """The whole translation `text`, of these sentences in order."""
+    """The whole translation `text`, with tokens and links from its sentences, given in order."""
     src: list[Range] = []
     tgt: list[Range] = []
     links: list[Link] = []
@@ -52,7 +52,7 @@ def linked_text(text: str, sentences: Sequence[PlacedSentence]) -> LinkedText:
 
 
 def token_links(translation: Translation, src: Sequence[str], tgt: Sequence[str]) -> list[Link]:
-    """Links between these tokens of the sentence and of its best translation; punctuation is linked to its like."""
+    """Links between the tokens of a sentence and of its best translation; punctuation links only to punctuation."""
     if not src or not tgt:
         return []
     if translation.attention is not None and translation.tgt_pieces and translation.src_pieces:
@@ -73,10 +73,10 @@ def token_links(translation: Translation, src: Sequence[str], tgt: Sequence[str]
 
 
 def divided(source: str, linked: LinkedText, edges: Iterable[int]) -> LinkedText:
-    """The same with tokens divided where the edges of tags divide those of the source.
+    """`linked`, with the source's tokens divided at `edges`, which are the edges of tags.
 
-    One that was translated by itself is divided at the same characters; another stays whole, and is linked to all
-    parts of its source.
+    A target token that repeats the one source token it is linked to is divided at the same characters. Any other target
+    token stays whole and is linked to all parts of its source tokens.
     """
     cuts = sorted(set(edges))
     src: list[Range] = []
@@ -104,18 +104,18 @@ def divided(source: str, linked: LinkedText, edges: Iterable[int]) -> LinkedText
 
 
 def is_punctuation(text: str) -> bool:
-    """Are these marks alone?"""
+    """Is the text punctuation alone?"""
     return all(unicodedata.category(char).startswith("P") for char in text)
 
 
 def _same(text: str, place: Range, other: str, other_place: Range) -> bool:
-    """Are these the same letters, in whatever case?"""
+    """Are the two ranges the same text, ignoring case?"""
     mine, theirs = text[slice(*place)], other[slice(*other_place)]
     return len(mine) == len(theirs) and mine.casefold() == theirs.casefold()
 
 
 def _ranges(text: str, own: Sequence[str], shift: int) -> list[Range]:
-    """Where the tokens are in the text."""
+    """The range of each token in the text, moved by `shift`."""
     ranges: list[Range] = []
     reached = 0
     for token in own:
@@ -126,9 +126,9 @@ def _ranges(text: str, own: Sequence[str], shift: int) -> list[Range]:
 
 
 def _tokens_of(words: Sequence[str], own: Sequence[str]) -> list[list[int]]:
-    """The tokens of the text that each of the model's words is.
+    """The tokens of the text that correspond to each of the model's words.
 
-    A tokenizer may rewrite characters: where letters are more or fewer, the tokens at the same share of the sentence.
+    A tokenizer may rewrite characters. If their number differs, the tokens at the same relative position correspond.
     """
     owner = [number for number, token in enumerate(own) for _ in token]
     spelt = sum(map(len, words))

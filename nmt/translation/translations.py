@@ -1,4 +1,4 @@
-"""What translating comes to: text, scores, and the attention behind them."""
+"""The results of translating: text, scores, and the attention behind them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,11 +16,11 @@ class Candidate:
 
     text: str
     score: float  # after length and coverage penalties; the search ranks by it
-    log_prob: float  # nats, end of sentence included; with a shortlist, among its pieces
+    log_prob: float  # nats, end of sentence included; with a shortlist, normalised over its pieces
 
 
 def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The first of those with the same text, which several sequences of pieces may spell."""
+    """The first candidate of each text; several sequences of pieces may spell the same text."""
     first: dict[str, Candidate] = {}
     for candidate in candidates:
         first.setdefault(candidate.text, candidate)
@@ -44,7 +44,7 @@ class Translation:
     n_best: list[Candidate]
     src_pieces: list[str]
     tgt_pieces: list[str]
-    attention: NDArray[np.float32] | None  # [L, H, T, S] pieces; None: not asked for, no attention, or a very long line
+    attention: NDArray[np.float32] | None  # [L, H, T, S]; None: not asked for, not in the model, or a very long line
     kept_links: WordLinks | None = None  # word links, drawn from attention that was not kept
     sentences: int = 1  # sentences that were translated one by one
     parts: int = 1  # parts that were searched one by one: more than sentences if one is too long; 0: no text
@@ -67,7 +67,7 @@ class Translation:
 
     @property
     def mean_attention(self) -> NDArray[np.float32]:
-        """Attention [T, S] between pieces, the mean of layers and heads; zeros where there is none."""
+        """Attention [T, S] between pieces, the mean of layers and heads; zeros if there is no attention."""
         if self.attention is None:
             return np.zeros((len(self.tgt_pieces), len(self.src_pieces)), np.float32)
         mean: NDArray[np.float32] = self.attention.mean((0, 1))
@@ -75,12 +75,12 @@ class Translation:
 
     @property
     def word_attention(self) -> tuple[NDArray[np.floating], list[str], list[str]]:
-        """Mean attention [target words, source words] behind the best translation, and the words."""
+        """Mean attention [target words, source words] behind the best translation; source words; target words."""
         return word_attention(self.mean_attention, self.src_pieces, self.tgt_pieces)
 
     @property
     def word_links(self) -> WordLinks:
-        """Links from each target word to where its attention is highest; empty where there is no attention."""
+        """The words, and a link from each target word to where its attention is highest; empty without attention."""
         if self.kept_links is not None:
             return self.kept_links
         if self.attention is None:
@@ -94,11 +94,11 @@ class Translation:
         return self.word_links.links
 
     def without_attention(self) -> "Translation":
-        """The same, of the attention the word links alone: it grows with the square of the sentence."""
+        """The translation with word links in place of attention, which grows with the square of the length."""
         return self if self.attention is None else replace(self, attention=None, kept_links=self.word_links)
 
 
-NOTHING = [Candidate("", 0.0, 0.0)]  # the translations of no text
+NOTHING = [Candidate("", 0.0, 0.0)]  # the translations of an empty text
 
 
 def joined(source: str, parts: Sequence[Translation], dropped: int) -> Translation:
@@ -111,9 +111,9 @@ def joined(source: str, parts: Sequence[Translation], dropped: int) -> Translati
 
 
 def joined_sentences(source: str, sentences: Sequence[Translation], gaps: Sequence[str]) -> Translation:
-    """The translation of a line from those of its sentences, with the white space that is between these in the source.
+    """The translation of a line from those of its sentences, with the source's white space between them.
 
-    Attention is kept where every sentence has it: each looks at its own source alone.
+    Attention is kept if every sentence has it. Each sentence attends to its own source alone.
     """
     if len(sentences) == 1:
         return replace(sentences[0], source=source)
@@ -128,7 +128,10 @@ def joined_sentences(source: str, sentences: Sequence[Translation], gaps: Sequen
 
 
 def gap_between(before: str, after: str, gap: str) -> str:
-    """What stands between two characters of a translation where the source has this gap between two sentences."""
+    """The white space between two translated sentences, if the source has `gap` between them.
+
+    `before` and `after` are the characters of the translation on both sides.
+    """
     white = "".join(char for char in gap if char.isspace()).replace("\u3000", " ")
     if unspaced(before) or unspaced(after):
         return white if one_line(white) != white else ""
@@ -136,7 +139,7 @@ def gap_between(before: str, after: str, gap: str) -> str:
 
 
 def side_by_side(blocks: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Attention [L, H, T, S] of texts one behind another, none of which looks at another's source."""
+    """The attention [L, H, T, S] of consecutive texts as one; no text attends to another's source."""
     L, H = blocks[0].shape[:2]
     whole = np.zeros(
         (L, H, sum(block.shape[2] for block in blocks), sum(block.shape[3] for block in blocks)), np.float32
@@ -152,7 +155,10 @@ def side_by_side(blocks: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
 def _joined(
     source: str, parts: Sequence[Translation], gap: Callable[[str, str, int], str], searched: int, dropped: int
 ) -> Translation:
-    """`gap`: what stands between two texts that end and begin with these characters, the first being of this number."""
+    """The translation of a whole text from those of its parts.
+
+    `gap(before, after, n)`: the text between parts n and n + 1, whose translations end and begin with these characters.
+    """
     n_best = []
     for candidates in zip(*(part.n_best for part in parts), strict=False):  # as many as every part has
         text = ""
@@ -168,7 +174,7 @@ def _joined(
 
 
 def with_space(sentence: Translation) -> Translation:
-    """The same where it stands behind another sentence: a model may begin one without the sign of a new word."""
+    """The sentence with a space as its first piece, so that it can follow another; a model may leave the space out."""
     if not sentence.tgt_pieces or sentence.tgt_pieces[0].startswith(SPACE):
         return sentence
     attention = sentence.attention
@@ -177,7 +183,7 @@ def with_space(sentence: Translation) -> Translation:
 
 
 def joined_links(parts: Sequence[WordLinks]) -> WordLinks:
-    """Those of the whole; a word that two parts share is one in each."""
+    """The word links of the whole text; a word that is divided between two parts is one word in each."""
     src: list[str] = []
     tgt: list[str] = []
     links: list[tuple[int, int]] = []

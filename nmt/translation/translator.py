@@ -42,16 +42,16 @@ from nmt.translation.notes import Notes
 from nmt.translation.sentences import Sentences, cut_line, of_first_texts
 from nmt.translation.translations import Candidate, Translation, distinct, joined, joined_sentences
 
-CHUNK_SENTENCES = 1024  # sentences translated between two looks of the progress bar
+CHUNK_SENTENCES = 1024  # sentences translated between two updates of the progress bar
 
 
 Attention = bool | Literal["words"]  # "words": word links alone, which take little memory
 
-READ_AHEAD = 1 << 22  # characters of lines read ahead, at most, and one line
+READ_AHEAD = 1 << 22  # characters of lines read ahead, plus at most one line
 Forced = tuple[list[float], list[NDArray[np.float32] | None]]  # log-probability and attention of each pair
 
 ONE = Workers(1)
-LONGEST_FORCED = 5000  # pieces of either side of a given pair
+LONGEST_FORCED = 5000  # the most pieces of either side of a given pair
 
 
 class Translator:
@@ -79,21 +79,21 @@ class Translator:
         self.checksums = [each.checksum for each in loaded]
         self.tokenizers = first.tokenizers
         self.members = len(loaded)
-        self.has_attention = any(each.config.attention.part is not None for each in loaded)  # where it looked
+        self.has_attention = any(each.config.attention.part is not None for each in loaded)  # in any member
         self.settings = settings
         self.device = device
         self.dtype, self.int8 = dtype, int8
         keep_bf16_weights_packed()
         models = [each.model.eval() for each in loaded]
-        stepping = [with_int8_decoder(model) if int8 else model for model in models]  # weights have all digits yet
+        stepping = [with_int8_decoder(model) if int8 else model for model in models]  # before weights are rounded
         self.model = as_one(models).to(device, dtype)
         self.step_model: StepModel[Any, Any] = as_one(stepping)
         self.shortlist = None if shortlist is None else shortlist.to(device)
         self.long_lines: LongLines = long_lines
-        self.at_once = {"auto": first.usual_sentences, "split": 1, "keep": None}[sentences]  # sentences of a line
+        self.at_once = {"auto": first.usual_sentences, "split": 1, "keep": None}[sentences]  # sentences at a time
         self.cleaning = Cleaning.of(first.config.data)
         self.letter_case = first.letter_case
-        self.seed = first.config.seed if seed is None else seed  # of what is drawn
+        self.seed = first.config.seed if seed is None else seed  # for sampling
         self.generator = torch.Generator(device).manual_seed(self.seed)
         self.workers = workers
 
@@ -111,16 +111,16 @@ class Translator:
         seed: int | None = None,
         workers: int | None = None,
     ) -> "Translator":
-        """The best model of a run folder, or those of several, which then choose each token together (an ensemble).
+        """The best model of a run folder, or of several; several models choose each token together (an ensemble).
 
-        `settings` replace the search settings that are stored with it (with the first of several).
+        `settings` replace the search settings that are stored with the model (with the first of several).
         `trust` names your own packages that parts of the model may come from.
-        `shortlist`: search over the run's shortlist: "auto" (if it has one that fits), True (it must have one), False.
+        `shortlist`: search over the run's shortlist? "auto" (if it has one that fits), True (it must have one), False.
         `long_lines`: text that is too long for one search is searched in parts ("split") or cut off ("truncate").
         `sentences` of a line are translated one by one ("split"), together ("keep"), or as many together as the
         training lines usually had ("auto").
-        `seed` decides what sampling draws; None: the run's own.
-        `workers`: threads that search side by side, a batch each; None: as many as torch has.
+        `seed` decides what sampling draws; None: the seed of the run.
+        `workers`: threads that search side by side, one batch each; None: as many as torch has threads.
         """
         folders = [Path(each) for each in ([folder] if isinstance(folder, str | Path) else folder)]
         loaded = load_together(folders, trust)
@@ -142,7 +142,7 @@ class Translator:
 
     @property
     def precision(self) -> str:
-        """The precision of its products, as text: fp32, or bf16, int8 decoder."""
+        """The precision of products, as text: "fp32" or "bf16", plus ", int8 decoder" for an 8-bit decoder."""
         return ("bf16" if self.dtype == torch.bfloat16 else "fp32") + (", int8 decoder" if self.int8 else "")
 
     def translate(
@@ -152,13 +152,13 @@ class Translator:
         settings: SearchConfig | None = None,
         prefixes: Sequence[str | None] | None = None,
     ) -> list[Translation]:
-        """One translation for each line, in order; an empty line has an empty one.
+        """One translation for each line, in order; an empty line has an empty translation.
 
         White space between sentences, including line ends, is copied from the source if the target's script uses any.
         `attention`: True keeps the attention, "words" only word links, which take little memory.
         `settings` replace the translator's own for this call.
-        `prefixes`: the beginning of each translation (None: any). After a space at the end, the last word is whole;
-        else it may go on.
+        `prefixes`: the beginning of each translation (None: any). If a prefix ends in a space, its last word is whole;
+        otherwise the word may go on.
         """
         if isinstance(lines, str):
             raise TypeError('translate takes a list of sentences: translate(["A sentence."])')
@@ -206,10 +206,10 @@ class Translator:
         chosen: Sequence[int],
         settings: SearchConfig,
     ) -> dict[int, Translation]:
-        """`work` of the numbers of the chosen parts, in batches of like length, a batch for each worker."""
+        """The translations of the chosen parts, by number: workers call `work` on batches of similar lengths."""
         numbers = even_batches([len(parts[part]) for part in chosen], batch_size(settings))
         batches = [[chosen[number] for number in batch] for batch in numbers]
-        workers = ONE if settings.sample else self.workers  # one batch after another can be drawn again
+        workers = ONE if settings.sample else self.workers  # samples can be drawn again only if batches come in order
         done: dict[int, Translation] = {}
         for batch, translations in zip(batches, workers.each(work, batches), strict=True):
             done.update(zip(batch, translations, strict=True))
@@ -243,17 +243,17 @@ class Translator:
     def batch(
         self, ids: list[list[int]], attention: bool, settings: SearchConfig, steering: Steering = UNSTEERED
     ) -> list[Translation]:
-        """Translations of these pieces, searched together; each has its source pieces for its source."""
+        """Translations of these pieces, searched together; they have source pieces, but no source text."""
         found = self.batch_or_none(ids, attention, settings, steering)
         done = [translation for translation in found if translation is not None]
-        if len(done) < len(ids):  # a search always finds one, unless the model computes NaN
+        if len(done) < len(ids):  # a search always finds a translation, unless the model computes NaN
             raise self.no_numbers()
         return done
 
     def batch_or_none(
         self, ids: list[list[int]], attention: bool, settings: SearchConfig, steering: Steering
     ) -> list[Translation | None]:
-        """The same; None where a sentence was gone before a translation was found."""
+        """Like `batch`; None for a sentence that was gone before a translation was found."""
         batch = make_batch(ids, [[] for _ in ids]).to(self.device)
         found = self.search(batch, settings, steering)
         there = [row for row, hypotheses in enumerate(found) if hypotheses]
@@ -276,19 +276,19 @@ class Translator:
 
     @cached_property
     def spelling(self) -> Spelling:
-        """What the target's pieces spell."""
+        """The spelling of the target's pieces."""
         return Spelling(self.tokenizers.tgt.surfaces())
 
     def pieces_of_target(self, text: str) -> list[int]:
-        """The pieces of a (part of a) translation."""
+        """The pieces of a translation, or of a part of one."""
         return self.tokenizers.tgt.encode(self.cleaning.target(text))
 
     def written(self, text: str) -> str:
-        """A (part of a) translation as the model would write it."""
+        """A translation, or a part of one, as the model would write it."""
         return self.tokenizers.tgt.decode(self.pieces_of_target(text))
 
     def spelled(self, text: str) -> bytes:
-        """What the pieces of a (part of a) translation spell."""
+        """The bytes that the pieces of a translation, or of a part of one, spell."""
         pieces = self.pieces_of_target(text)
         if UNK in pieces:
             raise ConfigError(
@@ -297,7 +297,7 @@ class Translator:
         return b"".join(self.spelling.surfaces[piece] for piece in pieces)
 
     def prefix(self, text: str) -> Prefix | None:
-        """What a translation begins with, for the search; None of a text without visible characters."""
+        """The beginning of a translation, for the search; None for a text without visible characters."""
         spelled = self.spelled(text)
         pieces, most = len(self.pieces_of_target(text)), self.model.max_length
         if most is not None and pieces >= most:
@@ -305,7 +305,7 @@ class Translator:
         return self.prefix_of_bytes(spelled, text[-1].isspace()) if spelled else None
 
     def prefix_of_bytes(self, spelled: bytes, whole: bool) -> Prefix:
-        """The same for what pieces spell; may the last word go on, or is it `whole`?"""
+        """The prefix of these bytes, which pieces spell; if its last word is `whole`, it may not go on."""
         prefix = Prefix.of(self.spelling, spelled, whole)
         if prefix is None:
             text = spelled.decode(errors="replace").replace(MARK, " ").strip()
@@ -313,7 +313,7 @@ class Translator:
         return prefix
 
     def prefixes_of_parts(self, prefixes: Sequence[str | None] | None, lines: Sequence[Line]) -> list[Prefix | None]:
-        """What each part of these lines begins with in translation."""
+        """The prefix of each part of these lines, None without one."""
         if prefixes is None:
             return [None for line in lines for _ in line.parts]
         found: list[Prefix | None] = []
@@ -328,9 +328,9 @@ class Translator:
         return found
 
     def search(self, batch: Batch, settings: SearchConfig, steering: Steering) -> list[list[Hypothesis]]:
-        """Hypotheses of each source, over the shortlist where there is one.
+        """Hypotheses of each source, over the shortlist if there is one.
 
-        Samples, translations that begin with a given text, and searches that are watched are of the whole vocabulary.
+        Sampling, searches with prefixes and searches that are watched use the whole vocabulary.
         """
         whole = settings.sample or steering.prefixes is not None or steering.watch is not None
         if self.shortlist is None or whole:
@@ -341,14 +341,14 @@ class Translator:
         return [[replace(h, tokens=listed.whole(h.tokens)) for h in hypotheses] for hypotheses in found]
 
     def attention(self, src: list[list[int]], tgt: list[list[int]]) -> list[NDArray[np.float32] | None]:
-        """The attention [L, H, T, S] behind each target, a few at a time: it grows with the square of the lengths."""
+        """The attention [L, H, T, S] behind each target, computed a few at a time: it grows with the squared length."""
         done: dict[int, NDArray[np.float32] | None] = {}
         for rows in forced_batches(src, tgt):
             done.update(zip(rows, self.forced([src[row] for row in rows], [tgt[row] for row in rows])[1], strict=True))
         return [done[row] for row in range(len(src))]
 
     def no_numbers(self) -> CheckpointError:
-        """The error for a model that computes nan."""
+        """The error for a model that computes NaN."""
         return CheckpointError(
             f"the model's probabilities are no numbers, {self.name}; its weights are damaged or too large: "
             "restore it from a copy, try precision=fp32, or train again"
@@ -357,7 +357,7 @@ class Translator:
     def force(self, sources: Sequence[str], targets: Sequence[str], first: int = 1) -> list[Translation]:
         """Each target as if it were the translation, with its forced score and its attention.
 
-        `first`: the number of the first pair in errors.
+        `first`: the number that errors give the first pair.
         """
         src, tgt = self.encode_pairs(sources, targets, first)
         done: dict[int, Translation] = {}
@@ -383,7 +383,7 @@ class Translator:
         return -sum(self.forced_scores(sources, targets)) / sum(len(sentence) + 1 for sentence in pieces)
 
     def forced_side_by_side(self, src: list[list[int]], tgt: list[list[int]]) -> Iterable[tuple[list[int], Forced]]:
-        """Numbers of some pairs, and what `forced` finds of these, for each batch."""
+        """For each batch, the numbers of its pairs and the result of `forced` for them."""
 
         def work(rows: list[int]) -> Forced:
             return self.forced([src[row] for row in rows], [tgt[row] for row in rows])
@@ -392,14 +392,14 @@ class Translator:
         return zip(batches, self.workers.each(work, batches), strict=True)
 
     def notes(self) -> Notes:
-        """What there is to say of single lines."""
+        """A `Notes`, which finds cautions about single lines of this model's translations."""
         return Notes(self.tokenizers.src, self.cleaning)
 
     def as_read(self, text: str) -> str:
         """A source as the model reads it: cleaned, and in the case that its words have in the training sources.
 
-        Where these are not known, as of a run of an earlier nmt, capitals are read in lower case if that has fewer
-        pieces: a model of headlines knows theirs.
+        A run of an earlier nmt has no record of that case. There, text in capitals is read in lower case if that gives
+        fewer pieces; a model of headlines has pieces for capitals.
         """
         cleaned = self.cleaning.source(text)
         usual = self.letter_case.usual(cleaned)
@@ -411,7 +411,7 @@ class Translator:
     def encode_pairs(
         self, sources: Sequence[str], targets: Sequence[str], first: int
     ) -> tuple[list[list[int]], list[list[int]]]:
-        """The pieces of sources and targets that belong together."""
+        """The pieces of each pair's source and target; refuses lists that do not match and pairs that are too long."""
         if len(sources) != len(targets):
             raise DataError(
                 f"{counted(len(sources), 'source')} but {counted(len(targets), 'target')} to score; give one for each"
@@ -419,7 +419,7 @@ class Translator:
         src = self.tokenizers.src.encode_batch([self.as_read(text) for text in sources])
         tgt = self.tokenizers.tgt.encode_batch([self.cleaning.target(text) for text in targets])
         for number, pieces in enumerate(map(max, map(len, src), map(len, tgt)), first):
-            if pieces > LONGEST_FORCED:  # their attention is held in memory
+            if pieces > LONGEST_FORCED:  # the attention of a pair is held in memory
                 raise DataError(
                     f"pair {number:,} has a side of {pieces:,} pieces; attention and scores of given pairs reach to "
                     f"{LONGEST_FORCED:,}: shorten it, or take it out"
@@ -428,9 +428,9 @@ class Translator:
 
     @torch.inference_mode()
     def forced(self, src_ids: list[list[int]], tgt_ids: list[list[int]]) -> Forced:
-        """Log-probability of each target, and the attention [L, H, T, S] behind it (None for a model without).
+        """Log-probability of each target, and the attention [L, H, T, S] behind it (None without attention).
 
-        Row t of the attention chose piece t of the target; the end of both sentences is left out.
+        Row t of the attention belongs to piece t of the target; the ends of both sentences are left out.
         """
         log_probs, found = self.model.forced(make_batch(src_ids, tgt_ids).to(self.device))
         if not log_probs.isfinite().all():
@@ -443,19 +443,19 @@ class Translator:
         return log_probs.sum(1).tolist(), weights
 
     def candidates(self, hypotheses: Sequence[Hypothesis], settings: SearchConfig) -> list[Candidate]:
-        """Hypotheses as text, each on one line whatever the model spells; a search finds a text once."""
+        """Hypotheses as text, each on one line, whatever the model spells; without repeated texts unless sampled."""
         texts = (one_line(self.tokenizers.tgt.decode(hypothesis.tokens)) for hypothesis in hypotheses)
         found = [Candidate(text, each.score, each.log_prob) for text, each in zip(texts, hypotheses, strict=True)]
         return found if settings.sample else distinct(found)
 
 
 def no_pieces(text: str) -> ConfigError:
-    """The error for what a model cannot write."""
+    """The error for a text that the model cannot write."""
     return ConfigError(f"the model has no pieces to write '{text.strip()}'; begin the translation in other words")
 
 
 def load_together(folders: Sequence[Path], trust: Sequence[str]) -> list[LoadedModel]:
-    """The models of one or more run folders, all of which have the tokenizers of the first."""
+    """The models of one or more run folders; refuses a model whose tokenizers are not the first model's."""
     loaded = [load_model(folder, trust) for folder in folders]
     for folder, other in zip(folders[1:], loaded[1:], strict=True):
         for side in ("src", "tgt"):
@@ -473,19 +473,19 @@ def as_one(models: Sequence[Seq2Seq]) -> Seq2Seq | Ensemble:
 
 
 def load(folder: str | Path | Sequence[str | Path]) -> Translator:
-    """The best model of a run folder, or of several together, ready to translate; `Translator.load` takes more."""
+    """The best model of a run folder, or of several together, ready to translate; `Translator.load` has options."""
     return Translator.load(folder)
 
 
 def with_n_best(settings: SearchConfig, n_best: int | None) -> SearchConfig:
-    """Settings that return `n_best` translations, the beam as wide as that needs."""
+    """Settings that return `n_best` translations, with a beam that is wide enough."""
     if n_best is None:
         return settings
     return replace(settings, n_best=n_best, beam=max(settings.beam, n_best))
 
 
 def translate_all(translator: Translator, sources: Sequence[str], say: Callable[[str], None]) -> list[str]:
-    """Best translations; a terminal shows the progress, and `say` gets a note for every line that is too long."""
+    """Best translations; a terminal shows the progress, and `say` gets the cautions about single lines."""
     texts = []
     with progress_bar(len(sources), "sentences") as bar:
         for translation in translator.notes().noted(translator.stream(sources, CHUNK_SENTENCES), say):
