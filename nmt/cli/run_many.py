@@ -23,7 +23,7 @@ def run_comparison(verb: str, entry: str, words: list[str]) -> int:
 
 
 def run_study(verb: str, entry: str, words: list[str]) -> int:
-    """Calls `entry` with the plan and a sample trial's configuration (every key's first value); returns the exit code."""
+    """Calls `entry` with the plan and a sample trial's configuration (all first values); returns the exit code."""
     args, _ = parsed(verb, words)
     if args.cfg or args.info or args.shell_completion:
         return run(verb, entry, words)
