@@ -1,4 +1,4 @@
-"""The sections of a configuration that are no parts: type, limits and meaning of every key; values are in configs/."""
+"""The sections of a configuration that are not parts: type, limits and meaning of each key; values are in configs/."""
 
 import re
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ Format = Literal[
     "wmt_xml",
 ]
 Inline = Literal["strip", "keep"]
-Unit = Literal["words", "tokens"]  # what word alignments count
-MOST_HYPOTHESES = 10_000  # of a sentence
+Unit = Literal["words", "tokens"]  # the units that word alignments link
+MOST_HYPOTHESES = 10_000  # largest beam
 
 Device = Annotated[
     Literal["auto", "cpu", "cuda"],
@@ -68,7 +68,7 @@ class SplitConfig:
 
 @dataclass(frozen=True)
 class FilterConfig(Section):
-    """Training pairs that are left out, each kind with a count in the report; null or false = off."""
+    """Training pairs to drop: each key names one kind of pairs, and the report counts them; null or false = off."""
 
     WHERE: ClassVar[str] = "data.filters"
 
@@ -175,7 +175,7 @@ class DataConfig(Section):
     def refuse(self) -> None:
         for key, code in (("data.src_lang", self.src_lang), ("data.tgt_lang", self.tgt_lang)):
             if code is not None:
-                from nmt.config.languages import refuse_unknown_language  # langcodes takes 30 ms
+                from nmt.config.languages import refuse_unknown_language  # imports langcodes: 30 ms
 
                 refuse_unknown_language(key, code)
         if self.encoding is not None:
@@ -183,12 +183,12 @@ class DataConfig(Section):
 
     @property
     def has_dev(self) -> bool:
-        """Is a dev split given, or to be cut off?"""
+        """Is there a dev split, either given or cut off the training split?"""
         return self.dev.src is not None or self.dev.files is not None or self.dev_size > 0
 
 
 def refuse_unknown_encoding(name: str) -> None:
-    """Refuses what is no encoding of text."""
+    """Refuses a name that is not a text encoding."""
     try:
         "".encode(name)
     except (LookupError, UnicodeError, ValueError):

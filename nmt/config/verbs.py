@@ -1,4 +1,4 @@
-"""What each verb is asked to do: one frozen object, read from the composed configuration and what was typed of it."""
+"""The command of each verb: one frozen object, read from the composed configuration and the typed changes."""
 
 import re
 from collections.abc import Mapping
@@ -210,7 +210,7 @@ class TranslateCommand(TranslationCommand):
 
     @property
     def share(self) -> slice:
-        """The input files, in the order of their names, that fall to this process."""
+        """The slice of the input files, in the order of their names, that this process translates."""
         if self.shard is None:
             return slice(None)
         numbers = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", str(self.shard))
@@ -388,7 +388,7 @@ class ServeCommand(Section):
 
     @property
     def folders(self) -> list[str]:
-        """The run folders as they were named."""
+        """The run folders as they were typed."""
         return [self.model] if self.model is not None else list(self.models or [])
 
 
@@ -522,7 +522,7 @@ COMMANDS: dict[str, type[Section]] = {
 
 
 def keys_of(verb: str) -> list[str]:
-    """The keys at the root of the verb's configuration, apart from sections that only change a model's own."""
+    """The top-level keys of the verb's configuration, without sections that only change the model's stored ones."""
     keys: list[str] = []
     for name, hint in hints_of(COMMANDS[verb]).items():
         if hint is not Changes:
@@ -531,7 +531,7 @@ def keys_of(verb: str) -> list[str]:
 
 
 def read_command(verb: str, settings: Mapping[str, Any], changes: Changes) -> Any:
-    """What the verb is asked to do, of its class in COMMANDS; `settings` is its whole configuration as plain data."""
+    """The command of the verb, of its class in COMMANDS; `settings` is its whole configuration as plain data."""
     cls = COMMANDS[verb]
     found: dict[str, Any] = {}
     for name, hint in hints_of(cls).items():
@@ -545,7 +545,7 @@ def read_command(verb: str, settings: Mapping[str, Any], changes: Changes) -> An
             raise ConfigError(f"{name} has no value; type {name}=<value>")
         else:
             found[name] = convert(settings[name], hint, name)
-    if settings.get("resume") is None:  # else the corpus is the stored one
+    if settings.get("resume") is None:  # a resumed run keeps its stored corpus
         for value in found.values():
             if isinstance(value, RunConfig | DataConfig):
                 refuse_unread(value if isinstance(value, DataConfig) else value.data, changes)
