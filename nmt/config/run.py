@@ -12,7 +12,7 @@ from nmt.errors import ConfigError
 
 MODEL_SECTIONS = ("model", "encoder", "decoder", "attention", "tokenizer")  # weights and vocabularies depend on them
 CacheDir = Annotated[
-    Folder, "where prepared corpora are kept; null = nmt in $XDG_CACHE_HOME, or in ~/.cache if that is not set"
+    Folder, "folder for prepared corpora; null = $XDG_CACHE_HOME/nmt, or ~/.cache/nmt if that is not set"
 ]
 PARTS: dict[str, Group] = {
     "encoder": ENCODERS, "decoder": DECODERS, "optimizer": OPTIMIZERS, "schedule": SCHEDULES,
@@ -29,7 +29,7 @@ class AttentionConfig(Section):
     several: bool  # is the part a layer that makes the scores of its heads itself?
     normaliser: Annotated[
         Literal["softmax", "sparsemax", "entmax15"],
-        "scores to weights: softmax; sparsemax or entmax15, which give exactly 0 to much of the source",
+        "turns scores into weights: softmax; or sparsemax or entmax15, which give exactly 0 to much of the source",
     ]
 
 
