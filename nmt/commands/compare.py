@@ -1,4 +1,4 @@
-"""`nmt compare`: trains what is not trained yet, evaluates every run, writes a page, a table and figures."""
+"""`nmt compare`: trains the unfinished runs, evaluates every run, and writes a page, a table and figures."""
 
 import json
 import sys

@@ -26,7 +26,7 @@ from nmt.translation.translator import Translator
 FREE_BYTES = 1e9  # free space that every folder should have
 WORDS = "a red dog runs home and then my old cat sleeps here".split()
 TARGETS = "ein roter hund rennt heim und dann meine alte katze schläft hier".split()
-SENTENCES, RIGHT = 20, 18  # translated in the self-test, and how many must be right
+SENTENCES, RIGHT = 20, 18  # sentences that the self-test translates, and how many must be right
 TRAINING = (
     "data=text", "data.train.src=train.src", "data.train.tgt=train.tgt", "data.dev_size=20", "data.test_size=0",
     "tokenizer=word", "tokenizer.vocab_size=28", "tokenizer.byte_fallback=false", "model.d_embed=32",

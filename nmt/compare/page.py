@@ -1,4 +1,4 @@
-"""The page of a comparison: one HTML file that needs nothing else, and prints well."""
+"""The page of a comparison: one HTML file that needs no other files, and prints well."""
 
 import json
 from collections.abc import Sequence

@@ -31,7 +31,7 @@ from nmt.translation.translator import Translator, translate_all
 SCORES_VERSION = 4  # version of the kept scores; raise it whenever their content changes
 
 SHARES = (0.2, 0.4, 0.6, 0.8)
-LONGEST_SHOWN = 20  # words
+LONGEST_SHOWN = 20  # words of the longest sentence that may be shown
 RULE = (
     f"Of the sentences of at most {LONGEST_SHOWN} words (source and reference), those whose source length is at the "
     "20, 40, 60 and 80 % quantile: the first such in the file that is not taken yet."

@@ -58,7 +58,7 @@ def convert(value: Any, hint: Any, where: str) -> Any:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Is the value of that type?"""
+    """Does the value have the type of the annotation?"""
     origin = get_origin(hint)
     if hint is Any:
         return True

@@ -79,5 +79,5 @@ def data_apart_from(config: RunConfig, left_out: set[str]) -> dict[str, Any]:
 
 
 def _within(key: str, name: str) -> bool:
-    """Is the dotted key the named one, or in the named section?"""
+    """Is the dotted key `name` itself, or in the section `name`?"""
     return key == name or key.startswith(f"{name}.")
