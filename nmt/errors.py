@@ -4,13 +4,13 @@ import difflib
 import errno
 from collections.abc import Iterable
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # a full disk, a full quota
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # the disk or the quota is full
 FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
-FAILING = (errno.EIO, errno.ESTALE, errno.ENXIO, errno.ENODEV)  # a disk that fails, or is gone
+FAILING = (errno.EIO, errno.ESTALE, errno.ENXIO, errno.ENODEV)  # the disk fails or has gone
 
 
 class NmtError(Exception):
-    """Bad input. The message is one line: what (with the value), where; what to do."""
+    """Bad input. The message is one line: what is wrong (with the value), where, and what to do."""
 
 
 class ConfigError(NmtError):
@@ -22,15 +22,15 @@ class DataError(NmtError):
 
 
 class CheckpointError(NmtError):
-    """A run, or another folder that nmt writes, that cannot be read, or cannot or must not be written."""
+    """A run or another output of nmt that is damaged or unreadable, or that nmt cannot or must not write."""
 
 
 class PeerError(NmtError):
-    """Another process of the same training has gone, or does not answer."""
+    """Another process of the same training has ended or does not answer."""
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """A remedy for a mistyped word: "did you mean 'x'?" where one is close, else the list of choices."""
+    """A remedy for a mistyped word: "did you mean 'x'?" if a choice is close, else the list of choices."""
     known = sorted(set(choices))
     if (close := closest(word, known)) is not None:
         return f"did you mean '{close}'?"
@@ -38,27 +38,27 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 
 
 def closest(word: str, choices: Iterable[str]) -> str | None:
-    """The one that is much like the word, if one is."""
+    """The choice most like the word; None if no choice is close to it."""
     return next(iter(difflib.get_close_matches(word, sorted(set(choices)), n=1, cutoff=0.6)), None)
 
 
 def printable(text: str) -> str:
-    """The text with escapes in place of what would steer the terminal."""
+    """The text with unprintable characters escaped, so that it cannot control the terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def in_one_line(error: BaseException) -> str:
-    """What an error says, as one line that cannot steer the terminal."""
+    """The message of an error as one line that cannot control the terminal."""
     return printable(" ".join(str(error).split()))
 
 
 def counted(count: int, word: str) -> str:
-    """ "1 worker", "2 workers"."""
+    """A count with its noun: "1 worker", "2 workers"."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def remedy(error: OSError) -> str:
-    """What helps where something cannot be written."""
+    """Advice for a user whose file cannot be written."""
     if error.errno in NO_ROOM:
         return "make room"
     if error.errno in FORBIDDEN:

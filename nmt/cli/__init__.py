@@ -1,1 +1,1 @@
-"""Words after `nmt` → a command and its exit code."""
+"""Turns the words after `nmt` into a command, runs it and returns its exit code."""

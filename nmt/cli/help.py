@@ -31,7 +31,7 @@ COMMENTED_LINE = re.compile(r"^(\w+): [^#]*# *(.*)$")  # key: value  # comment
 
 
 def describe(verb: str, words: list[str]) -> str:
-    """The help of a verb; `words` are its own, so that the keys of other choices can be seen."""
+    """The help text of a verb; `words` may choose other parts or data, whose keys are then listed."""
     args, _ = parsed(verb, words)
     words = [readable(word, sweep=True) for word in args.overrides]
     with loader(args.config_dir) as available:
@@ -58,7 +58,7 @@ def describe(verb: str, words: list[str]) -> str:
 
 
 def _single(word: str, available: ConfigLoader) -> str | None:
-    """The word with the first of its values; None for a range without steps."""
+    """The override with the first value of its sweep only; None for a range without steps."""
     override = OverridesParser.create(config_loader=available).parse_override(word)
     if not override.is_sweep_override():
         return word
@@ -68,7 +68,7 @@ def _single(word: str, available: ConfigLoader) -> str | None:
 
 
 def meanings(cls: type, prefix: str = "") -> dict[str, str]:
-    """Dotted key -> its meaning, of a dataclass's fields and of the sections among them."""
+    """Dotted key -> its meaning, for the fields of a dataclass and of the sections in it."""
     found: dict[str, str] = {}
     for name, hint in hints_of(cls).items():
         inner = next((option for option in allowed_types(hint) if is_dataclass(option)), None)
@@ -80,7 +80,7 @@ def meanings(cls: type, prefix: str = "") -> dict[str, str]:
 
 
 def comments(path: Path, prefix: str) -> dict[str, str]:
-    """Dotted key -> the comment beside it in the YAML file of a part, which is where the meaning of its keys is."""
+    """Dotted key -> the comment beside it in the YAML file of a part: it gives the meaning of the key."""
     found: dict[str, str] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         if match := COMMENTED_LINE.match(line):

@@ -1,4 +1,4 @@
-"""The console command `nmt`: finds the verb, and turns every mistake of a user into one line and exit code 2.
+"""The console command `nmt`: finds the verb, and reports every user mistake in one line, with exit code 2.
 
 Nothing heavy is imported before a verb runs, so that help is immediate.
 """
@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from nmt.errors import FAILING, FORBIDDEN, NO_ROOM, ConfigError, NmtError, in_one_line, nearest, printable, remedy
 from nmt.machine.launch import refuse_several
 
-BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; a bug of ours ends with a traceback and 1
+BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; a bug in nmt gives a traceback and 1
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ Start with:  nmt train data=demo_en_de name=first
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; the exit code comes out."""
+    """Runs one command and returns its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     debug = os.environ.get("NMT_DEBUG") == "1"
-    if isinstance(sys.stdout, TextIOWrapper):  # names of files that are no text come out as they came in
+    if isinstance(sys.stdout, TextIOWrapper):  # prints file names that are not UTF-8 byte for byte
         sys.stdout.reconfigure(errors="surrogateescape")
     try:
         code = _dispatch(words)
@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         helps = "free some, or lower train.batch_tokens, search.batch_sentences or the size of the model"
         print(f"error: memory does not suffice for nmt {words[0]}{said and f' ({said})'}; {helps}", file=sys.stderr)
         return BAD_INPUT
-    except BrokenPipeError:  # whoever reads our output has closed it, as `head` does
+    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
         _let_go_of_output()
         return BROKEN_PIPE
     except OSError as error:
@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _is_first_to_say(error: NmtError) -> bool:
-    """Does this process tell the user, and not another that torchrun has started with it?"""
+    """Should this process print the error, rather than another one that torchrun started with it?"""
     if os.environ.get("WORLD_SIZE", "1") == "1":
         return True
     from nmt.machine.peers import is_first_to_say
@@ -112,12 +112,12 @@ def _is_first_to_say(error: NmtError) -> bool:
 
 
 def _let_go_of_output() -> None:
-    """What waits to be printed is dropped, so that Python's exit is quiet."""
+    """Sends buffered output to /dev/null, so that Python exits without an error message."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(words: list[str]) -> int:
-    """The exit code of the command."""
+    """Runs the command that the words name and returns its exit code."""
     if not words or words[0] in ("--help", "-h"):
         width = max(map(len, VERBS)) + 2
         verbs = "\n".join(f"  {name:<{width}}{verb.about}" for name, verb in VERBS.items())
@@ -139,9 +139,9 @@ def _dispatch(words: list[str]) -> int:
     else:
         if words[0] != "train":
             refuse_several(f"nmt {words[0]}")
-        if words[0] == "compare":  # the verb that is called once with all jobs of its sweep
+        if words[0] == "compare":  # called once, with all jobs of its sweep
             from nmt.cli.run_many import run_comparison as run
-        elif words[0] == "tune":  # which composes a configuration for each trial
+        elif words[0] == "tune":  # composes a configuration for each trial
             from nmt.cli.run_many import run_study as run
         else:
             from nmt.cli.run import run
@@ -151,7 +151,7 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _complete(words: list[str]) -> None:
-    """Shell completion: verbs ourselves, then Hydra's for the verb's configuration."""
+    """Shell completion: nmt completes the verb, Hydra the keys and values of its configuration."""
     from nmt.cli.run import run
 
     if not any(word.startswith("query=") for word in words):

@@ -29,7 +29,7 @@ from nmt.errors import ConfigError, nearest
 from nmt.machine.launch import refuse_several
 from nmt.machine.signals import SAVED
 
-NOT_OURS = {  # options of Hydra
+NOT_OURS = {  # Hydra's options that nmt refuses -> the remedy
     "config_path": "name a folder of your own configurations, --config-dir",
     "config_name": "the verb is the name of the configuration",
     "package": "--cfg job shows all of the configuration",
@@ -38,7 +38,7 @@ NOT_OURS = {  # options of Hydra
 
 
 def run(verb: str, entry: str, words: list[str]) -> int:
-    """Composes the configuration and calls `entry` with it, or with each of a sweep's; the exit code."""
+    """Calls `entry` with the composed configuration, or with each one of a sweep; returns the exit code."""
     args, parser = parsed(verb, words)
     if sum(map(bool, (args.run, args.multirun, args.cfg, args.info, args.shell_completion))) > 1:
         raise ConfigError("only one of --run, --multirun, --cfg, --info, --shell-completion is possible")
@@ -59,7 +59,7 @@ def run(verb: str, entry: str, words: list[str]) -> int:
         try:
             codes.append(call_verb(verb, entry, config))
         except Exception as error:
-            if sweep:  # perhaps in another process: the launcher brings it back
+            if sweep:  # a job may run in another process: its launcher raises the error again here
                 raise
             failures.append(error)
         if sweep and codes[-1] == SAVED:
@@ -79,8 +79,8 @@ def run(verb: str, entry: str, words: list[str]) -> int:
 
 
 def parsed(verb: str, words: list[str]) -> tuple[Namespace, ArgumentParser]:
-    """Hydra's own options apart from the overrides, and who told them apart."""
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us instead of being printed
+    """The words parsed into Hydra's options and overrides, and the parser that did it."""
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises errors instead of printing them
     parser = hydra_options()
     parser.error = _refuse  # type: ignore[method-assign]
     args, unknown = parser.parse_known_intermixed_args(words)
@@ -103,14 +103,14 @@ def parsed(verb: str, words: list[str]) -> tuple[Namespace, ArgumentParser]:
 
 
 def all_keys(verb: str) -> list[str]:
-    """Every key of the verb, and every group."""
+    """Every key and every group of the verb's configuration."""
     with loader():
         config = composed(verb, [])
     return list(dict.fromkeys([*dotted_keys(without_hydra(config)), *choices(config.hydra)]))
 
 
 def call_verb(verb: str, entry: str, config: DictConfig) -> int:
-    """Calls the verb's function with what it is asked to do."""
+    """Calls the verb's function with the checked command; returns its exit code."""
     command = settled(verb, config, HydraConfig.get())
     module, _, function = entry.partition(":")
     return getattr(importlib.import_module(module), function)(command) or 0

@@ -13,7 +13,7 @@ TRAIN = "nmt.compare.runs:train_job"
 
 
 def run_comparison(verb: str, entry: str, words: list[str]) -> int:
-    """Calls `entry` with the sweep and a function that trains its runs as a Hydra multirun; the exit code."""
+    """Calls `entry` with the sweep and a function that trains its runs as a Hydra multirun; returns the exit code."""
     args, _ = parsed(verb, words)
     if args.cfg or args.info or args.shell_completion:
         return run(verb, entry, words)
@@ -23,7 +23,7 @@ def run_comparison(verb: str, entry: str, words: list[str]) -> int:
 
 
 def run_study(verb: str, entry: str, words: list[str]) -> int:
-    """Calls `entry` with the plan and the configuration of one trial, which its others resemble; the exit code."""
+    """Calls `entry` with the plan and a sample trial's configuration (all first values); returns the exit code."""
     args, _ = parsed(verb, words)
     if args.cfg or args.info or args.shell_completion:
         return run(verb, entry, words)
@@ -34,6 +34,6 @@ def run_study(verb: str, entry: str, words: list[str]) -> int:
 
 
 def called(entry: str, *arguments: Any) -> int:
-    """The exit code of module:function."""
+    """Calls `entry` (module:function) with the arguments; returns its exit code."""
     module, _, function = entry.partition(":")
     return getattr(importlib.import_module(module), function)(*arguments) or 0

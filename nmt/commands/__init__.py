@@ -1,1 +1,1 @@
-"""A configuration → what one verb does; each file is a leaf that only `nmt.cli` names."""
+"""What each verb does with its configuration, one module per verb; only `nmt.cli` names these modules."""

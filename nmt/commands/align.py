@@ -26,7 +26,7 @@ def main(command: AlignCommand) -> int:
         check_model(other, how, f"reverse_model={reverse}")
         check_directions(translator.config.data, other.config.data, reverse)
     pairs = read_pairs(command.src, command.tgt)
-    hidden = command.output is None and sys.stdout.isatty()  # the links themselves show how far it is
+    hidden = command.output is None and sys.stdout.isatty()  # the printed links show the progress
     bar = tqdm(total=total, unit=" pairs", leave=False, disable=hidden or None, dynamic_ncols=True)
     with bar, output_file(command.output) as file:
         for found in aligned(translator, other, pairs, how, command.symmetrise):
@@ -36,7 +36,7 @@ def main(command: AlignCommand) -> int:
 
 
 def check_directions(data: DataConfig, reverse: DataConfig, named: str) -> None:
-    """Refuses a second model that is known not to translate the other way."""
+    """Refuses a second model whose languages are known not to be the reverse of the first model's."""
     src, tgt, back = data.src_lang, data.tgt_lang, [reverse.src_lang, reverse.tgt_lang]
     if None not in (src, tgt, *back) and back != [tgt, src]:
         raise ConfigError(

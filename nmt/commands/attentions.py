@@ -1,6 +1,6 @@
 """`nmt attentions`: every attention with its formula, source, parameters and cost.
 
-Formula and source are the first line of the class's docstring; the rest is counted on the layer as it is built.
+Formula and source are the first line of the class's docstring; the numbers are counted on a layer that is built.
 """
 
 import json
@@ -23,7 +23,7 @@ from nmt.figures.table import NONE, grid, markdown_table, text_table
 from nmt.model.attention import AttentionFactory
 from nmt.model.build import attention_factory
 
-WITHOUT = "no attention, a_t = final state at every step (Cho et al. 2014, §2.2)"  # of the file that names no class
+WITHOUT = "no attention, a_t = final state at every step (Cho et al. 2014, §2.2)"  # for none.yaml, which names no class
 COUNTED = (
     "Cost: multiply-adds of matrix products and every other number that is computed, per query (each s), per key\n"
     "(each h) and per pair of them, the weighted sum included. Softmax, masks and copies are not counted."
@@ -31,7 +31,7 @@ COUNTED = (
 
 
 def main(command: AttentionsCommand) -> int:
-    """Prints two tables, the fewest parameters first."""
+    """Prints two tables, sorted by the number of parameters."""
     found = configured()
     costs: dict[str, dict[str, int]] = {}
     refused = []
@@ -54,7 +54,7 @@ def main(command: AttentionsCommand) -> int:
 
 
 def configured() -> dict[str, AttentionConfig]:
-    """What each file in configs/attention describes."""
+    """The attention that each file in configs/attention describes, by the name of the file."""
     with loader():
         names = options_of("attention")
         found = plain(compose("attentions", [f"+attention@{name}={name}" for name in names]))
@@ -62,7 +62,7 @@ def configured() -> dict[str, AttentionConfig]:
 
 
 def formula(config: AttentionConfig) -> str:
-    """The first line of the docstring of its class."""
+    """The first line of the docstring of the attention's class."""
     if config.part is None:
         return WITHOUT
     text = config.part.made_by.__doc__
@@ -70,16 +70,16 @@ def formula(config: AttentionConfig) -> str:
 
 
 def settings(config: AttentionConfig) -> str:
-    """The other keys of its file, as they are typed."""
+    """The keys of the attention's file besides the class, as they are typed."""
     own = {} if config.part is None else config.part.arguments
     return " ".join(f"{key}={json.dumps(value)}" for key, value in own.items() if not isinstance(value, Part))
 
 
 def cost(factory: AttentionFactory | None, d_query: int, d_memory: int) -> dict[str, int]:
-    """Parameters, and operations per pair, query and key; ConfigError where these sizes are not possible."""
+    """Number of parameters, and operations per pair, query and key; ConfigError if the sizes are not possible."""
     if factory is None:
         return {"parameters": 0, "per pair": 0, "per query": 0, "per key": 0}
-    making, attending = {}, {}  # operations by the number of encoder states, for one decoder state
+    making, attending = {}, {}  # operations for S encoder states and one decoder state, by S
     with torch.device("meta"), torch.no_grad():
         layer = factory(d_query, d_memory).eval()
         for S in (2, 3):
@@ -98,7 +98,7 @@ def cost(factory: AttentionFactory | None, d_query: int, d_memory: int) -> dict[
 
 
 class Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts multiply-adds of matrix products, and the elements of every other result (of a sum: of what it adds)."""
+    """Counts the multiply-adds of matrix products; for every other operation, the elements of its largest tensor."""
 
     FREE = "_unsafe_view clone _to_copy copy_ new_empty stack cat masked_fill _softmax bitwise_not".split()
 

@@ -1,4 +1,4 @@
-"""`nmt clean`: a corpus without the pairs that are no translations, and a report that shows some of those."""
+"""`nmt clean`: writes a corpus without the pairs that are not translations, and a report with samples of them."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ from nmt.machine.safe_files import folder_beside, put_in_place, refuse_unwritabl
 
 
 def main(command: CleanCommand) -> int:
-    """Writes both sides and the report, and prints what each filter has dropped."""
+    """Writes both sides and the report, and prints how many pairs each filter dropped."""
     output = expanded(command.output)
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise CheckpointError(f"output={command.output} is there already; name a new or empty folder, or delete it")
@@ -50,11 +50,11 @@ def main(command: CleanCommand) -> int:
 
 
 def open_scoring(command: CleanCommand) -> Scoring | None:
-    """The models that score pairs, and the limit."""
+    """The models that score pairs, and the limits on their scores; None without a scorer."""
     if command.scorer is None:
         return None
     from nmt.translation.misalignment import refuse_other_direction, scores
-    from nmt.translation.translator import Translator  # torch takes a second, which filters alone do not need
+    from nmt.translation.translator import Translator  # imports torch, a second that filters alone do not need
 
     languages = command.data.src_lang, command.data.tgt_lang
     models = []
@@ -78,18 +78,18 @@ def open_scoring(command: CleanCommand) -> Scoring | None:
 
 
 def settings(command: CleanCommand) -> dict[str, Any]:
-    """What decided what was dropped."""
+    """The settings that decide which pairs are dropped."""
     limits = ("max_end_surprise", "max_contrast", "max_cross_entropy", "drop_worst")
     keys = ("scorer", "scorer_reverse", *limits, "seed")
     return {"filters": asdict(command.data.filters), **{key: getattr(command, key) for key in keys}}
 
 
 def table(cleaned: Cleaned) -> TableRows:
-    """Pairs that each filter has dropped and that stay, with their shares of those read."""
+    """The numbers of pairs that each filter dropped and of pairs kept, with their shares of the pairs read."""
     rows = [(each.filter, each.pairs) for each in cleaned.dropped] + [("kept", cleaned.kept)]
     return [["filter", "pairs", "share"], *([name, f"{n:,}", f"{n / cleaned.read:.2%}"] for name, n in rows)]
 
 
 def meanings() -> dict[str, str]:
-    """What each filter drops."""
+    """What each filter drops, by its key."""
     return {name: meaning(hint) for keys in (CleanCommand, FilterConfig) for name, hint in hints_of(keys).items()}

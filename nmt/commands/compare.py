@@ -1,4 +1,4 @@
-"""`nmt compare`: trains what is not trained yet, evaluates every run, writes a page, a table and figures."""
+"""`nmt compare`: trains the unfinished runs, evaluates every run, and writes a page, a table and figures."""
 
 import json
 import sys
@@ -30,7 +30,7 @@ from nmt.translation.notes import caution
 
 
 def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
-    """`multirun` trains every run of the sweep that is not finished; the exit code."""
+    """Compares the runs of a sweep and returns the exit code; `multirun` trains the unfinished runs."""
     test = test_set(sweep, check(sweep))
     refuse_unwritable(sweep.output, "output")
     states = [run_state(job.run, job.config) for job in sweep.jobs]
@@ -55,13 +55,13 @@ def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
 
 
 def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
-    """What every run is measured on."""
+    """The sentences on which every run is scored."""
     data, rows = sweep.jobs[0].config.data, getattr(prepared, sweep.split)
     sources, references = list(rows["src"]), list(rows["tgt"])
     refuse_unfit(sweep.split, sources, [references])
-    bleu_tokenizer(word_rule_of(data))  # names a missing package before the work
+    bleu_tokenizer(word_rule_of(data))  # reports a missing package before the work
     gold = None
-    if data.gold is not None and sweep.split == "test":  # the corpus has them for no other
+    if data.gold is not None and sweep.split == "test":  # a corpus has gold alignments for its test split alone
         path = resolve(data.gold, data.root)
         gold = load_gold(path, False, sources, references, data.gold_units)
     said = list(of_gaps([references]))
@@ -75,7 +75,7 @@ def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
 
 
 def write_results(folder: Path, results: dict[str, Any]) -> None:
-    """The page and everything that stands beside it; the page last."""
+    """Writes the figures, results.json, table.md and, last, the page."""
     make_folder(folder)
     drawn: list[tuple[Picture, str]] = []
     for picture in results_pictures(results):
@@ -92,7 +92,7 @@ def write_results(folder: Path, results: dict[str, Any]) -> None:
 
 
 def results_json(results: dict[str, Any]) -> str:
-    """A line for each variant and run, and for everything else."""
+    """The results as JSON, with a line for each variant, each run and each other key."""
     lines = []
     for key, value in results.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):

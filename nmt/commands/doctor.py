@@ -23,10 +23,10 @@ from nmt.machine.safe_files import refuse_unwritable
 from nmt.machine.threads import workers_on
 from nmt.translation.translator import Translator
 
-FREE_BYTES = 1e9  # bytes that should be free
+FREE_BYTES = 1e9  # free space that every folder should have
 WORDS = "a red dog runs home and then my old cat sleeps here".split()
 TARGETS = "ein roter hund rennt heim und dann meine alte katze schläft hier".split()
-SENTENCES, RIGHT = 20, 18  # translated in the self-test, and how many must be right
+SENTENCES, RIGHT = 20, 18  # sentences that the self-test translates, and how many must be right
 TRAINING = (
     "data=text", "data.train.src=train.src", "data.train.tgt=train.tgt", "data.dev_size=20", "data.test_size=0",
     "tokenizer=word", "tokenizer.vocab_size=28", "tokenizer.byte_fallback=false", "model.d_embed=32",
@@ -38,7 +38,7 @@ TRAINING = (
 
 
 def main(command: DoctorCommand) -> int:
-    """Prints what there is; the exit code is 2 where something is wrong, and standard error says what."""
+    """Prints the report; if something is wrong, the exit code is 2 and stderr names it."""
     device = choose_device(command.device)
     problems: list[str] = []
     for label, text in (*installed(), *machine_rows(device, command.workers), *places(command, problems)):
@@ -51,7 +51,7 @@ def main(command: DoctorCommand) -> int:
 
 
 def installed() -> Iterator[tuple[str, str]]:
-    """Versions."""
+    """Versions of nmt and its packages, and the system."""
     yield "nmt", f"{nmt_version()}, {system()}"
     yield "packages", packages()
 
@@ -74,7 +74,7 @@ def machine_rows(device: torch.device, workers: int | None) -> Iterator[tuple[st
 
 
 def places(command: DoctorCommand, problems: list[str]) -> Iterator[tuple[str, str]]:
-    """The folders that training writes, with the room there."""
+    """The folders that training writes, with their free space; adds what is wrong with them to `problems`."""
     for key, named in (("runs_dir", command.runs_dir), ("cache_dir", command.cache_dir)):
         folder = expanded(named).absolute()
         there = next(path for path in (folder, *folder.parents) if path.exists())
@@ -89,7 +89,7 @@ def places(command: DoctorCommand, problems: list[str]) -> Iterator[tuple[str, s
 
 
 def self_test(device: str, workers: int | None, problems: list[str]) -> str:
-    """Trains a small model to translate word by word, in a process of its own, and translates new sentences."""
+    """Trains a small word-by-word model in a process of its own, and translates new sentences with it."""
     start = perf_counter()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -1,4 +1,4 @@
-"""`nmt evaluate`: BLEU, chrF and TER of a model on a test set, and alignment error rate where gold ones exist."""
+"""`nmt evaluate`: BLEU, chrF and TER of a model on a test set; alignment error rate if it has gold alignments."""
 
 import json
 import sys
@@ -40,8 +40,8 @@ from nmt.translation.notes import caution
 from nmt.translation.open import as_typed, means, model_folders, open_model
 from nmt.translation.translator import Translator, translate_all
 
-PAIRS_TRIED = 50  # both ways round
-LONGEST_TRIED = 500  # characters
+PAIRS_TRIED = 50  # pairs scored in both directions, to notice swapped files
+LONGEST_TRIED = 500  # characters of such a pair, both sides together
 
 
 def main(command: EvaluateCommand) -> int:
@@ -56,7 +56,7 @@ def main(command: EvaluateCommand) -> int:
     for note in whole.notes:
         print(note, file=sys.stderr)
     benchmark, gold = with_references(whole, read_alignments(command, data, whole))
-    bleu_tokenizer(benchmark.word_rule)  # names a missing package before the work
+    bleu_tokenizer(benchmark.word_rule)  # reports a missing package before the work
     for each in translators:
         refuse_other_languages(each.config.data, data)
     refuse_unfit(whole.name, whole.sources, whole.references)
@@ -74,7 +74,7 @@ def main(command: EvaluateCommand) -> int:
     write_texts(folder, benchmark, hypotheses, others)
     for texts in (hypotheses, *([] if others is None else [others])):
         said += of_translations(texts, benchmark.sources, benchmark.references)
-    said = list(dict.fromkeys(said))  # two models may say the same
+    said = list(dict.fromkeys(said))  # two models may give the same caution
     for line in said:
         caution(line)
     result: dict[str, Any] = {
@@ -101,18 +101,18 @@ def main(command: EvaluateCommand) -> int:
         result["alignment"], aligned = alignments(benchmark, gold, translator, other)
         shown.append(aligned)
     plain = json.dumps(result, indent=1, ensure_ascii=False)
-    write_atomically(folder / "scores.json", plain.encode(errors="backslashreplace"))  # of odd file names, as in runs
+    write_atomically(folder / "scores.json", plain.encode(errors="backslashreplace"))  # file names may not be UTF-8
     print(*shown, sep="\n\n", flush=True)  # last: a reader that closes the pipe loses no file
     print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
     return 0
 
 
 def before_translating(command: EvaluateCommand, translators: list[Translator], benchmark: Benchmark) -> Iterator[str]:
-    """Says what would make scores on this test set mislead."""
+    """Cautions about anything that would make scores on this test set misleading."""
     given = {"model": command.model}
     if command.compare_with is not None:
         given["compare_with"] = command.compare_with
-    read = [list(map(each.cleaning.source, benchmark.sources)) for each in translators]  # as in the training data
+    read = [list(map(each.cleaning.source, benchmark.sources)) for each in translators]  # cleaned as in training
     for sources, (key, model) in zip(read, given.items(), strict=True):
         for run in model_folders(model, key):
             yield from of_training(seen_file(run), str(run), sources, benchmark.references)
@@ -122,7 +122,7 @@ def before_translating(command: EvaluateCommand, translators: list[Translator], 
 
 
 def both_ways(translator: Translator, benchmark: Benchmark) -> tuple[float, float]:
-    """Nats a piece of the first references as translations of their sources, and the reverse; of a few short pairs."""
+    """Nats per piece of the first reference given its source, and of the source given it, over a few short pairs."""
     pairs = [
         (src, ref)
         for src, ref in zip(benchmark.sources, benchmark.references[0], strict=True)
@@ -135,7 +135,7 @@ def both_ways(translator: Translator, benchmark: Benchmark) -> tuple[float, floa
 
 
 def results_folder(command: EvaluateCommand, name: str) -> Path:
-    """Where everything is written: evaluations/ in the run, the first of several, whose names then stand there too."""
+    """The output folder: `output`, or evaluations/NAME in the first run, the names of the other runs after NAME."""
     if command.output is not None:
         return expanded(command.output)
     first, *others = model_folders(command.model, "model")
@@ -143,7 +143,7 @@ def results_folder(command: EvaluateCommand, name: str) -> Path:
 
 
 def all_scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> tuple[dict[str, Any], list[str]]:
-    """The scores, over all and by source length, and their tables."""
+    """The scores, over all sentences and by source length, and their tables."""
     metrics = score_corpus(hypotheses, benchmark.references, benchmark.word_rule, intervals)
     lengths = [source_length(sentence) for sentence in benchmark.sources]
     buckets = bleu_by_length(lengths, hypotheses, benchmark.references, benchmark.word_rule)
@@ -158,7 +158,7 @@ def all_scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> 
 def comparison(
     benchmark: Benchmark, hypotheses: list[str], second: list[str], names: tuple[str, str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """How the second model compares with the first, and the table of it with its title."""
+    """The scores of both models with their differences; and a title and a table that show them."""
     compared = paired_bootstrap(hypotheses, second, benchmark.references, benchmark.word_rule)
     title = f"first: {names[0]}    second: {names[1]}    (paired bootstrap)"
     return {"scores": [asdict(row) for row in compared]}, [title, text_table(grid([row.cells() for row in compared]))]
@@ -167,7 +167,7 @@ def comparison(
 def alignments(
     benchmark: Benchmark, gold: GoldAlignments, translator: Translator, other: Translator | None
 ) -> tuple[dict[str, Any], str]:
-    """How well attention aligns, beside the diagonal, and the table of it (None: a model without attention)."""
+    """The alignment scores of each model (None without attention) and of the diagonal baseline, and their table."""
     pairs = benchmark.sources, benchmark.references[0]
     models = {"model": translator} if other is None else {"first": translator, "second": other}
     found = {name: gold_scores(model, *pairs, gold.links, gold.unit) for name, model in models.items()}
@@ -178,7 +178,7 @@ def alignments(
 
 
 def write_texts(folder: Path, benchmark: Benchmark, hypotheses: list[str], second: list[str] | None) -> None:
-    """The texts of an evaluation in place of all files of an earlier one."""
+    """Writes the texts of an evaluation, and deletes the files of an earlier one."""
     make_folder(folder)
     texts = {"sources.txt": benchmark.sources, "hypotheses.txt": hypotheses}
     if second is not None:

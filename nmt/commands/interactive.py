@@ -40,12 +40,12 @@ NEXT_WORDS = 8
 
 
 def as_prefix(text: str) -> str:
-    """What was typed as the beginning of a translation: whole words, unless a star lets the last one go on."""
+    """The typed beginning of a translation as a prefix: whole words, unless a star at the end lets the last go on."""
     return text[:-1] if text.endswith("*") else f"{text} " if text else ""
 
 
 class Session:
-    """The state of a prompt: search settings, and the last translation."""
+    """The state of a prompt: the search settings and the last translation."""
 
     def __init__(self, translator: Translator) -> None:
         self.translator = translator
@@ -54,7 +54,7 @@ class Session:
         self.last: Translation | None = None
 
     def answer(self, line: str) -> str:
-        """What to print for a line typed."""
+        """The text to print for a typed line."""
         line = line.strip()
         if not line:
             return ""
@@ -75,7 +75,7 @@ class Session:
         return "\n".join([*lines, took])
 
     def command(self, line: str) -> str:
-        """A word after a colon."""
+        """Runs a command, typed after a colon, and returns the text to print."""
         word, _, rest = line.partition(" ")
         rest = rest.strip()
         commands: dict[str, Callable[[], str]] = {
@@ -95,23 +95,23 @@ class Session:
         return commands[word]()
 
     def n_best(self, count: int) -> str:
-        """As many translations of each sentence; the beam grows with them."""
+        """Shows `count` translations of each sentence from now on; widens the beam if needed."""
         return self.change(with_n_best(self.settings, count))
 
     def beam(self, beam: int) -> str:
-        """Another beam; n_best shrinks with it."""
+        """Searches with another beam from now on; lowers n_best if needed."""
         if self.settings.sample:
             raise ConfigError("search.sample=true draws translations without a beam; start with search=beam")
         return self.change(replace(self.settings, beam=beam, n_best=max(1, min(self.settings.n_best, beam))))
 
     def begin(self, text: str) -> str:
-        """The last sentence again, in a translation that begins so."""
+        """Translates the last sentence again, so that the translation begins with the text."""
         if not text:
             raise ConfigError("no text is given; type, for example, :begin Der Hund")
         return self.translate(self.last_source(), as_prefix(text))
 
     def next_words(self, text: str) -> str:
-        """The likeliest words there, each with its probability and the translation that follows."""
+        """The likeliest words after the text, each with its probability and a translation that goes on with it."""
         from nmt.translation.continuations import continuations
 
         found = continuations(self.translator, self.last_source(), as_prefix(text), NEXT_WORDS, self.settings)
@@ -120,19 +120,19 @@ class Session:
         return "\n".join(f"{share}  {visible(word):<{width}}  {visible(whole)}" for share, word, whole in words)
 
     def last_source(self) -> str:
-        """The sentence translated last."""
+        """The sentence that was translated last."""
         if self.last is None:
             raise ConfigError("nothing is translated yet; type a sentence first")
         return self.last.source
 
     def change(self, settings: SearchConfig) -> str:
-        """Settings for the sentences to come."""
+        """Uses the settings for the next sentences, and returns them in words."""
         self.settings = settings
         shown = "the best translation" if settings.n_best == 1 else f"the {settings.n_best} best translations"
         return counted(settings.n_best, "sample") if settings.sample else f"beam {settings.beam}, {shown}"
 
     def weights(self) -> tuple[Any, list[str], list[str]]:
-        """Attention of the last translation, [target words, source words], with the words."""
+        """Attention of the last translation, [target words, source words]; its source words; its target words."""
         if self.last is None:
             raise ConfigError("nothing is translated yet; type a sentence first")
         if not self.translator.has_attention:
@@ -145,13 +145,13 @@ class Session:
         return self.last.word_attention
 
     def attention(self) -> str:
-        """The grid, as wide as the terminal allows."""
+        """The attention as a shaded grid, as wide as the terminal allows."""
         from nmt.figures.terminal import attention_text
 
         return attention_text(*self.weights(), columns=shutil.get_terminal_size().columns)
 
     def save(self, name: str, kind: str) -> str:
-        """The picture, in a file: the heat map for :save, both sentences joined by lines for :bipartite."""
+        """Saves a picture: the heat map for :save, both sentences joined by lines for :bipartite."""
         from nmt.figures.attention import attention_figure, bipartite_figure
         from nmt.figures.figure import save_figure
 
@@ -163,7 +163,7 @@ class Session:
 
 
 def visible(text: str) -> str:
-    """Text that cannot command the terminal: an untrained model may write control characters."""
+    """The text without the control characters that an untrained model may write and a terminal would obey."""
     return "".join("\ufffd" if unicodedata.category(char) == "Cc" and char != "\t" else char for char in one_line(text))
 
 
@@ -197,7 +197,7 @@ def main(command: InteractiveCommand) -> int:
 
 
 def converse(session: Session, prompt: str) -> None:
-    """Question and answer; mistakes leave the session as it was."""
+    """Answers lines until :quit or the end of input; a mistake is reported and leaves the session as it was."""
     while True:
         try:
             line = read_line(prompt)
@@ -218,7 +218,7 @@ def converse(session: Session, prompt: str) -> None:
 
 
 def read_line(prompt: str) -> str:
-    """The next line typed."""
+    """The next typed line; refuses bytes that are not UTF-8."""
     line = input(prompt)
     try:
         line.encode()
@@ -228,7 +228,7 @@ def read_line(prompt: str) -> str:
 
 
 def edit_lines(history: Path | None) -> None:
-    """Arrow keys, and the sentences of earlier sessions, where Python has readline."""
+    """Enables the arrow keys and recalls the sentences of earlier sessions, if Python has readline."""
     with suppress(ImportError, OSError):
         import readline
 
@@ -237,7 +237,7 @@ def edit_lines(history: Path | None) -> None:
 
 
 def keep_history(history: Path | None) -> None:
-    """Writes the sentences typed for the next session; a folder that cannot be written costs only that."""
+    """Saves the typed sentences for the next session; ignores a folder that cannot be written."""
     if history is None:
         return
     with suppress(ImportError, OSError):

@@ -11,7 +11,7 @@ from nmt.serve.keys import Entry, Key, read_entries
 
 
 def main(command: KeysCommand) -> int:
-    """Nothing but the secret goes to standard output when a key is added."""
+    """Adds a key, revokes one or lists them; for a new key only its secret goes to stdout."""
     path = expanded(command.file)
     if command.add is not None:
         print(add_key(path, Key(command.add, command.characters_per_minute, command.requests_per_minute)))
@@ -27,7 +27,7 @@ def main(command: KeysCommand) -> int:
 
 
 def row(entry: Entry) -> Mapping[str, str]:
-    """A line of the list."""
+    """A row of the list of keys."""
     return {
         "name": entry.key.name,
         "created": entry.created.isoformat(),
@@ -37,5 +37,5 @@ def row(entry: Entry) -> Mapping[str, str]:
 
 
 def limit(value: int | None) -> str:
-    """Of a minute."""
+    """A limit per minute as text; a dash for none."""
     return NONE if value is None else f"{value:,}"

@@ -1,4 +1,4 @@
-"""`nmt prepare`: tokenizer and encoded corpus, cached."""
+"""`nmt prepare`: makes the tokenizer and the encoded corpus, and caches them."""
 
 from pathlib import Path
 

@@ -25,7 +25,7 @@ def main(command: ServeCommand) -> int:
         raise ConfigError(f"nmt serve needs {', '.join(missing)}; install them with: pip install 'nmt[serve]'")
     from nmt.serve.running import allow_connections, in_processes, listen
 
-    for folder in map(expanded, command.folders):  # mistakes are found before anything listens
+    for folder in map(expanded, command.folders):  # finds mistakes before the server listens
         read_run(folder)
         if (caution := caution_of(folder)) is not None:
             print(f"caution: {folder}: {caution}", file=sys.stderr)
@@ -41,7 +41,7 @@ def main(command: ServeCommand) -> int:
 
 
 def run(command: ServeCommand, bound: socket, files: Path) -> None:
-    """One process's part; in the folder `files` translated files wait for their download."""
+    """Serves in this process; the folder `files` keeps translated files until they are downloaded."""
     from nmt.serve.loading import described, load_server
     from nmt.serve.running import Life, serve, url_of
 
@@ -56,7 +56,7 @@ def run(command: ServeCommand, bound: socket, files: Path) -> None:
 
 
 def run_apart(command: ServeCommand, bound: socket, files: Path) -> None:
-    """The same in one of several processes, which says itself what is wrong."""
+    """Serves as one of several processes: prints an error itself, and exits with code 2."""
     try:
         run(command, bound, files)
     except NmtError as error:

@@ -42,7 +42,7 @@ def main(command: ShortlistCommand) -> int:
     candidates, held = coverage(shortlist, train, vocab)
     shown = f"{held:.2%} of the pieces of the training targets"
     if len(dev.rows):
-        candidates, held = coverage(shortlist, dev, vocab)  # of sentences that it has not been learned from
+        candidates, held = coverage(shortlist, dev, vocab)  # on sentences that it was not learned from
         shown += f", {held:.2%} of the dev targets"
     path = write_shortlist(run, replace(shortlist, candidates=candidates), translator.checksum)
     about = f"a sentence may use about {candidates:,.0f} of {vocab:,} pieces"

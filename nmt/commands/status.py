@@ -1,4 +1,4 @@
-"""`nmt status`: a page about a run: how far, how fast, how good, what is saved, what went wrong, what to type next."""
+"""`nmt status`: reports a run's progress, speed, quality, checkpoints and faults, and what to type next."""
 
 import os
 import shutil
@@ -25,13 +25,13 @@ from nmt.training.history import LoggedPoint, damaged_lines, read_points
 from nmt.training.progress import Progress, Validation
 from nmt.training.report import METRICS_FILE
 
-TRIES = 3  # to read a checkpoint that may be replaced meanwhile
+TRIES = 3  # attempts to read a checkpoint, which a running training may replace
 FOREVER_S = 10**10
-UPDATES_SHOWN = 5  # updates named in a list of faults, the latest
+UPDATES_SHOWN = 5  # the latest updates, which a list of faults names
 
 
 def main(command: StatusCommand) -> int:
-    """Prints the page; exit code 2 where a file of the run is damaged."""
+    """Prints the report; returns exit code 2 if a file of the run is damaged."""
     run = expanded(command.model)
     stored, _ = read_run(run)
     settings = stored.train
@@ -56,7 +56,7 @@ def main(command: StatusCommand) -> int:
 
 
 def latest(run: Path) -> tuple[int | None, Progress]:
-    """The last checkpoint and what it has on record; a run that trains may replace it meanwhile."""
+    """The update of the last checkpoint and its progress; a running training may replace the checkpoint meanwhile."""
     for _ in range(TRIES):
         last = last_resumable(run)
         if last is None:
@@ -68,7 +68,7 @@ def latest(run: Path) -> tuple[int | None, Progress]:
 
 
 def state_text(run: Path, progress: Progress, settings: TrainConfig) -> str:
-    """Is a process at it, is it finished, or how does it go on?"""
+    """Is a process training the run, is it finished, or how can it be resumed?"""
     if is_held(run):
         return "a process is training it"
     if progress.finished:
@@ -77,13 +77,13 @@ def state_text(run: Path, progress: Progress, settings: TrainConfig) -> str:
 
 
 def saved(run: Path, last: int | None) -> str:
-    """What resuming starts from."""
+    """The checkpoint that resuming would start from, its age, and how many checkpoints are kept."""
     if last is None:
         return "no checkpoint yet"
     kept = f"checkpoints of {counted(len(saved_updates(run)), 'update')}"
     try:
         written = (checkpoint_folder(run, last) / "training.json").stat().st_mtime
-    except FileNotFoundError:  # a later one is there by now
+    except FileNotFoundError:  # a later checkpoint has replaced it
         return f"update {last:,} or later; {kept}"
     return f"update {last:,}, {timedelta(seconds=max(0, int(time.time() - written)))} ago; {kept}"
 
@@ -121,13 +121,13 @@ def how_good(progress: Progress, settings: TrainConfig) -> dict[str, str]:
 
 
 def scores_text(validation: Validation) -> str:
-    """Of the dev split."""
+    """The scores of a validation on the dev split, as text."""
     bleu = f"BLEU {validation.bleu:.2f}, " if validation.bleu is not None else ""
     return f"{bleu}loss {validation.loss:.4f} on dev at update {validation.update:,}"
 
 
 def faults(progress: Progress, recorded: list[LoggedPoint]) -> Iterator[str]:
-    """What training met and survived, and what is damaged of its record."""
+    """The faults that training survived, and the damage to its record."""
     for updates, what in (
         (progress.skipped, "skipped: loss or gradient was no number"),
         (progress.halved, "with a halved batch: memory was too small, no longer the same bit for bit"),
@@ -142,9 +142,9 @@ def faults(progress: Progress, recorded: list[LoggedPoint]) -> Iterator[str]:
 
 
 def damage(run: Path) -> list[str]:
-    """What there is to say of damaged files that translating, resuming or averaging would read.
+    """An error for each damaged file that translating, resuming or averaging would read.
 
-    A file that a run which trains meanwhile takes away is not damaged.
+    A file that a running training deletes meanwhile does not count as damaged.
     """
     found = []
     for path in files(run):
@@ -166,16 +166,16 @@ def damage(run: Path) -> list[str]:
 
 
 def files(run: Path) -> list[Path]:
-    """All files but those that are being written."""
+    """All files of the run, except files that are being written."""
     found = []
-    for folder, folders, names in os.walk(run):  # which passes over folders that vanish
+    for folder, folders, names in os.walk(run):  # os.walk skips folders that vanish
         folders[:] = sorted(name for name in folders if not name.endswith(".writing"))
         found += [Path(folder) / name for name in sorted(names) if not name.endswith(".writing")]
     return found
 
 
 def size(run: Path) -> int:
-    """Bytes of all files."""
+    """Bytes of all files of the run."""
     total = 0
     for path in files(run):
         with suppress(FileNotFoundError):

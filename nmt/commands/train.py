@@ -5,5 +5,5 @@ from nmt.training.run import train_or_resume
 
 
 def main(command: TrainCommand) -> int:
-    """Trains; the exit code."""
+    """Trains, and returns the exit code."""
     return train_or_resume(command)

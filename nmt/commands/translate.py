@@ -26,11 +26,11 @@ from nmt.translation.open import as_typed, means, model_folders, open_model
 from nmt.translation.translations import Translation
 from nmt.translation.translator import Translator, with_n_best
 
-CHECKSUM_DIGITS = 16  # of a model or a shortlist, in the record of a folder
+CHECKSUM_DIGITS = 16  # of the checksum of a model or shortlist, in the record of an output folder
 
 
 def main(command: TranslateCommand) -> int:
-    """Translates standard input or files, into one file or each into its own."""
+    """Translates standard input or files, into one output or into a folder with a file for each."""
     plan = plan_of(command)
     translator = open_model(command)
     if command.alignments and not translator.has_attention:
@@ -53,7 +53,7 @@ def main(command: TranslateCommand) -> int:
     with output_file(command.output) as file:
         for number, line in enumerate(translated(command, translator, settings, lines, caution, prefixes)):
             print(line, file=file, flush=True)
-            if number == 0:  # input and output work: an error would have come without this line
+            if number == 0:  # not earlier: a failure of input or output is reported alone
                 print(means(translator, settings), file=sys.stderr)
     return 0
 
@@ -66,7 +66,7 @@ def translated(
     say: Callable[[str], None],
     prefixes: Iterable[str] | None = None,
 ) -> Iterator[str]:
-    """The line that is written for each line of input; `say` gets a note for every line that is too long."""
+    """The output line for each input line; `say` gets the cautions about lines, such as one that is too long."""
     stream = translator.stream(lines, command.buffer, "words" if command.alignments else False, settings, prefixes)
     for translation in translator.notes().noted(stream, say):
         if command.format == "jsonl":
@@ -76,7 +76,7 @@ def translated(
 
 
 def in_step(lines: Iterable[str], prefixes: Iterable[str], name: str) -> tuple[Iterator[str], Iterator[str]]:
-    """The lines and what their translations begin with; refuses files of different length."""
+    """The lines and the prefixes of their translations; refuses files with different numbers of lines."""
 
     def pairs() -> Iterator[tuple[str, str]]:
         for number, (line, prefix) in enumerate(zip_longest(lines, prefixes), start=1):
@@ -90,7 +90,7 @@ def in_step(lines: Iterable[str], prefixes: Iterable[str], name: str) -> tuple[I
 
 
 def plan_of(command: TranslateCommand) -> bulk.Plan | None:
-    """Which file of a folder holds the translation of which; None where `output` is a file, or standard output."""
+    """The output file for each input file; None if `output` is a single file or standard output."""
     if not command.output:
         return None
     path = expanded(command.output)
@@ -106,7 +106,7 @@ def plan_of(command: TranslateCommand) -> bulk.Plan | None:
 
 
 def into_folder(command: TranslateCommand, translator: Translator, settings: SearchConfig, plan: bulk.Plan) -> None:
-    """Translates this process's share of the files, each into one of its own."""
+    """Translates this process's share of the files, each into its own file of the folder."""
     if settings.sample and command.seed is None:
         raise ConfigError(
             "search.sample=true draws translations, and every process must draw the same of a file; add seed=1, for "
@@ -124,7 +124,7 @@ def into_folder(command: TranslateCommand, translator: Translator, settings: Sea
 
 
 def made_with(command: TranslateCommand, translator: Translator, settings: SearchConfig) -> dict[str, Any]:
-    """Everything that decides a translation and its form, not what changes speed and memory alone."""
+    """All settings that decide a translation and its format; settings of speed and memory are left out."""
     listed = translator.shortlist is not None and not settings.sample
     shortlist = model_folders(command.model, "model")[0] / SHORTLIST_FILE
     searched = {f"search.{key}": value for key, value in asdict(settings).items() if key != "batch_sentences"}
@@ -142,7 +142,7 @@ def made_with(command: TranslateCommand, translator: Translator, settings: Searc
 
 
 def translation_json(translation: Translation, n_best: bool, alignments: bool) -> str:
-    """One JSON object on one line, for every reader's idea of a line."""
+    """One JSON object on one line; characters that some readers take for a line end are escaped."""
     record: dict[str, Any] = {
         "source": translation.source,
         "translation": translation.text,

@@ -21,7 +21,7 @@ from nmt.tune.study import (
 
 
 def main(plan: Plan, config: RunConfig) -> int:
-    """Runs the trials that are missing and draws the picture; `config` is of one trial, with the first values."""
+    """Runs the missing trials and draws the picture; `config` is that of a sample trial, with the first values."""
     refuse_untrainable(config)  # before the first trial
     make_folder(plan.folder)
     if not has_locks(plan.folder):

@@ -1,4 +1,4 @@
-"""`nmt visualise`: for every line in, pictures of where the model looked when it translated it."""
+"""`nmt visualise`: draws where the model looked when it translated each input line."""
 
 from pathlib import Path
 
@@ -54,7 +54,7 @@ def given_translations(command: VisualiseCommand) -> list[str] | None:
 
 
 def checked_choice(command: VisualiseCommand, translator: Translator) -> Choice:
-    """The layer and the head that were asked for; refused where the model has them not."""
+    """The requested layer and head, counted from 0; refuses numbers that the model does not have."""
     if not translator.has_attention:
         raise ConfigError(
             f"this model has no attention to draw, model={command.model}; "

@@ -1,1 +1,1 @@
-"""Variants of a configuration → trained runs, their scores, a table and a page."""
+"""From variants of a configuration to trained runs, their scores, a table and a page."""

@@ -16,7 +16,7 @@ Results = dict[str, Any]
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with its file's name and what stands around it."""
+    """A figure with the name of its file, its title and its caption."""
 
     name: str
     title: str
@@ -25,7 +25,7 @@ class Picture:
 
 
 def results_pictures(results: Results) -> Iterator[Picture]:
-    """All that the results have the numbers for."""
+    """Every picture that the results have numbers for."""
     seeds = len(results["seeds"])
     band = "" if seeds == 1 else f" Lines are means over {seeds} seeds, bands reach from the lowest to the highest."
     yield by_length(results, seeds)
@@ -56,17 +56,17 @@ def by_length(results: Results, seeds: int) -> Picture:
 
 
 def curve(results: Results, key: str, title: str, label: str, caption: str) -> Iterator[Picture]:
-    """A value of the validations over the updates; none where no run has it."""
+    """A picture of a value of the validations over the updates; no picture if no run has the value."""
     series: dict[str, list[list[tuple[float, float]]]] = {row["variant"]: [] for row in results["variants"]}
     for run in results["runs"]:
         points = [(point["update"], point[key]) for point in run["dev"] if point.get(key) is not None]
-        series[run["variant"]] += [points] if points else []  # without points its line keeps its colour
+        series[run["variant"]] += [points] if points else []  # a variant without points keeps its colour
     if any(series.values()):
         yield Picture(f"dev_{key}", title, caption, curves_figure(series, "updates", label))
 
 
 def attention(results: Results) -> Iterator[Picture]:
-    """The matrices of all variants side by side, a picture for each sentence."""
+    """A picture for each sentence, with the attention matrices of all variants side by side."""
     shown = results["shown"]
     for number, sentence in enumerate(shown["sentences"], 1):
         panels = [

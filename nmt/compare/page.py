@@ -1,4 +1,4 @@
-"""The page of a comparison: one HTML file that needs nothing else, and prints well."""
+"""The page of a comparison: one HTML file that needs no other files, and prints well."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from nmt.figures.table import NONE
 
 
 def comparison_page(results: Results, drawn: Sequence[tuple[Picture, str]]) -> str:
-    """The whole file; `drawn` are the pictures as <svg> elements."""
+    """The HTML of the page; `drawn` has each picture with its <svg> element."""
     differences = results["differences"]
     keys = list(dict.fromkeys(key for own in differences.values() for key in own))
     values = {
@@ -34,7 +34,7 @@ def comparison_page(results: Results, drawn: Sequence[tuple[Picture, str]]) -> s
 
 
 def typed(settings: Results, key: str) -> str:
-    """A setting as it is typed; a dash where there is none."""
+    """A setting as it is typed; a dash if it is missing."""
     value = settings.get(key, NONE)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""Everything a comparison found, as plain data: what results.json holds, and all that page, table and figures show."""
+"""Everything that a comparison found, as plain data: the content of results.json, page, table and figures."""
 
 import platform
 import statistics
@@ -22,18 +22,18 @@ from nmt.scoring.significance import counts, intervals
 
 Record = dict[str, Any]
 
-BUCKETS = 8  # of source length
-SMALLEST_BUCKET = 50  # sentences on average; fewer sentences make fewer buckets
+BUCKETS = 8  # buckets of source length
+SMALLEST_BUCKET = 50  # sentences per bucket on average; a smaller test set has fewer buckets
 DECIDE_ORDER = (
     "data.",
     "tokenizer.",
     "train.batch_tokens",
     "train.accumulate",
-)  # what the order of the data is made of
+)  # the keys that decide the order of the data
 
 
 def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories: Sequence[History]) -> Record:
-    """Scores and histories are in the order of the jobs."""
+    """The results of the comparison; `scores` and `histories` are in the order of the jobs."""
     runs = [run_of(*found) for found in zip(sweep.jobs, scores, histories, strict=True)]
     outputs = {
         name: [s for job, s in zip(sweep.jobs, scores, strict=True) if job.variant == name] for name in sweep.variants
@@ -71,7 +71,7 @@ def results_of(sweep: Sweep, test: TestSet, scores: Sequence[Scores], histories:
 
 
 def cautions_of(sweep: Sweep, scores: Sequence[Scores]) -> list[str]:
-    """What makes scores mislead, each line once; those of some runs alone name them."""
+    """The cautions about the scores, each once; a caution about some of the runs names them."""
     runs: dict[str, list[str]] = {}
     for job, found in zip(sweep.jobs, scores, strict=True):
         for line in found.cautions:
@@ -80,13 +80,13 @@ def cautions_of(sweep: Sweep, scores: Sequence[Scores]) -> list[str]:
 
 
 def diagonal_aer(test: TestSet) -> float | None:
-    """In percent, of linking words at the same place in both sentences; None without gold."""
+    """AER, in percent, of links between words at the same place in both sentences; None without gold."""
     if test.gold is None:
         return None
     return 100 * diagonal_scores(test.sources, test.references, test.gold, test.gold_units).aer
 
 
-# Of every run; for a variant the mean and deviation over its seeds.
+# Values of a run; a variant has the mean and deviation of each over its seeds.
 MEANS = (
     "bleu", "chrf", "perplexity", "aer", "precision", "recall", "parameters", "tokens_per_s", "sentences_per_s",
     "updates", "best_update", "best_seconds",
@@ -117,7 +117,7 @@ def run_of(job: Job, scores: Scores, history: History) -> Record:
 
 
 def mean_of(values: Sequence[float | int | None]) -> dict[str, float | None] | None:
-    """Mean and sample standard deviation (None: of one value) over seeds; None where a seed has no value."""
+    """Mean and sample standard deviation over seeds (deviation None for one seed); None if a seed has no value."""
     known = [value for value in values if value is not None]
     if len(known) < len(values):
         return None
@@ -133,7 +133,7 @@ def pooled_by_length(found: Sequence[Scores], test: TestSet) -> Sequence[Any]:
 
 
 def configurations(sweep: Sweep) -> Record:
-    """What all configurations share, what each variant has of its own, and what follows for a fair comparison."""
+    """The settings that all variants share, the settings that differ, and whether all read the data in one order."""
     own = {name: essence(jobs[0].config) for name, jobs in sweep.variants.items()}
     keys = list(dict.fromkeys(key for config in own.values() for key in config if key != "seed"))
     every = list(own.values())
@@ -157,7 +157,7 @@ def shown_sentences(sweep: Sweep, test: TestSet, outputs: dict[str, list[Scores]
 
 
 def machine_record(job: Job, scores: Scores) -> Record:
-    """Where this command ran, and with what it computes."""
+    """The machine that ran this command, and the device, workers and precision that it used."""
     settings = job.config.train
     device = choose_device(settings.device)
     trained = str(choose_dtype(settings.precision, device)).removeprefix("torch.")

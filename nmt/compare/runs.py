@@ -1,6 +1,6 @@
-"""The runs of a comparison: which there are, what refuses them, how each is trained at most once.
+"""The runs of a comparison: checks them before any is trained, and trains each at most once.
 
-A run that was trained to its end holds finished.json beside its model.
+A run that was trained to its end has a finished.json beside its model.
 """
 
 import json
@@ -37,31 +37,31 @@ FINISHED = "finished.json"
 class Job:
     """One run: a variant with one seed."""
 
-    variant: str  # what tells it from the others, as typed: attention=dot
+    variant: str  # the words that tell it from the others, as typed: attention=dot
     seed: int
     config: RunConfig
 
     @property
     def run(self) -> Path:
-        """Its folder."""
+        """The folder of the run."""
         return expanded(self.config.runs_dir) / self.config.name
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What was typed: every combination of the axes' values is a job."""
+    """A comparison as typed: every combination of the axes' values is a job."""
 
     command: str
-    name: str  # of the output folder, unless output= names one
+    name: str  # name of the output folder, unless output= gives one
     axes: dict[str, list[str]]  # key -> its values
     jobs: list[Job]
-    split: SplitName  # of the corpus: what the runs are scored on
+    split: SplitName  # split of the corpus on which the runs are scored
     output: Path  # folder of the page
     trust: list[str]
 
     @property
     def variants(self) -> dict[str, list[Job]]:
-        """The runs of each variant, both in the order typed."""
+        """The jobs of each variant; variants and jobs are in the order typed."""
         found: dict[str, list[Job]] = {}
         for job in self.jobs:
             found.setdefault(job.variant, []).append(job)
@@ -69,7 +69,7 @@ class Sweep:
 
 
 def check(sweep: Sweep) -> Prepared:
-    """Refuses what cannot be compared, built or read, before anything is trained; the first run's corpus."""
+    """Refuses, before any training, runs that cannot be compared, built or read; returns the first run's corpus."""
     check_axes(sweep)
     first = sweep.jobs[0]
     seen: dict[str, Job] = {}
@@ -98,7 +98,7 @@ def check(sweep: Sweep) -> Prepared:
 
 
 def check_axes(sweep: Sweep) -> None:
-    """At least one key has several values, and each such key makes models differ."""
+    """Refuses an axis that does not change the model, and a sweep without any axis besides seed."""
     for key, values in sweep.axes.items():
         if key in NO_AXES:
             raise ConfigError(
@@ -111,7 +111,7 @@ def check_axes(sweep: Sweep) -> None:
 
 @contextmanager
 def named(job: Job) -> Iterator[None]:
-    """Mistakes in here are those of this job."""
+    """Adds the name of the job to the errors raised inside."""
     try:
         yield
     except NmtError as error:
@@ -119,7 +119,7 @@ def named(job: Job) -> Iterator[None]:
 
 
 def scored_data(job: Job, split: SplitName) -> dict[str, Any]:
-    """What decides the split and how it is scored: all of the corpus, where the split is cut off its training split."""
+    """The data settings that decide the split and its scores: all, if the split is cut off the training split."""
     own: SplitConfig = getattr(job.config.data, split)
     given = own.src or own.files
     others = {"filters", "train", "dev", "test", "dev_size", "test_size"} - {split} if given else set()
@@ -127,7 +127,7 @@ def scored_data(job: Job, split: SplitName) -> dict[str, Any]:
 
 
 def run_state(run: Path, config: RunConfig) -> RunState:
-    """How far the run is; refuses one that has another configuration."""
+    """How far the run is; refuses a run that has another configuration or was trained for longer."""
     if not (run / "manifest.json").exists():
         return "new"
     stored, now = essence(read_run(run)[0]), essence(config)
@@ -154,7 +154,7 @@ def run_state(run: Path, config: RunConfig) -> RunState:
 
 
 def read_mark(run: Path) -> dict[str, Any] | None:
-    """What was written when the run came to its end."""
+    """The mark that was written at the end of training; None if it is missing or damaged."""
     try:
         return dict(json.loads((run / FINISHED).read_bytes()))
     except (OSError, ValueError, TypeError):
@@ -162,7 +162,7 @@ def read_mark(run: Path) -> dict[str, Any] | None:
 
 
 def mark(run: Path) -> dict[str, Any]:
-    """What tells a finished run from one that goes on later."""
+    """The last update and the digest of the model: they change if a finished run is continued."""
     model = run / "model.safetensors"
     return {
         "update": last_resumable(run),
@@ -171,7 +171,7 @@ def mark(run: Path) -> dict[str, Any]:
 
 
 def train_job(command: CompareCommand) -> int:
-    """Trains one run, from its beginning or from where it was interrupted, unless it is finished."""
+    """Trains one run, from the start or from where it was interrupted, unless it is finished."""
     config = filled(command, say=False).run
     run = expanded(config.runs_dir) / config.name
     where = run_state(run, config)

@@ -1,4 +1,4 @@
-"""The scores of one run of a comparison on a split, kept in its folder, and what its training recorded."""
+"""The scores of one run of a comparison on a split, kept in its folder, and the record of its training."""
 
 import json
 import statistics
@@ -28,10 +28,10 @@ from nmt.training.report import METRICS_FILE
 from nmt.translation.align import gold_scores
 from nmt.translation.translator import Translator, translate_all
 
-SCORES_VERSION = 4  # of what is kept; raise it whenever its content changes
+SCORES_VERSION = 4  # version of the kept scores; raise it whenever their content changes
 
 SHARES = (0.2, 0.4, 0.6, 0.8)
-LONGEST_SHOWN = 20  # words
+LONGEST_SHOWN = 20  # words of the longest sentence that may be shown
 RULE = (
     f"Of the sentences of at most {LONGEST_SHOWN} words (source and reference), those whose source length is at the "
     "20, 40, 60 and 80 % quantile: the first such in the file that is not taken yet."
@@ -40,7 +40,7 @@ RULE = (
 
 @dataclass(frozen=True)
 class TestSet:
-    """What every variant is measured on."""
+    """The sentences on which every variant is scored."""
 
     split: SplitName
     sources: list[str]
@@ -48,8 +48,8 @@ class TestSet:
     word_rule: WordRule
     gold: list[Gold] | None
     gold_units: Unit
-    shown: list[int]  # sentences whose attention is drawn
-    cautions: list[str]  # what makes any scores on it mislead
+    shown: list[int]  # rows of the sentences whose attention is drawn
+    cautions: list[str]  # reasons why any scores on this test set may mislead
 
 
 @dataclass(frozen=True)
@@ -63,34 +63,34 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Scores:
-    """BLEU and chrF in percent, the others as their names say."""
+    """The scores of one run; BLEU and chrF are in percent."""
 
     bleu: float
     chrf: float
-    perplexity: float  # of the references, per piece and end of sentence
+    perplexity: float  # of the references, per piece, ends of sentences included
     alignment: AlignmentScores | None  # None: no attention, or no gold
     parameters: int
     sentences_per_s: float
-    precision: str  # in which it was evaluated
+    precision: str  # of the arithmetic in the evaluation
     signatures: list[str]
-    matrices: list[Matrix]  # of the sentences shown; empty without attention
+    matrices: list[Matrix]  # attention of the sentences shown; empty without attention
     hypotheses: list[str]
-    cautions: list[str]  # what makes these scores mislead
+    cautions: list[str]  # reasons why these scores may mislead
 
 
 @dataclass(frozen=True)
 class History:
-    """What metrics.jsonl says about a training."""
+    """The record of a training in metrics.jsonl."""
 
-    dev: list[dict[str, Any]]  # validations
-    updates: int  # all
+    dev: list[dict[str, Any]]  # the validations
+    updates: int  # number of all updates
     tokens_per_s: float | None  # median over the log intervals
     best_update: int | None
-    best_seconds: float | None  # of training until then, without validations
+    best_seconds: float | None  # of training up to the best update, without validations
 
 
 def scores_of(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
-    """From the run's folder where they are kept for exactly this model, test set and way of decoding; else made."""
+    """The scores kept in the run folder, if they are of this model, test set and way of decoding; else new ones."""
     kept = kept_scores(job.run, test.split)
     key = key_of(job, test)
     try:
@@ -107,19 +107,19 @@ def scores_of(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
 
 
 def kept_scores(run: Path, split: SplitName) -> Path:
-    """The file that keeps them."""
+    """The file that keeps the scores."""
     return run / "evaluations" / f"compare.{split}.json"
 
 
 def from_json(plain: Mapping[str, Any]) -> Scores:
-    """The scores that were kept."""
+    """The scores from plain data, as kept in the file."""
     alignment = None if plain["alignment"] is None else AlignmentScores(**plain["alignment"])
     matrices = [Matrix(**matrix) for matrix in plain["matrices"]]
     return Scores(**{**plain, "alignment": alignment, "matrices": matrices})
 
 
 def key_of(job: Job, test: TestSet) -> str:
-    """Digest of all that the scores depend on."""
+    """Digest of everything that the scores depend on."""
     settings = job.config.train
     device = choose_device(settings.device)
     gold = [[sorted(links.sure), sorted(links.possible)] for links in test.gold or []]
@@ -134,7 +134,7 @@ def key_of(job: Job, test: TestSet) -> str:
 
 
 def measured(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
-    """Translates and scores."""
+    """Translates the test set, and scores the translations."""
     settings = job.config.train
     precision: TranslationPrecision = "float" if settings.precision == "auto" else settings.precision
     translator = Translator.load(
@@ -170,7 +170,7 @@ def perplexity(translator: Translator, test: TestSet) -> float:
 
 
 def reference_alignment(translator: Translator, test: TestSet) -> AlignmentScores | None:
-    """Of the attention over the references against the gold links."""
+    """Scores of the attention over the references against the gold links; None without gold or attention."""
     if test.gold is None:
         return None
     return gold_scores(translator, test.sources, test.references, test.gold, test.gold_units)
@@ -186,7 +186,7 @@ def matrices(translator: Translator, test: TestSet) -> list[Matrix]:
 
 
 def history(run: Path) -> History:
-    """From the records that the training left."""
+    """Reads the record that training left in the run folder."""
     records = [point for _, point in read_points(run / METRICS_FILE) if point]
     dev = [record for record in records if record["kind"] == "dev"]
     train = [record for record in records if record["kind"] == "train"]
@@ -203,7 +203,7 @@ def history(run: Path) -> History:
 
 
 def seconds_until(update: int, train: Sequence[Mapping[str, Any]], speed: float) -> float:
-    """Time of the log intervals up to the update; one without a speed of its own has the median's."""
+    """Training time of the log intervals up to the update; an interval without a recorded speed gets `speed`."""
     seconds, start = 0.0, 0
     for record in train:
         share = (update - start) / (record["update"] - start) if record["update"] > update else 1.0
@@ -217,7 +217,7 @@ def seconds_until(update: int, train: Sequence[Mapping[str, Any]], speed: float)
 def rows_by_rule(
     sources: Sequence[str], references: Sequence[str], lengths: Sequence[int], words: Sequence[int]
 ) -> list[int]:
-    """Four sentences by rule: RULE. `lengths` are of the sources, `words` of the references."""
+    """The rows of at most four sentences, chosen by RULE; `lengths` counts source words, `words` reference words."""
     fit = [row for row in range(len(sources)) if 0 < lengths[row] <= LONGEST_SHOWN and 0 < words[row] <= LONGEST_SHOWN]
     if not fit:
         return []

@@ -26,11 +26,11 @@ from nmt.errors import ConfigError, NmtError
 from nmt.machine.home import expanded
 from nmt.training.recipe import filled
 
-NOT_HERE = ("name", "budget", "resume", "resume_with", "init_from")  # of nmt train: for one run
+NOT_HERE = ("name", "budget", "resume", "resume_with", "init_from")  # keys of nmt train for a single run
 
 
 def composed_sweep(verb: str, words: list[str], typed: list[str], config_dir: str | None) -> Sweep:
-    """The jobs, in the order in which Hydra's multirun trains them."""
+    """The sweep that the words describe; its jobs are in the order in which Hydra's multirun trains them."""
     with loader(config_dir) as available:
         refuse_no_choices(verb, typed)
         try:
@@ -56,7 +56,7 @@ def composed_sweep(verb: str, words: list[str], typed: list[str], config_dir: st
 
 
 def refuse_other(overrides: list[Override]) -> None:
-    """Words that belong to a single run, and ranges without steps."""
+    """Refuses words that are for a single run, and ranges without steps."""
     for override in overrides:
         if override.key_or_group in NOT_HERE:
             remedies = {"name": "runs are named by what is typed", "budget": "all runs are as long"}
@@ -73,14 +73,14 @@ def values(override: Override) -> Iterator[str]:
 
 
 def variant(words: list[str], axes: dict[str, Any]) -> str:
-    """What tells the job from the others, but for the seed."""
+    """The words that tell the job from the others, except for the seed."""
     overrides = [parse(word) for word in words]
     own = [o for o in overrides if o.key_or_group in axes and o.key_or_group != "seed"]
     return " ".join(f"{o.key_or_group}={text_of(o)}" for o in own)
 
 
 def sweep_name(base: str, overrides: list[Override], axes: dict[str, list[str]], jobs: list[Job]) -> str:
-    """A folder's name that tells comparisons apart, like the names of runs."""
+    """A folder name that tells comparisons apart, made like the names of runs."""
     kept = {*axes, "split"} - {"seed"}
     changed = [o for o in overrides if o.key_or_group in kept or o.key_or_group not in NOT_IN_NAME]
     changed = [o for o in changed if (o.key_or_group, text_of(o)) != ("data", base)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from nmt.figures.table import NONE
 
-Row = dict[str, Any]  # of results.json: a variant, or a run
+Row = dict[str, Any]  # a variant or a run in results.json
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,12 @@ class Column:
 
 
 def number(value: float | int | None, digits: int) -> str:
-    """With thousands separated; a dash for none."""
+    """The value with thousands separators; a dash for None."""
     return NONE if value is None else f"{value:,.{digits}f}"
 
 
 def over_seeds(key: str, digits: int) -> Callable[[Row], str]:
-    """A cell with mean ± sample standard deviation, or the value where there is one seed."""
+    """A cell with mean ± sample standard deviation, or with the value alone if there is one seed."""
 
     def cell(row: Row) -> str:
         found = row[key]
@@ -37,17 +37,17 @@ def over_seeds(key: str, digits: int) -> Callable[[Row], str]:
 
 
 def mean(key: str, digits: int, scale: float = 1.0) -> Callable[[Row], str]:
-    """A cell with the mean over seeds alone."""
+    """A cell with the mean over seeds, multiplied by `scale`."""
     return lambda row: number(None if row[key] is None else row[key]["mean"] * scale, digits)
 
 
 def interval(row: Row) -> str:
-    """Both ends."""
+    """The bounds of the 95 % interval."""
     return f"{row['low']:.2f} to {row['high']:.2f}"
 
 
 def p(row: Row) -> str:
-    """Of a variant after the first."""
+    """The p-value of a variant; a dash for the first variant."""
     return number(row["p"], 3)
 
 
@@ -122,17 +122,17 @@ RUN_COLUMNS: dict[str, tuple[str, int]] = {
 
 
 def table(variants: Sequence[Row]) -> list[list[str]]:
-    """Header and a row for each variant."""
+    """A header, and a row for each variant."""
     used = columns(variants)
     return [[column.title for column in used], *([column.cell(row) for column in used] for row in variants)]
 
 
 def columns(variants: Sequence[Row]) -> list[Column]:
-    """Those in which some variant has a value."""
+    """The columns in which some variant has a value."""
     return [column for column in TABLE_COLUMNS if any(column.cell(row) != NONE for row in variants)]
 
 
 def run_table(runs: Sequence[Row]) -> list[list[str]]:
-    """Header and a row for each run."""
+    """A header, and a row for each run."""
     rows = [[run["variant"], *(number(run[key], digits) for key, digits in RUN_COLUMNS.values())] for run in runs]
     return [["variant", *RUN_COLUMNS], *rows]

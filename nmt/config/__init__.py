@@ -1,1 +1,1 @@
-"""Words of a command line and YAML files → one checked, frozen configuration."""
+"""From the words of a command line and YAML files to one checked, frozen configuration."""

@@ -1,4 +1,4 @@
-"""What a command line changes of a stored configuration."""
+"""The changes that a command line makes to a stored configuration."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,29 +14,29 @@ S = TypeVar("S", bound=Section)
 
 @dataclass(frozen=True)
 class Changes:
-    """Dotted key -> value of what was typed: a whole section where a group's choice was, the name for `experiment`."""
+    """Dotted key -> typed value: for the choice of a group its whole section, for `experiment` its name."""
 
     values: Mapping[str, Any]
 
     def within(self, *names: str) -> list[str]:
-        """The keys typed that have one of these names, or are in a section of that name."""
+        """The typed keys that have one of these names or are in a section of that name."""
         return [key for key in self.values if key.split(".")[0] in names]
 
     def only(self, keys: Collection[str]) -> "Changes":
-        """Those of these keys."""
+        """The changes of these keys."""
         return Changes({key: value for key, value in self.values.items() if key in keys})
 
     def but(self, keys: Collection[str]) -> "Changes":
-        """All others."""
+        """The changes of all other keys."""
         return Changes({key: value for key, value in self.values.items() if key not in keys})
 
     def of(self, stored: S) -> S:
-        """The section, what was typed of it in place of what is stored."""
+        """The stored section with the typed values in place of its own."""
         name = stored.WHERE
         return read(type(stored), overlay({name: asdict(stored)}, self.values, [name])[name], name)
 
     def over(self, stored: RunConfig, trust: Sequence[str], sections: Collection[str] | None = None) -> RunConfig:
-        """The configuration, what was typed of these sections (None: of all) in place of what is stored."""
+        """The stored configuration with the typed values of these sections (None: of all) in place of its own."""
         words = [key.split(".")[0] for key in self.values] if sections is None else list(sections)
         return read_run_config(overlay(stored.plain(), self.values, words), trust)
 

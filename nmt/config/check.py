@@ -15,7 +15,7 @@ NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "
 
 
 def read(cls: type[T], values: Any, where: str = "") -> T:
-    """An instance of the dataclass `cls`, which has a field for every key; `where` is what keys begin with."""
+    """An instance of the dataclass `cls`, whose fields are the keys; `where` is the prefix of keys in errors."""
     if not isinstance(values, Mapping):
         raise ConfigError(f"{where}={show(values)} is not a section; give its keys, for example {where}.<key>=…")
     hints = hints_of(cls)
@@ -24,12 +24,12 @@ def read(cls: type[T], values: Any, where: str = "") -> T:
 
 
 def read_known(cls: type[T], values: Mapping[str, Any]) -> T:
-    """The same of the keys that `cls` has fields for; the others belong to somebody else."""
+    """Like `read`, but ignores keys that `cls` has no field for."""
     return read(cls, {name: values[name] for name in hints_of(cls) if name in values})
 
 
 def refuse_keys(values: Mapping[str, Any], known: Sequence[str], required: Sequence[str], where: str) -> None:
-    """Refuses keys that are not `known`, with the nearest that is, and the lack of a `required` one."""
+    """Refuses a key that is not `known`, naming the nearest known one, and a missing `required` key."""
     for key in values:
         if key not in known:
             raise ConfigError(f"unknown key '{dotted(where, key)}'; {nearest(str(key), known)}")
@@ -39,7 +39,7 @@ def refuse_keys(values: Mapping[str, Any], known: Sequence[str], required: Seque
 
 
 def convert(value: Any, hint: Any, where: str) -> Any:
-    """`value` as the annotation wants it: whole numbers pass for numbers, nothing else is converted."""
+    """The value, checked against the annotation: a whole number may become a float, a mapping its section."""
     allowed = allowed_types(hint)
     if any(fits(value, option) for option in allowed):
         refuse_outside(value, hint, where)
@@ -58,7 +58,7 @@ def convert(value: Any, hint: Any, where: str) -> Any:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Is the value of that type?"""
+    """Does the value have the type of the annotation?"""
     origin = get_origin(hint)
     if hint is Any:
         return True

@@ -1,4 +1,4 @@
-"""From words and YAML files to what a verb is asked to do; explains mistakes our way."""
+"""From words and YAML files to the command of a verb; explains mistakes in nmt's own words."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,14 +22,14 @@ from nmt.config.plain import plain
 from nmt.config.verbs import keys_of, read_command
 from nmt.errors import ConfigError, nearest
 
-MISTAKES = (HydraException, OmegaConfBaseException)  # what Hydra raises where words are wrong
+MISTAKES = (HydraException, OmegaConfBaseException)  # what Hydra raises for wrong words
 CONFIGS = next(
     package / "configs" for package in Path(__file__).parents[1:3] if (package / "configs").is_dir()
-)  # of a wheel, of a checkout
+)  # in a wheel, in a checkout
 
 
 def settled(verb: str, config: DictConfig, hydra: Any) -> Any:
-    """What a job's verb is asked to do, checked and named: see nmt.config.verbs; `hydra` is the job's own section."""
+    """The checked command of a job, with its run named: see nmt.config.verbs; `hydra` is the job's Hydra section."""
     settings = plain(config)
     known = [*keys_of(verb), *choices(hydra)]
     for key in settings:
@@ -45,9 +45,9 @@ def settled(verb: str, config: DictConfig, hydra: Any) -> Any:
 
 
 def with_corpus(verb: str, words: list[str]) -> list[str]:
-    """The words, and data=auto where files to train on are typed but no corpus; `loader` is open.
+    """The words, with data=auto added if training files are typed but no corpus; `loader` must be open.
 
-    The default is a corpus that comes with nmt, whose dev and test files are none of the user's.
+    The default corpus comes with nmt, and its dev and test files would not fit the user's training files.
     """
     keys = [parse(word).key_or_group for word in words]
     files = any(key.startswith("data.train.") for key in keys)
@@ -56,19 +56,19 @@ def with_corpus(verb: str, words: list[str]) -> list[str]:
 
 
 def command_of(verb: str, words: list[str], config_dir: str | None = None) -> Any:
-    """What a verb is asked to do by these words, all of them `readable`; nothing is run."""
+    """The command of a verb with these words, which have passed `readable`; nothing is run."""
     with loader(config_dir):
         config = composed(verb, with_corpus(verb, words))
         return settled(verb, without_hydra(config), config.hydra)
 
 
 def base_name(chosen: Mapping[str, Any]) -> str:
-    """What names of runs begin with, as one word."""
+    """The beginning of a run's name: the experiment or the corpus, as one word."""
     return str(chosen["experiment"] or chosen["data"]).replace("/", "_")
 
 
 def typed_values(overrides: list[Override], config: DictConfig) -> dict[str, Any]:
-    """Dotted key -> value of what was typed: the section for a group's choice, the name for `experiment`."""
+    """Dotted key -> typed value: for the choice of a group its whole section, for `experiment` its name."""
     values: dict[str, Any] = {}
     for override in overrides:
         key = override.key_or_group.replace("/", ".")
@@ -79,7 +79,7 @@ def typed_values(overrides: list[Override], config: DictConfig) -> dict[str, Any
 
 @contextmanager
 def loader(config_dir: str | None = None) -> Iterator[ConfigLoader]:
-    """Hydra's config loader over our configs (and the user's own folder), outside of a run."""
+    """Hydra's config loader over nmt's configs (and the user's own folder), outside of a run."""
     if config_dir is not None and not Path(config_dir).is_dir():
         raise ConfigError(f"--config-dir {config_dir} is not a folder; name one with your configs")
     with opened_hydra(CONFIGS, config_dir) as hydra:
@@ -87,18 +87,18 @@ def loader(config_dir: str | None = None) -> Iterator[ConfigLoader]:
 
 
 def groups_of(verb: str) -> list[str]:
-    """The groups that the verb's configuration is made of; `loader` is open."""
+    """The groups that the verb's configuration is made of; `loader` must be open."""
     return list(choices(compose(verb, return_hydra_config=True).hydra))
 
 
 def choices(hydra: Any) -> dict[str, str | None]:
-    """The group choices that made a configuration, composed with Hydra's own section."""
+    """Group -> its choice in a composed configuration; `hydra` is the Hydra section of that configuration."""
     chosen: dict[str, str | None] = dict(hydra.runtime.choices)
     return {key: choice for key, choice in chosen.items() if not key.startswith(("hydra", "base"))}
 
 
 def composed(verb: str, words: list[str]) -> DictConfig:
-    """The verb's configuration for a command line, with Hydra's own section; `loader` is open."""
+    """The verb's configuration for a command line, with Hydra's own section; `loader` must be open."""
     refuse_no_choices(verb, words)
     try:
         return compose(verb, words, return_hydra_config=True)
@@ -107,12 +107,12 @@ def composed(verb: str, words: list[str]) -> DictConfig:
 
 
 def without_hydra(config: DictConfig) -> DictConfig:
-    """A configuration so composed, without that section."""
+    """A composed configuration without Hydra's own section."""
     return OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
 
 
 def refuse_no_choices(verb: str, words: list[str]) -> None:
-    """Of each group one of its files is chosen; for null, numbers and lists Hydra has no error of a user's."""
+    """Refuses a choice that is not a file of its group; for null, numbers and lists Hydra has no error that helps."""
     for word, override in zip(words, map(parse, words), strict=True):
         group = override.key_or_group
         if not group:
@@ -121,7 +121,7 @@ def refuse_no_choices(verb: str, words: list[str]) -> None:
         if options and override.is_add():
             refuse_other_groups(verb, group)
         text = text_of(override)
-        for choice in text.split(",") if options and "(" not in text else []:  # choice(a,b), glob(*): Hydra's words
+        for choice in text.split(",") if options and "(" not in text else []:  # choice(a,b), glob(*): Hydra's syntax
             if choice == "null":
                 refuse_other_groups(verb, group)
                 remedy = f"leave it out, or choose from: {', '.join(options)}"
@@ -140,7 +140,7 @@ def refuse_other_groups(verb: str, group: str) -> None:
 
 
 def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
-    """The mistake on the command line behind Hydra's error, with the nearest right word."""
+    """The mistake on the command line that caused Hydra's error, with the nearest right word."""
     overrides = [o for o in map(parse, words) if not o.key_or_group.startswith("hydra")]
     known_groups = choices(compose(verb, return_hydra_config=True).hydra)
     for override in overrides:
@@ -161,7 +161,7 @@ def explain(verb: str, words: list[str], error: Exception) -> ConfigError:
 
 
 def without_inner(override: Override, others: list[Override], known: Mapping[str, str | None]) -> str | None:
-    """What is wrong where a word sets a part inside of another, as attention@attention.score=… does, that has none."""
+    """The mistake, if a word sets an inner part (attention@attention.score=…) that the chosen part does not have."""
     group, inner = override.key_or_group, str(override.package).rpartition(".")[2]
     files = {path.stem: path.read_text("utf-8") for path in sorted((CONFIGS / group).glob("*.yaml"))}
     inside = re.findall(rf"/({group})@(\w+):", "".join(files.values()))
@@ -175,7 +175,7 @@ def without_inner(override: Override, others: list[Override], known: Mapping[str
 
 
 def unknown_key(key: str, config: DictConfig) -> str | None:
-    """What is wrong with the dotted key, or None where it exists."""
+    """The error message for a dotted key that does not exist; None if it exists."""
     node: Any = config
     words = key.replace("/", ".").split(".")
     for depth, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""Values that null, or auto, leaves to be chosen when a verb begins; a run stores what was chosen."""
+"""Chooses the values that null or auto leaves open when a verb begins; a run stores the chosen values."""
 
 import os
 from collections.abc import Mapping
@@ -6,17 +6,17 @@ from typing import Any
 
 from nmt.machine.launch import cores, machines, processes
 
-PART_TOKENS = 150  # of a part, at least: the costs of a part that do not shrink with it
+PART_TOKENS = 150  # tokens of the smallest part: some costs of a part do not shrink with it
 
 
 def with_chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration of a verb, as plain data, with every such value chosen."""
+    """The configuration of a verb, as plain data, with every open value chosen."""
     chosen = dict(settings)
     if "cache_dir" in chosen and chosen["cache_dir"] is None:
         chosen["cache_dir"] = cache_folder()
     if chosen.get("history") == "auto":
         chosen["history"] = f"{cache_folder()}/history"
-    for key in ("file", "keys"):  # of nmt keys, of nmt serve
+    for key in ("file", "keys"):  # of nmt keys and of nmt serve
         if chosen.get(key) == "auto":
             chosen[key] = f"{settings_folder()}/keys.json"
     train = chosen.get("train")
@@ -26,12 +26,12 @@ def with_chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cache_folder() -> str:
-    """Where this user keeps caches: by the XDG Base Directory Specification, which ignores relative paths."""
+    """This user's cache folder for nmt, by the XDG Base Directory Specification, which ignores relative paths."""
     return _own_folder("XDG_CACHE_HOME", "~/.cache")
 
 
 def settings_folder() -> str:
-    """Where this user keeps settings, likewise."""
+    """This user's settings folder for nmt, by the same specification."""
     return _own_folder("XDG_CONFIG_HOME", "~/.config")
 
 
@@ -41,10 +41,10 @@ def _own_folder(variable: str, otherwise: str) -> str:
 
 
 def default_parts(batch_tokens: int, device: str) -> int:
-    """So many parts of a batch that every core of this machine, and of those it trains together with, gets one.
+    """Number of parts of a batch, enough for every core of this machine and of the machines that train with it.
 
-    A power of two, so that any such number of processes gets equal shares; no part is smaller than PART_TOKENS.
-    A GPU takes a batch as a whole.
+    The number is a power of two, so that 2, 4, 8, … processes get equal shares. No part is smaller than PART_TOKENS,
+    unless there are more processes than such parts. On GPUs every process needs only one part.
     """
     least = processes()
     wanted = least if on_gpu(device) else max(least, machines() * cores())

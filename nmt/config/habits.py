@@ -1,4 +1,4 @@
-"""What users of other programs type, and what helps them: the key, the file or the option that they mean."""
+"""Remedies for words from other programs: the key, the file or the option that the user means."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from nmt.config.keys import hints_of
 from nmt.config.verbs import COMMANDS
 from nmt.errors import closest, nearest
 
-CALLED = {  # last word of a key elsewhere -> here
+CALLED = {  # last word of a key in other programs -> in nmt
     "batch_size": "batch_tokens",
     "beam_size": "beam",
     "num_beams": "beam",
@@ -32,7 +32,7 @@ CALLED = {  # last word of a key elsewhere -> here
     "src": "input",
     "text": "input",
 }
-TEXTS = {  # verb -> the key, or the keys, that name its files of text
+TEXTS = {  # verb -> the key, or the keys, that name its text files
     "translate": ("input",),
     "visualise": ("input",),
     "evaluate": ("src", "ref"),
@@ -45,14 +45,14 @@ TEXTS = {  # verb -> the key, or the keys, that name its files of text
 
 
 def key_meant(key: str, keys: Sequence[str], siblings: Sequence[str]) -> str:
-    """A remedy for a key that does not exist, from all that do and those beside it (`siblings`)."""
+    """A remedy for a key that does not exist; `keys` are all that do, `siblings` the ones in the same section."""
     close = closest(key, siblings)
     found = ending(key, keys) or ([close] if close else similar(key, keys))
     return f"did you mean '{found[0]}'?" if len(found) == 1 else nearest(key, found or siblings)
 
 
 def option_meant(option: str, words: Sequence[str], keys: Sequence[str]) -> str | None:
-    """A remedy for an option that is a key with dashes before it, from all keys; None where it is none."""
+    """A remedy for an unknown option that resembles one of the `keys`, typed with dashes; None if it does not."""
     name, equals, value = option.lstrip("-").partition("=")
     key = name.replace("-", "_")
     found = ending(key, keys) or similar(key, keys)
@@ -64,21 +64,21 @@ def option_meant(option: str, words: Sequence[str], keys: Sequence[str]) -> str 
 
 
 def ending(key: str, keys: Sequence[str]) -> list[str]:
-    """The key itself, or every key with the same last word; among file keys, only the training set's."""
+    """The key itself, or every key with the same last word; of the keys for files, only the training split's."""
     last = key.rpartition(".")[2]
     found = [key] if key in keys else [each for each in keys if each.rpartition(".")[2] == last]
     return [f"data.train.{last}"] if f"data.train.{last}" in found else found
 
 
 def similar(key: str, keys: Sequence[str]) -> list[str]:
-    """Those whose last word is what the key's is called here, or has it as a part."""
+    """Keys whose last word is nmt's name (CALLED) for the last word of `key`; else keys that contain that word."""
     last = key.rpartition(".")[2]
     named = [each for each in keys if each.rpartition(".")[2] == CALLED.get(last)]
     return named or [each for each in keys if last in each.rpartition(".")[2].split("_")]
 
 
 def files_meant(verb: str, words: Sequence[str]) -> str | None:
-    """A remedy for words that are names of files, or of a run folder, without a key; None where they are not."""
+    """A remedy for names of files, or of a run folder, typed without a key; None for other words."""
     if len(words) == 1 and os.path.isfile(os.path.join(words[0], "manifest.json")):
         if verb == "train":
             return f"type resume={words[0]} to go on with the run, init_from={words[0]} to start from its weights"
@@ -95,5 +95,5 @@ def files_meant(verb: str, words: Sequence[str]) -> str | None:
 
 
 def quoted(word: str) -> str:
-    """For a shell; brackets alone need no quotes in most."""
+    """The word, quoted for a shell; brackets alone need no quotes in most shells."""
     return shlex.quote(word) if re.search(r"[^\w\[\],./=@%:+-]", word) else word

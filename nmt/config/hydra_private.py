@@ -1,8 +1,8 @@
-"""All that nmt uses of Hydra's private modules (hydra-core 1.3), and why nothing public serves.
+"""Everything that nmt uses of Hydra's private modules (hydra-core 1.3), and why the public ones do not suffice.
 
-`hydra.main` reads sys.argv, prints errors and ends the process; nmt has a verb before the words, and its own errors.
-`initialize_config_dir` takes one folder; a user's `--config-dir` is a second one. Only the sweeper knows the jobs of a
-multirun, and `nmt compare` must know them before the first is trained.
+`hydra.main` reads sys.argv, prints errors and ends the process, but nmt has a verb before the words, and its own
+errors. `initialize_config_dir` takes one folder, but a user's `--config-dir` is a second one. Only the sweeper knows
+the jobs of a multirun, and `nmt compare` must know them before it trains the first.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -29,11 +29,11 @@ def hydra_options() -> ArgumentParser:
 def run_jobs(
     args: Namespace, parser: ArgumentParser, job: Callable[[DictConfig], None], configs: Path, verb: str
 ) -> None:
-    """Calls `job` with the configuration that the arguments compose, or with each of a multirun's."""
+    """Calls `job` with the configuration that the arguments compose, or with each configuration of a multirun."""
     if args.cfg or args.info or args.shell_completion:
         _run_hydra(args, parser, job, str(configs), verb)
         return
-    mode = "MULTIRUN" if args.multirun else "RUN"  # said, or Hydra composes once more to find it out
+    mode = "MULTIRUN" if args.multirun else "RUN"  # without it Hydra would compose once more to find the mode
     with opened_hydra(configs, args.config_dir) as hydra:
         run = hydra.multirun if args.multirun else hydra.run
         run(verb, job, [*args.overrides, f"hydra.mode={mode}"])
@@ -41,7 +41,7 @@ def run_jobs(
 
 @contextmanager
 def opened_hydra(configs: Path, own: str | None) -> Iterator[Hydra]:
-    """Hydra over these configurations, those of the user's `own` folder before them."""
+    """Opens Hydra on the folder `configs`; the user's `own` folder takes precedence."""
     path = create_config_search_path(str(configs))
     if own is not None:
         path.prepend("command-line", f"file://{Path(own).absolute()}", SearchPathQuery(provider="schema"))
@@ -54,7 +54,7 @@ def opened_hydra(configs: Path, own: str | None) -> Iterator[Hydra]:
 
 
 def options_of(group: str) -> list[str]:
-    """The files of a group, without those in its folders; Hydra is open."""
+    """The files of a group, without the files in its subfolders; Hydra must be open."""
     hydra = GlobalHydra.instance().hydra
     assert hydra is not None
     options: list[str] = hydra.config_loader.repository.get_group_options(group)  # type: ignore[attr-defined]
@@ -62,7 +62,7 @@ def options_of(group: str) -> list[str]:
 
 
 def jobs_of(overrides: Sequence[Override]) -> list[list[str]]:
-    """The words of every job of a multirun, in its order."""
+    """The words of every job of a multirun, in the order in which the jobs run."""
     [jobs] = BasicSweeper.split_arguments(list(overrides), None)
     found: list[list[str]] = jobs
     return found

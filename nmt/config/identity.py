@@ -1,4 +1,4 @@
-"""Which keys make a run another run."""
+"""Decides which keys make a run a different run."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,7 +10,7 @@ from nmt.config.plain import leaves
 from nmt.config.run import MODEL_SECTIONS, RunConfig
 from nmt.errors import ConfigError, nearest
 
-# What a run may go on with differently without being asked: where it runs, and what it shows.
+# Keys that may change when a run is resumed, without resume_with: where it runs, and what it shows.
 ANYWHERE = (
     "train.device", "train.workers", "train.peer_timeout_s", "train.log_every", "train.examples", "cache_dir",
     "data.root",
@@ -20,14 +20,14 @@ NO_AXES = {*ANYWHERE, *LEFT_OUT, "trust", "resume", "resume_with", "split", "out
 
 
 def essence(config: RunConfig) -> dict[str, Any]:
-    """Dotted key -> value of all that decides what the model becomes."""
+    """Dotted key -> value, for every key that affects the trained model."""
     return {key: value for key, value in leaves(config.plain()).items() if key not in NO_AXES}
 
 
 def differences(
     stored: RunConfig, config: RunConfig, sections: Sequence[str] | None = None
 ) -> dict[str, tuple[Any, Any]]:
-    """Dotted key -> values there and here, `None` for a key that is missing; of these sections, or of all."""
+    """Dotted key -> (stored value, new value) for each difference, None for a missing key; in these sections or all."""
     before, now = leaves(stored.plain()), leaves(config.plain())
     return {
         key: (before.get(key), now.get(key))
@@ -38,7 +38,7 @@ def differences(
 
 
 def refuse_changes(run: Path, stored: RunConfig, config: RunConfig, allowed: Sequence[str]) -> None:
-    """A run goes on as it was begun, unless `allowed` (keys and sections) says otherwise."""
+    """Refuses changes to a run that is resumed, except to ANYWHERE and to the `allowed` keys and sections."""
     known = [*leaves(stored.plain()), *leaves(config.plain())]
     for name in allowed:
         if not any(_within(key, name) for key in known):
@@ -55,7 +55,7 @@ def refuse_changes(run: Path, stored: RunConfig, config: RunConfig, allowed: Seq
 
 
 def refuse_other_tokenizer(stored: RunConfig, config: RunConfig, where: str) -> None:
-    """Weights belong to their vocabularies; only the sampling of segmentations may change."""
+    """Refuses a changed tokenizer, since weights belong to a vocabulary; only tokenizer.sampling_alpha may change."""
     for key, (was, now) in differences(stored, config, ["tokenizer"]).items():
         if key != "tokenizer.sampling_alpha":
             raise ConfigError(
@@ -64,20 +64,20 @@ def refuse_other_tokenizer(stored: RunConfig, config: RunConfig, where: str) -> 
 
 
 def model_changes(stored: RunConfig, config: RunConfig) -> list[str]:
-    """What makes the models of two configurations differ, as it is typed."""
+    """The settings that make the models of two configurations differ, as they are typed."""
     return [f"{key}={now}" for key, (_, now) in differences(stored, config, MODEL_SECTIONS).items()]
 
 
 def with_places_of(stored: RunConfig, config: RunConfig, trust: Sequence[str]) -> RunConfig:
-    """The configuration, with the stored one's ANYWHERE keys."""
+    """The configuration with the ANYWHERE keys of the stored one."""
     return Changes({key: value for key, value in leaves(stored.plain()).items() if key in ANYWHERE}).over(config, trust)
 
 
 def data_apart_from(config: RunConfig, left_out: set[str]) -> dict[str, Any]:
-    """The keys of the corpus but these."""
+    """The settings of the corpus without the keys `left_out`."""
     return {key: value for key, value in asdict(config.data).items() if key not in left_out}
 
 
 def _within(key: str, name: str) -> bool:
-    """Is the dotted key the named one, or in the named section?"""
+    """Is the dotted key `name` itself, or in the section `name`?"""
     return key == name or key.startswith(f"{name}.")

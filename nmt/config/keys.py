@@ -1,8 +1,8 @@
-"""What a key may be: limits of numbers and the meaning of keys, written as annotations; sections that hold to them.
+"""Limits and meanings of configuration keys, written as annotations; and sections that enforce the limits.
 
     dropout: Annotated[Share, "on each layer's outputs, one mask per sequence"]
 
-A limit is a type of its own below; the text beside it is the key's meaning, which help and errors show.
+The limits are the types below. The text beside a type is the meaning of the key, which help and errors show.
 """
 
 import types
@@ -13,13 +13,13 @@ from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_ty
 
 from nmt.errors import ConfigError, printable
 
-_HINTS: dict[type, Mapping[str, Any]] = {}  # by dataclass, once read
-LARGEST_NUMBER = 10**12  # that any number of a configuration may be
+_HINTS: dict[type, Mapping[str, Any]] = {}  # by dataclass, filled when first asked for
+LARGEST_NUMBER = 10**12  # default limit of every number in a configuration
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Numbers that a key takes: from `least` on or `above`, up to `most` or `below`."""
+    """The numbers that a key takes: at least `least` or above `above`, at most `most` and below `below`."""
 
     least: int | float | None = None
     above: int | float | None = None
@@ -27,7 +27,7 @@ class Limits:
     below: int | float | None = None
 
     def hold(self, value: int | float) -> bool:
-        """Is the number, which must be finite, within them?"""
+        """Is the number finite and within the limits?"""
         return (
             isfinite(value)
             and (self.least is None or value >= self.least)
@@ -37,7 +37,7 @@ class Limits:
         )
 
     def broken_by(self, value: int | float) -> str:
-        """What the number, which is outside, must be."""
+        """What a number outside the limits must be, in words."""
         if isfinite(value) and value > self.most:
             return f"at most {self.most:,}"
         low = f"at least {self.least:,}" if self.least is not None else f"above {self.above:,}"
@@ -47,32 +47,32 @@ class Limits:
 
 @dataclass(frozen=True)
 class Instead:
-    """What helps who types another word than the key takes: pairs (word, remedy)."""
+    """Remedies for words that a key does not take: pairs (word, remedy)."""
 
     remedies: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Utf8:
-    """A text that must be UTF-8, or a list of such: folders of which libraries read or write files."""
+    """Marks a text, or a list of texts, that must be UTF-8: folders in which libraries read or write files."""
 
 
 Whole = Annotated[int, Limits(least=0)]
 Count = Annotated[int, Limits(least=1)]
-Size = Annotated[int, Limits(least=1, most=1_000_000)]  # of vectors
+Size = Annotated[int, Limits(least=1, most=1_000_000)]  # size of a vector
 Layers = Annotated[int, Limits(least=1, most=1_000)]
 Workers = Annotated[int, Limits(least=1, most=10_000)]
-Seed = Annotated[int, Limits(least=0, most=2**32 - 1)]  # random generators take no more
+Seed = Annotated[int, Limits(least=0, most=2**32 - 1)]  # the largest seed that random generators take
 Positive = Annotated[float, Limits(above=0, most=inf)]
 NotNegative = Annotated[float, Limits(least=0, most=inf)]
-Share = Annotated[float, Limits(least=0, below=1)]  # that may be left out, as by dropout
+Share = Annotated[float, Limits(least=0, below=1)]  # a share that may be left out, as by dropout
 Fraction = Annotated[float, Limits(least=0, most=1)]
 Mass = Annotated[float, Limits(above=0, most=1)]
 Folder = Annotated[str, Utf8()]
 
 
 def allowed_types(hint: Any) -> tuple[Any, ...]:
-    """The types that an annotation allows, without what is noted beside them."""
+    """The types that an annotation allows, without the notes beside them."""
     if get_origin(hint) is Annotated:
         return allowed_types(get_args(hint)[0])
     if get_origin(hint) in (Union, types.UnionType):
@@ -81,7 +81,7 @@ def allowed_types(hint: Any) -> tuple[Any, ...]:
 
 
 def notes(hint: Any) -> tuple[Any, ...]:
-    """What is noted beside the types of an annotation."""
+    """The notes beside the types of an annotation: its limits, meaning and remedies."""
     if get_origin(hint) is Annotated:
         return *notes(get_args(hint)[0]), *hint.__metadata__
     if get_origin(hint) in (Union, types.UnionType):
@@ -90,17 +90,17 @@ def notes(hint: Any) -> tuple[Any, ...]:
 
 
 def meaning(hint: Any) -> str:
-    """What a key means, by its annotation."""
+    """The meaning of a key, from its annotation."""
     return next((note for note in notes(hint) if isinstance(note, str)), "")
 
 
 def remedy_of(word: str, hint: Any) -> str | None:
-    """What helps who types this word, if the annotation knows it."""
+    """The remedy for a wrong word, if the annotation has one."""
     return next((dict(note.remedies).get(word) for note in notes(hint) if isinstance(note, Instead)), None)
 
 
 def refuse_outside(value: Any, hint: Any, where: str) -> None:
-    """Refuses what is not within the annotation's limits, if it has any: numbers, which must be finite, and texts."""
+    """Refuses a number outside the annotation's limits or not finite, and a text that must be UTF-8 and is not."""
     if any(isinstance(note, Utf8) for note in notes(hint)):
         for text in value if isinstance(value, list) else [value] if isinstance(value, str) else []:
             refuse_no_utf8(text, where)
@@ -114,7 +114,7 @@ def refuse_outside(value: Any, hint: Any, where: str) -> None:
 
 
 def hints_of(cls: type) -> Mapping[str, Any]:
-    """The annotations of a dataclass's fields, in their order, with what is noted beside the types."""
+    """The annotations of a dataclass's fields, in their order, with the notes beside the types."""
     if cls not in _HINTS:
         hints = get_type_hints(cls, include_extras=True)
         _HINTS[cls] = {field.name: hints[field.name] for field in fields(cls)}
@@ -122,7 +122,7 @@ def hints_of(cls: type) -> Mapping[str, Any]:
 
 
 def refuse_no_utf8(text: str, where: str) -> None:
-    """Refuses bytes of a file's name that are not UTF-8."""
+    """Refuses a file name whose bytes are not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -133,9 +133,9 @@ def refuse_no_utf8(text: str, where: str) -> None:
 
 @dataclass(frozen=True)
 class Section:
-    """A frozen dataclass of keys: however it is made, its numbers are within their limits and its keys go together."""
+    """A frozen dataclass of keys. Every instance is checked: its numbers keep their limits, its keys fit together."""
 
-    WHERE: ClassVar[str] = ""  # what its keys begin with, as typed; of a verb's own keys nothing
+    WHERE: ClassVar[str] = ""  # prefix of its keys as typed; empty for a verb's own keys
 
     def __post_init__(self) -> None:
         for name, hint in hints_of(type(self)).items():
@@ -143,4 +143,4 @@ class Section:
         self.refuse()
 
     def refuse(self) -> None:
-        """Refuses values that do not go together."""
+        """Refuses values that do not fit together."""

@@ -1,4 +1,4 @@
-"""Language codes: which are known, and what is probably meant by one that is not."""
+"""Language codes: which are valid, and which one a wrong code probably means."""
 
 import difflib
 import re
@@ -9,11 +9,11 @@ from langcodes.registry_parser import parse_registry
 
 from nmt.errors import ConfigError
 
-ENGLISH_SPEAKING = ("GB", "US", "AU", "NZ", "IE", "CA")  # of an unknown territory, too, English is the likeliest
+ENGLISH_SPEAKING = ("GB", "US", "AU", "NZ", "IE", "CA")  # langcodes takes English for unknown territories, too
 
 
 def refuse_unknown_language(key: str, code: str) -> None:
-    """Refuses what is no code of ISO 639 (BCP 47 with a script or a region), naming the right one where it is clear."""
+    """Refuses a code that is not in ISO 639 (BCP 47 with a script or region); names the right one if it is clear."""
     if langcodes.tag_is_valid(code):
         return
     meant = meant_language(code)
@@ -22,10 +22,10 @@ def refuse_unknown_language(key: str, code: str) -> None:
 
 
 def language_of(word: str) -> str | None:
-    """The code, without region and script, of a language's code or English name in any case: EN, en_US, English."""
+    """The code, without region and script, for a language code or an English name in any case: EN, en_US, English."""
     word = re.sub(r"\s*\(.*\)$", "", word.strip()).lower()
     code = language_names().get(word)
-    if code is not None and len(code) == 2:  # the names of rarer languages are also common words
+    if code is not None and len(code) == 2:  # names of rarer languages may be common words
         return code
     if not re.fullmatch("[a-z]{2,3}([-_][a-z]{2,4})?", word) or not langcodes.tag_is_valid(word):
         return None
@@ -33,7 +33,7 @@ def language_of(word: str) -> str | None:
 
 
 def meant_language(word: str) -> str | None:
-    """The code of the language of this country, where the word is one's code; or of that with this English name."""
+    """The code that a wrong one probably means: the main language of a country, or a language given by English name."""
     if len(word) == 2:
         language = langcodes.Language.make(territory=word.upper()).maximize().language
         return None if language == "en" and word.upper() not in ENGLISH_SPEAKING else language
@@ -44,7 +44,7 @@ def meant_language(word: str) -> str | None:
 
 @cache
 def language_names() -> dict[str, str]:
-    """English name, in small letters -> code, by IANA's registry; of a name that several have, the shortest code."""
+    """English name in lower case -> code, from IANA's registry; for a name of several languages, the shortest code."""
     found: dict[str, str] = {}
     for entry in parse_registry():  # type: ignore[no-untyped-call]
         if entry["Type"] == "language" and "Subtag" in entry:
@@ -59,7 +59,7 @@ def language_names() -> dict[str, str]:
 
 @cache
 def language_name(code: str) -> str:
-    """The English name of a language's code, with script and region where it has any: Chinese (Hant); else the code."""
+    """The English name for a language code, with its script and region: Chinese (Hant); an invalid code unchanged."""
     if not langcodes.tag_is_valid(code):
         return code
     language = langcodes.Language.get(code)

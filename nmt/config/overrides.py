@@ -1,4 +1,4 @@
-"""Words of the command line: quoted where Hydra's grammar needs it, and as a name for the run."""
+"""Words of the command line: quoted where Hydra's grammar needs it, and made into the name of a run."""
 
 import hashlib
 import os
@@ -10,22 +10,22 @@ from hydra.errors import HydraException
 
 from nmt.errors import ConfigError
 
-# What does not change a model does not name its run.
+# Keys that do not change the model are left out of the run's name.
 NOT_IN_NAME = {
     "experiment", "seed", "runs_dir", "cache_dir", "trust", "data.root", "split", "output", "trials",
     "train.device", "train.workers", "train.peer_timeout_s", "train.log_every", "train.examples",
 }  # fmt: skip
 LONGEST_NAME = 100
-OUTSIDE_QUOTES = r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)"""  # a comma between items
+OUTSIDE_QUOTES = r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)"""  # a comma between items, not inside quotes
 
 
 def parse(word: str) -> Override:
-    """One override; the word has passed `readable`."""
+    """The override in a word that has passed `readable`."""
     return OverridesParser.create().parse_override(word)
 
 
 def readable(word: str, sweep: bool) -> str:
-    """The word, its value quoted where it is a text that Hydra would misread, as file names are."""
+    """The word, its value quoted if it is a text that Hydra would misread, such as a file name."""
     key, equals, value = word.partition("=")
     if word.startswith("~") and not word.startswith("~hydra"):
         raise ConfigError(f"'{word}' removes a setting, and every setting is needed; null turns it off")
@@ -49,13 +49,13 @@ def readable(word: str, sweep: bool) -> str:
 def text_of(override: Override) -> str:
     """The value as it was typed, without quotes."""
     value = override.input_line.partition("=")[2] if override.input_line else ""
-    if value in ("True", "False"):  # as Hydra writes what was typed true or false
+    if value in ("True", "False"):  # Hydra's spelling of a typed true or false
         return value.lower()
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
 
 
 def run_name(base: str, overrides: list[Override], seed: int) -> str:
-    """A folder's name that tells the runs of a sweep apart: `base`, what was typed, the seed."""
+    """A folder name that tells the runs of a sweep apart: `base`, the typed words, the seed."""
     changed = {o.key_or_group: text_of(o) for o in overrides if o.key_or_group not in NOT_IN_NAME}
     changed = {key: value for key, value in changed.items() if (key, value) != ("data", base)}
     raw = "_".join([base, *(f"{key}-{value}" for key, value in sorted(changed.items())), f"seed{seed}"])
@@ -63,7 +63,7 @@ def run_name(base: str, overrides: list[Override], seed: int) -> str:
 
 
 def folder_name(raw: str) -> str:
-    """The text as a name, if it can be one, or else what it has of one and a digest; the text may hold file names."""
+    """The text, if it can be a folder name; else its usable characters and a digest. The text may not be UTF-8."""
     name = re.sub(r"[^\w.-]+", "-", raw)
     if name == raw and len(name) <= LONGEST_NAME:
         return name
@@ -71,7 +71,7 @@ def folder_name(raw: str) -> str:
 
 
 def _repaired(word: str, quoted: str, error: HydraException) -> str:
-    """A word that Hydra cannot parse, with its value, or the items of its list, as quoted text."""
+    """A word that Hydra cannot parse, with its value or the items of its list quoted."""
     key, _, value = word.partition("=")
     attempt = quoted
     if value.startswith("[") and value.endswith("]"):
@@ -83,7 +83,7 @@ def _repaired(word: str, quoted: str, error: HydraException) -> str:
 
 
 def _checked(word: str, attempt: str) -> str:
-    """The attempt at a word, if it can be parsed."""
+    """The repaired word `attempt` if Hydra can parse it; else refuses `word`."""
     try:
         parse(attempt)
     except HydraException as error:

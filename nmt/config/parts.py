@@ -16,19 +16,19 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Group:
-    """Classes among which a section chooses. A class joins it by the decorator `register`.
+    """The classes among which a section chooses. A class joins the group by the decorator `register`.
 
-    A constructor gets the `given` arguments from other parts; the others are the keys of its YAML file, and their
-    annotations hold the limits (see nmt.config.keys).
+    A constructor gets its `given` arguments from other parts. Its other arguments are the keys of its YAML file, and
+    their annotations give the limits (see nmt.config.keys).
     """
 
-    name: str  # of the folder in configs/
+    name: str  # name of the folder in configs/
     given: tuple[str, ...]
     home: str  # package or module of nmt whose import registers nmt's own classes
     members: dict[str, Callable[..., Any]] = field(default_factory=dict)
 
     def register(self, cls: C) -> C:
-        """Makes the class known by its name; a class of another package by its module's name too."""
+        """Registers the class under its name; a class of another package under its module and name."""
         own = cls.__module__.startswith("nmt.")
         self.members[cls.__qualname__ if own else f"{cls.__module__}.{cls.__qualname__}"] = cls
         return cls
@@ -42,7 +42,7 @@ class Group:
     def find(self, name: str, where: str, trust: Sequence[str] | None) -> Callable[..., Any] | None:
         """The class of that name: nmt's own, or 'package.module.Class' of a package in `trust`; imports no other.
 
-        None for a class of another package where `trust` is None.
+        With `trust` None, a class of another package gives None.
         """
         self.load()
         module_name, _, class_name = name.rpartition(".")
@@ -73,7 +73,7 @@ class Group:
 
 
 SCORES = Group("attention", ("d_query", "d_memory"), "nmt.model")
-LAYERS = Group("attention", ("d_query", "d_memory", "normaliser"), "nmt.model")  # attention layers of several scores
+LAYERS = Group("attention", ("d_query", "d_memory", "normaliser"), "nmt.model")  # attention layers with several scores
 ENCODERS = Group("encoder", ("d_embed",), "nmt.model")
 DECODERS = Group("decoder", ("embedding", "attention", "d_embed", "d_memory", "d_output"), "nmt.model")
 OPTIMIZERS = Group("optimizer", ("parameters",), "nmt.training.optim")
@@ -82,20 +82,20 @@ SCHEDULES = Group("schedule", ("total",), "nmt.training.optim")
 
 @dataclass(frozen=True)
 class Part:
-    """A class and those of its arguments that a section sets; called with the other arguments it makes the object."""
+    """A class and the arguments that a section sets; calling the part with the other arguments makes the object."""
 
     name: str
-    arguments: Mapping[str, Any]  # a part among them makes an object of its own
+    arguments: Mapping[str, Any]  # may hold other parts, which make their own objects
     given: tuple[str, ...]
-    made_by: Callable[..., Any] | None = field(compare=False, repr=False)  # None: of a package that is not trusted
+    made_by: Callable[..., Any] | None = field(compare=False, repr=False)  # None: its package is not trusted
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """The object; `given` arguments are in the order of the group's."""
+        """Makes the object; the arguments in `given` are in the order of the group's `given`."""
         assert self.made_by is not None, f"{self.name} was read without trust"
         return self.made_by(**dict(zip(self.given, given, strict=False)), **named, **self.arguments)
 
     def plain(self) -> dict[str, Any]:
-        """The section."""
+        """The section as plain data."""
         own = {key: value.plain() if isinstance(value, Part) else value for key, value in self.arguments.items()}
         return {"class": self.name, **own}
 
@@ -103,7 +103,7 @@ class Part:
 def read_part(section: Any, where: str, group: Group, trust: Sequence[str] | None) -> Part:
     """The part that a section describes, its values checked against the constructor's annotations.
 
-    `trust` None: a class of another package is not looked for, and the part makes nothing.
+    With `trust` None, a class of another package is not imported, and its part cannot make an object.
     """
     if not isinstance(section, Mapping):
         raise ConfigError(f"{where}={show(section)} is not a section; type attention@{where}={section}")
@@ -121,7 +121,7 @@ def read_part(section: Any, where: str, group: Group, trust: Sequence[str] | Non
 def _arguments(
     made_by: Callable[..., Any], values: Mapping[str, Any], where: str, group: Group, trust: Sequence[str] | None
 ) -> dict[str, Any]:
-    """The values, checked."""
+    """The values of a section, checked against the constructor's annotations."""
     hints = get_type_hints(made_by.__init__ if inspect.isclass(made_by) else made_by, include_extras=True)
     for key in values:
         if key in group.given:

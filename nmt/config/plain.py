@@ -12,7 +12,7 @@ from nmt.errors import ConfigError
 
 
 def plain(config: DictConfig) -> dict[str, Any]:
-    """The configuration as plain data, ${key} references resolved.
+    """The configuration as plain data, with ${key} references resolved.
 
     Resolvers such as ${oc.env:HOME} are refused: a configuration means the same wherever it is read.
     """
@@ -28,7 +28,7 @@ def plain(config: DictConfig) -> dict[str, Any]:
 
 
 def overlay(stored: Mapping[str, Any], typed: Mapping[str, Any], sections: Sequence[str]) -> dict[str, Any]:
-    """`stored` with those `typed` values (dotted key -> value) whose first word is in `sections`."""
+    """`stored` with the `typed` values (dotted key -> value) of these `sections` in place of its own."""
     merged = copy.deepcopy(dict(stored))
     for key, value in typed.items():
         *path, last = key.split(".")
@@ -41,7 +41,7 @@ def overlay(stored: Mapping[str, Any], typed: Mapping[str, Any], sections: Seque
 
 
 def leaves(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Dotted key -> value."""
+    """Dotted key -> value, for all values of nested sections."""
     found: dict[str, Any] = {}
     for key, value in config.items():
         found |= leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}

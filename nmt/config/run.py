@@ -1,4 +1,4 @@
-"""The configuration of a run: one frozen object, which its folder stores and all that trains or loads it gets."""
+"""The configuration of a run: one frozen object, stored in the run folder, for all code that trains or loads it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -10,9 +10,9 @@ from nmt.config.parts import DECODERS, ENCODERS, LAYERS, OPTIMIZERS, SCHEDULES, 
 from nmt.config.sections import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
 from nmt.errors import ConfigError
 
-MODEL_SECTIONS = ("model", "encoder", "decoder", "attention", "tokenizer")  # what weights and vocabularies depend on
+MODEL_SECTIONS = ("model", "encoder", "decoder", "attention", "tokenizer")  # weights and vocabularies depend on them
 CacheDir = Annotated[
-    Folder, "where prepared corpora are kept; null = nmt in $XDG_CACHE_HOME, or in ~/.cache if that is not set"
+    Folder, "folder for prepared corpora; null = $XDG_CACHE_HOME/nmt, or ~/.cache/nmt if that is not set"
 ]
 PARTS: dict[str, Group] = {
     "encoder": ENCODERS, "decoder": DECODERS, "optimizer": OPTIMIZERS, "schedule": SCHEDULES,
@@ -21,21 +21,21 @@ PARTS: dict[str, Group] = {
 
 @dataclass(frozen=True)
 class AttentionConfig(Section):
-    """A score, or a layer of several; and what every attention has besides."""
+    """One attention score, or a layer of several; and the settings that every attention has."""
 
     WHERE: ClassVar[str] = "attention"
 
-    part: Part | None  # None: no attention, class null
-    several: bool  # is the part a layer, which makes the scores of its heads itself?
+    part: Part | None  # None: no attention (class: null)
+    several: bool  # is the part a layer that makes the scores of its heads itself?
     normaliser: Annotated[
         Literal["softmax", "sparsemax", "entmax15"],
-        "scores to weights: softmax; sparsemax or entmax15, which give exactly 0 to much of the source",
+        "turns scores into weights: softmax; or sparsemax or entmax15, which give exactly 0 to much of the source",
     ]
 
 
 @dataclass(frozen=True)
 class RunConfig(Section):
-    """What a run folder stores."""
+    """The configuration that a run folder stores."""
 
     name: Annotated[
         Folder, "folder of the run inside runs_dir; null = made from the experiment, the words you type and the seed"
@@ -70,12 +70,12 @@ class RunConfig(Section):
             )
 
     def plain(self) -> dict[str, Any]:
-        """As plain data, which `read_run_config` reads."""
+        """The configuration as plain data, which `read_run_config` reads."""
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
 def read_run_config(values: Mapping[str, Any], trust: Sequence[str] | None) -> RunConfig:
-    """The configuration of plain data, checked in every section; `trust` as for `read_part`."""
+    """The configuration from plain data, with every section checked; `trust` as for `read_part`."""
     hints = hints_of(RunConfig)
     refuse_keys(values, list(hints), list(hints), "")
     found: dict[str, Any] = {}

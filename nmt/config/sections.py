@@ -1,4 +1,4 @@
-"""The sections of a configuration that are no parts: type, limits and meaning of every key; values are in configs/."""
+"""The sections of a configuration that are not parts: type, limits and meaning of each key; values are in configs/."""
 
 import re
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ Format = Literal[
     "wmt_xml",
 ]
 Inline = Literal["strip", "keep"]
-Unit = Literal["words", "tokens"]  # what word alignments count
-MOST_HYPOTHESES = 10_000  # of a sentence
+Unit = Literal["words", "tokens"]  # the units that word alignments link
+MOST_HYPOTHESES = 10_000  # largest beam
 
 Device = Annotated[
     Literal["auto", "cpu", "cuda"],
@@ -57,18 +57,18 @@ class SplitConfig:
     ]
     files: Annotated[
         Paths,
-        "all formats but text, sgm and hub: files with both sides; auto: files of any kind; hub: the name of the split",
+        "all formats except text, sgm and hub: files with both sides; auto: files of any kind; hub: name of the split",
     ]
     weights: Annotated[
         list[float] | None,
-        "training split: the share of each file, or glob, of the list in an epoch; with [3,1] three of four pairs"
-        " come from the first; null = every pair once per epoch",
+        "training split: a weight for each file or glob of the list, its share of an epoch; with [3,1] three of four"
+        " pairs come from the first; null = every pair once per epoch",
     ] = None
 
 
 @dataclass(frozen=True)
 class FilterConfig(Section):
-    """Training pairs that are left out, each kind with a count in the report; null or false = off."""
+    """Training pairs to drop: each key names one kind of pairs, and the report counts them; null or false = off."""
 
     WHERE: ClassVar[str] = "data.filters"
 
@@ -78,7 +78,7 @@ class FilterConfig(Section):
         Annotated[float, Limits(least=1)] | None,
         "pairs whose longer side has more than this many times the pieces of the shorter",
     ]
-    identical: Annotated[bool, "pairs whose source is their target"]
+    identical: Annotated[bool, "pairs whose source and target are the same"]
     duplicates: Annotated[
         bool | Literal["loose"],
         "pairs that occurred before; the first one stays; loose: also pairs that differ from it only in case, "
@@ -94,7 +94,7 @@ class FilterConfig(Section):
         Count | None, "pairs with a longer word, in characters; not in scripts that write without spaces"
     ]
     min_letters: Annotated[Mass | None, "pairs with a side whose visible characters hold a smaller share of letters"]
-    numbers: Annotated[bool, "pairs that do not have the same digits on both sides, in whatever order"]
+    numbers: Annotated[bool, "pairs that do not have the same digits on both sides, in any order"]
     addresses: Annotated[bool, "pairs whose web and mail addresses are not the same on both sides"]
     markup: Annotated[bool, "pairs whose tags (<b>) and character references (&amp;) are not the same on both sides"]
     broken: Annotated[
@@ -102,8 +102,8 @@ class FilterConfig(Section):
     ]
     min_language: Annotated[
         Mass | None,
-        "pairs with a side whose own language, data.src_lang or data.tgt_lang, is less likely than this times the"
-        " likeliest language, by py3langid",
+        "pairs with a side whose own language (data.src_lang or data.tgt_lang) has less than this times the"
+        " probability of the likeliest language, by py3langid",
     ]
 
 
@@ -162,12 +162,12 @@ class DataConfig(Section):
         str | None, "file of word alignments of the test split: i-j, or ipj for a possible link; null = none"
     ]
     gold_units: Annotated[
-        Unit, "what these alignments count: words between spaces; tokens: a word's punctuation by itself"
+        Unit, "units that these alignments count: words between spaces; tokens: words, and punctuation by itself"
     ]
     nfc: Annotated[bool, "Unicode NFC on both sides, so that é is one character, however it was typed"]
     plain_source: Annotated[
         bool,
-        "replaces typographic quotes, apostrophes and spaces, ligatures and look-alikes of the source by plain "
+        "replaces typographic quotes, apostrophes and spaces, ligatures and look-alikes in the source with plain "
         "characters",
     ]
     filters: FilterConfig
@@ -175,7 +175,7 @@ class DataConfig(Section):
     def refuse(self) -> None:
         for key, code in (("data.src_lang", self.src_lang), ("data.tgt_lang", self.tgt_lang)):
             if code is not None:
-                from nmt.config.languages import refuse_unknown_language  # langcodes takes 30 ms
+                from nmt.config.languages import refuse_unknown_language  # imports langcodes: 30 ms
 
                 refuse_unknown_language(key, code)
         if self.encoding is not None:
@@ -183,12 +183,12 @@ class DataConfig(Section):
 
     @property
     def has_dev(self) -> bool:
-        """Is a dev split given, or to be cut off?"""
+        """Is there a dev split, either given or cut off the training split?"""
         return self.dev.src is not None or self.dev.files is not None or self.dev_size > 0
 
 
 def refuse_unknown_encoding(name: str) -> None:
-    """Refuses what is no encoding of text."""
+    """Refuses a name that is not a text encoding."""
     try:
         "".encode(name)
     except (LookupError, UnicodeError, ValueError):
@@ -267,7 +267,7 @@ class ModelConfig(Section):
     word_dropout: Annotated[Share, "probability that an input token's vector is zero, in training"]
     tie: Annotated[
         Literal["none", "target", "all"],
-        "shared tables; target: target embeddings and output; all: the source's too (joint vocabulary)",
+        "shared tables; target: target embeddings and output layer; all: source embeddings too (joint vocabulary)",
     ]
 
 
@@ -290,17 +290,17 @@ class TrainConfig(Section):
     consistency: Annotated[
         NotNegative,
         "R-Drop (Liang et al. 2021): reads every batch twice with different dropout, and adds the divergence of "
-        "the two predictions to the loss, times this; 1 to 5; 0 = off, half the time",
+        "the two predictions, times this, to the loss; 1 to 5; 0 = off, which halves the time",
     ]
     lowercase_share: Annotated[
         Share,
-        "share of the sources that are read in lower case, for a model that will read text without its usual case",
+        "share of the sources that are read in lower case, for a model that must also read text without its capitals",
     ]
     init_range: Annotated[
         Positive | None,
-        "weight matrices start uniformly between ± this (Luong et al. 2015: 0.1); null = each layer's own start",
+        "weight matrices start uniformly between ± this (Luong et al. 2015: 0.1); null = each layer's default",
     ]
-    clip_norm: Annotated[Positive | None, "gradient norm at most; null = off"]
+    clip_norm: Annotated[Positive | None, "largest gradient norm: a larger gradient is scaled down to it; null = off"]
     on_nonfinite: Annotated[
         Literal["stop", "skip"],
         "when loss or gradient is infinite or NaN: stop the run, or skip the update (it changes nothing and is "
@@ -308,13 +308,13 @@ class TrainConfig(Section):
     ]
     precision: Annotated[
         Literal["auto", "fp32", "bf16"],
-        "precision of products; auto = bf16 where the machine multiplies it natively; bf16 is refused where no "
-        "LSTM runs in it",
+        "precision of matrix products; auto = bf16 if the machine multiplies it natively; bf16 is refused on a "
+        "machine that cannot run an LSTM in it",
     ]
     device: Device
     workers: WorkerCount
     peer_timeout_s: Annotated[
-        Count, "with torchrun: seconds that a process waits for another before it names it and gives up"
+        Count, "with torchrun: seconds that a process waits for another one before it gives up and names that process"
     ]
     validate_every: Annotated[Count | None, "updates between validations; null = once per epoch"]
     bleu_sentences: Annotated[Whole | None, "dev sentences translated at each validation; null = all; 0 = none"]
@@ -374,13 +374,16 @@ class SearchConfig(Section):
     temperature: Annotated[
         Annotated[float, Limits(least=1e-6, most=1e6)], "sampling: below 1 = sharper than the model, above 1 = flatter"
     ]
-    top_k: Annotated[Count | None, "sampling: only from the k likeliest tokens (Fan et al. 2018); null = from all"]
+    top_k: Annotated[Count | None, "sampling: draws from the k likeliest tokens (Fan et al. 2018); null = from all"]
     top_p: Annotated[
         Mass | None,
-        "sampling: only from the likeliest tokens with this mass (nucleus, Holtzman et al. 2020); null = from all",
+        "sampling: draws from the likeliest tokens whose probabilities sum to this (nucleus, Holtzman et al. 2020); "
+        "null = from all",
     ]
     batch_sentences: Annotated[
-        Count, "sentences searched together at beam 5; other beams have as many hypotheses in all: memory against speed"
+        Count,
+        "sentences searched together at beam 5; other beams search the same number of hypotheses together; more is "
+        "faster and needs more memory",
     ]
 
     def refuse(self) -> None:

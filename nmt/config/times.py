@@ -1,4 +1,4 @@
-"""Times as they are typed."""
+"""Durations as they are typed."""
 
 import re
 
@@ -6,7 +6,7 @@ from nmt.errors import ConfigError
 
 
 def seconds_of(budget: str) -> float:
-    """A time such as 30m, 2h, 1h30m or 90s."""
+    """The seconds of a typed duration such as 30m, 2h, 1h30m or 90s."""
     found = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?", budget)
     hours, minutes, seconds = (float(each or 0) for each in found.groups()) if found else (0.0, 0.0, 0.0)
     total = 3600 * hours + 60 * minutes + seconds

@@ -1,4 +1,4 @@
-"""Keys of a corpus that its format does not read: typed, they would change nothing, and nobody would notice."""
+"""Refuses data keys that the format of the corpus does not read: they would change nothing, and nobody would notice."""
 
 from nmt.config.changes import Changes
 from nmt.config.sections import DataConfig
@@ -6,7 +6,7 @@ from nmt.errors import ConfigError
 
 TABLES = ("csv", "tsv", "xlsx", "jsonl", "parquet", "hub")
 CHARACTERS = ("csv", "tsv")
-DEFAULTS = (None, "strip")  # typed or not, they change nothing: files without inline codes have none to take out
+DEFAULTS = (None, "strip")  # without effect even if typed: files without inline codes have none to strip
 READ_BY = {  # key of the section data -> the formats that read it
     "src_column": TABLES,
     "tgt_column": TABLES,
@@ -22,7 +22,7 @@ READ_BY = {  # key of the section data -> the formats that read it
 
 
 def refuse_unread(data: DataConfig, typed: Changes) -> None:
-    """Refuses a typed value that files of this format have no use for; those of data=auto may be of any."""
+    """Refuses a typed value that files of this format have no use for; files of data=auto may have any format."""
     for key, formats in READ_BY.items():
         value = typed.values.get(f"data.{key}")
         if value not in DEFAULTS and data.format not in (*formats, "auto"):

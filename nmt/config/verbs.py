@@ -1,4 +1,4 @@
-"""What each verb is asked to do: one frozen object, read from the composed configuration and what was typed of it."""
+"""The command of each verb: one frozen object, read from the composed configuration and the typed changes."""
 
 import re
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ Model = Annotated[Folder, "run folder, for example runs/first"]
 Models = Annotated[Folder | list[str], "run folder, for example runs/first; several models choose each token together"]
 Precisions = Annotated[
     Literal["auto", "float", "fp32", "bf16", "int8"],
-    "auto = the fastest: bf16 where the machine multiplies it natively, and 8-bit integers in the decoder of "
-    "a search where it has them; float = the same without integers",
+    "auto = the fastest: bf16 if the machine multiplies it natively, and 8-bit integers in the decoder of a search "
+    "if the processor multiplies them natively; float = the same without integers",
 ]
 Shortlisting = Annotated[
     bool | Literal["auto"],
-    "search over the run's shortlist: auto (if it has one that fits its weights), true (it must have one: nmt"
-    " shortlist), false; samples, and scores of given texts, use the whole vocabulary",
+    "search over the run's shortlist: auto (if the run has one that fits its weights), true (it must have one: nmt"
+    " shortlist), false; samples and scores of given texts use the whole vocabulary",
 ]
 Input = Annotated[str | list[str] | None, "file, glob or list of them; null = standard input"]
 
@@ -38,13 +38,13 @@ class TrainCommand(Section):
     run: RunConfig
     recipe: Annotated[
         Literal["auto"] | None,
-        "auto = chooses for the corpus everything that you do not type, and prints it; null = values as in "
+        "auto = chooses every setting that you do not type, to suit the corpus, and prints it; null = the values in "
         "configs/; an experiment is a recipe of its own",
     ]
     budget: Annotated[
         str | None,
-        "time for the whole command, such as 30m or 1h30m; the speed of this machine decides size and length of "
-        "the training; null = until it no longer pays",
+        "time for the whole command, such as 30m or 1h30m; it and the speed of this machine decide the size of the "
+        "model and the length of the training; null = as long as training pays",
     ]
     resume: Annotated[Folder | None, "folder of a run to continue, with its stored configuration"]
     resume_with: Annotated[
@@ -133,7 +133,7 @@ class TranslationCommand(ModelCommand):
     sentences: Annotated[
         Literal["auto", "split", "keep"],
         "split: a line of several sentences is translated sentence by sentence, and joined again; keep: as a whole; "
-        "auto: as many sentences together as half of the lines that the model was trained on had at least",
+        "auto: in groups of as many sentences as the median line of the model's training data has",
     ]
     seed: Annotated[Seed | None, "decides what search.sample=true draws; null = a new one each time, printed on stderr"]
 
@@ -157,9 +157,11 @@ class EvaluateCommand(TranslationCommand):
         str | None, "file with word alignments of the references: i-j sure, ipj possible; null = the corpus's own"
     ]
     gold_units: Annotated[
-        Unit | None, "what it counts: words, or tokens (punctuation by itself); null = words, or as the corpus says"
+        Unit | None,
+        "units that gold counts: words, or tokens (punctuation by itself); null = data.gold_units on the corpus's own "
+        "test split, else words",
     ]
-    gold_reverse: Annotated[bool, "the file puts the target's language first"]
+    gold_reverse: Annotated[bool, "gold puts the target language first"]
     cache_dir: CacheDir
 
     def refuse(self) -> None:
@@ -210,7 +212,7 @@ class TranslateCommand(TranslationCommand):
 
     @property
     def share(self) -> slice:
-        """The input files, in the order of their names, that fall to this process."""
+        """The slice of the input files, in the order of their names, that this process translates."""
         if self.shard is None:
             return slice(None)
         numbers = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", str(self.shard))
@@ -252,15 +254,20 @@ class AlignCommand(ModelCommand):
     src: Annotated[str, "file with one sentence per line"]
     tgt: Annotated[str, "its translations, line by line"]
     output: Annotated[str | None, "file, written whole or not at all; null = standard output"]
-    units: Annotated[Unit, "what links count, from 0: words (between spaces; characters in scripts without), or tokens"]
+    units: Annotated[
+        Unit,
+        "units that links count, from 0: words (between spaces; characters in scripts without spaces), or tokens "
+        "(punctuation by itself)",
+    ]
     rule: Annotated[
         Literal["argmax", "threshold"],
-        "argmax: each target unit to its heaviest source unit; threshold: every link heavy enough",
+        "argmax: links each target unit to the source unit with the most attention; threshold: to every source unit "
+        "with at least threshold=… of it",
     ]
     threshold: Annotated[Mass | None, "rule=threshold: smallest share of a target unit's attention"]
     layer: Annotated[Count | None, "layer of attention, from 1; null = the mean of all"]
     head: Annotated[Count | None, "head of attention, from 1; null = the mean of all"]
-    reverse_model: Annotated[Folder | None, "run folder of a model of the other direction, to align with both"]
+    reverse_model: Annotated[Folder | None, "run folder of a model of the other direction, to align with both models"]
     symmetrise: Annotated[
         Literal["intersection", "union", "grow-diag-final-and"] | None, "how the two directions are joined"
     ]
@@ -288,7 +295,9 @@ class InteractiveCommand(TranslationCommand):
     """nmt interactive."""
 
     history: Annotated[
-        str | None, "file for the sentences that you type; auto = history in the folder of cache_dir=null; null = none"
+        str | None,
+        "file for the sentences that you type; auto = history in $XDG_CACHE_HOME/nmt, or in ~/.cache/nmt if that is "
+        "not set; null = no file",
     ]
 
 
@@ -298,16 +307,16 @@ class KeysCommand(Section):
 
     file: Annotated[
         str,
-        "file of the keys; auto = keys.json in nmt in $XDG_CONFIG_HOME, or in ~/.config where that is not set",
+        "file of the keys; auto = keys.json in $XDG_CONFIG_HOME/nmt, or in ~/.config/nmt if that is not set",
     ]
     add: Annotated[
         str | None,
         "name of a new key: up to 64 letters a-z and A-Z, digits, dots, dashes and underscores; its secret is printed "
         "once, and kept nowhere",
     ]
-    revoke: Annotated[str | None, "name of a key that is to open nothing any more"]
-    characters_per_minute: Annotated[Count | None, "add: how much the key may translate; null = no limit"]
-    requests_per_minute: Annotated[Count | None, "add: how often it may ask; null = no limit"]
+    revoke: Annotated[str | None, "name of a key that servers must no longer accept"]
+    characters_per_minute: Annotated[Count | None, "add: characters that the key may translate; null = no limit"]
+    requests_per_minute: Annotated[Count | None, "add: requests that the key may send; null = no limit"]
 
     def refuse(self) -> None:
         if self.add is not None and self.revoke is not None:
@@ -323,7 +332,7 @@ class ServeCommand(Section):
 
     model: Annotated[Folder | None, "run folder of the model to serve, for example runs/first"]
     models: Annotated[
-        list[str] | None, "run folders of several models; of those with the same direction the first is the default"
+        list[str] | None, "run folders of several models; the first of each direction is the default for it"
     ]
     languages: Annotated[
         list[str] | None, "direction of each model, such as [en-de,zh-Hant>en]; null = as the runs say (data.src_lang)"
@@ -334,34 +343,38 @@ class ServeCommand(Section):
     workers: WorkerCount
     shortlist: Shortlisting
     changes: Changes
-    host: Annotated[str, "address to listen at; 127.0.0.1 = this machine alone, 0.0.0.0 = every network it is in"]
-    port: Annotated[int, Limits(least=0, most=65_535), "port to listen at; 0 = a free one, which is printed"]
-    processes: Annotated[Workers, "processes that share the port, each with the models and workers of its own"]
-    timeout_s: Annotated[Positive, "seconds after which a request is given up, and its work dropped"]
-    queue_pieces: Annotated[Count, "source pieces that may wait; beyond them requests get 503 and when to try again"]
-    cache_mb: Annotated[Whole, "memory for the translations of sentences that came before, in megabytes; 0 = none"]
-    characters: Annotated[Count, "characters of one request, at most"]
-    texts: Annotated[Count, "texts of one request, at most"]
-    n_best: Annotated[Count, "translations of a sentence that a request may ask for, at most"]
-    body_mb: Annotated[Count, "megabytes of a request's body, at most; of an uploaded file, too"]
-    body_timeout_s: Annotated[Positive, "seconds in which a request must have arrived"]
-    keys: Annotated[
-        str | None, "file of keys, made by nmt keys; auto = its default file; null = keys are not looked at"
+    host: Annotated[str, "address to listen on; 127.0.0.1 = this machine only, 0.0.0.0 = all its networks"]
+    port: Annotated[int, Limits(least=0, most=65_535), "port to listen on; 0 = a free one, which is printed"]
+    processes: Annotated[Workers, "processes that share the port, each with its own models and workers"]
+    timeout_s: Annotated[Positive, "seconds after which the server gives up a request and drops its work"]
+    queue_pieces: Annotated[
+        Count, "most source pieces in the queue; beyond that, requests get 503 and the time to try again"
     ]
+    cache_mb: Annotated[Whole, "megabytes of memory for translations of earlier sentences; 0 = no cache"]
+    characters: Annotated[Count, "most characters in one request"]
+    texts: Annotated[Count, "most texts in one request"]
+    n_best: Annotated[Count, "most translations of a sentence that a request may ask for"]
+    body_mb: Annotated[Count, "most megabytes in the body of a request, and in an uploaded file"]
+    body_timeout_s: Annotated[Positive, "seconds within which a request must arrive"]
+    keys: Annotated[str | None, "file of keys, made by nmt keys; auto = its default file; null = keys are not checked"]
     require_key: Annotated[bool, "refuse requests without a key"]
-    characters_per_minute: Annotated[Count | None, "characters that each address may send without a key; null = any"]
-    requests_per_minute: Annotated[Count | None, "the same for requests"]
+    characters_per_minute: Annotated[
+        Count | None, "characters that each address may send without a key; null = no limit"
+    ]
+    requests_per_minute: Annotated[Count | None, "requests that each address may send without a key; null = no limit"]
     trust_proxy: Annotated[list[str], "addresses of proxies whose X-Forwarded-For names the client"]
-    origins: Annotated[list[str], "other sites whose pages may call, such as https://example.org"]
+    origins: Annotated[list[str], "other sites whose pages may call the server, such as https://example.org"]
     page: Annotated[bool, "serve the page for browsers at /"]
     suggestions: Annotated[bool, "keep improvements that users send, in suggestions.jsonl in the run folder"]
     metrics: Annotated[bool, "serve figures for Prometheus at /metrics"]
-    metrics_token: Annotated[str | None, "what Prometheus must send as Authorization: Bearer; null = nothing"]
+    metrics_token: Annotated[
+        str | None, "token that Prometheus must send, as Authorization: Bearer TOKEN; null = none is needed"
+    ]
     log: Annotated[
         Literal["json"] | None, "json: a line for each request on stdout, with lengths, times and status, never text"
     ]
     watch_s: Annotated[
-        Positive | None, "seconds between looks at whether a model has changed on disk; null = on SIGHUP"
+        Positive | None, "seconds between checks for changed models on disk to reload; null = reload on SIGHUP only"
     ]
 
     def refuse(self) -> None:
@@ -388,7 +401,7 @@ class ServeCommand(Section):
 
     @property
     def folders(self) -> list[str]:
-        """The run folders as they were named."""
+        """The run folders as they were typed."""
         return [self.model] if self.model is not None else list(self.models or [])
 
 
@@ -397,7 +410,7 @@ class ShortlistCommand(ModelCommand):
     """nmt shortlist."""
 
     model: Model
-    best: Annotated[Count, "target pieces kept for each source piece: the ones that attention links it to most"]
+    best: Annotated[Count, "target pieces kept for each source piece: those to which attention links it most"]
     frequent: Annotated[Whole, "most frequent target pieces, which every sentence may use"]
     sentences: Annotated[Count | None, "most training pairs that are read, drawn at random; null = all"]
     seed: Annotated[Seed, "decides which pairs are drawn"]
@@ -429,13 +442,13 @@ class CleanCommand(Section):
     ]
     max_contrast: Annotated[
         Positive | None,
-        "scorer: drops pairs whose target the model expects hardly more with its own source than with that of "
-        "another pair: ratio of the two cross-entropies, such as 0.9; twice the work; with scorer_reverse the "
+        "scorer: drops pairs whose target is hardly likelier given its own source than given the source of another "
+        "pair: largest ratio of the two cross-entropies, such as 0.9; doubles the work; with scorer_reverse the "
         "higher ratio of both directions counts",
     ]
     max_cross_entropy: Annotated[Positive | None, "scorer: drops pairs with a higher score, in nats per piece"]
     drop_worst: Annotated[
-        Share | None, "scorer: drops this share of the pairs that the filters leave, those with the highest scores"
+        Share | None, "scorer: drops this share of the pairs that the filters leave: the pairs with the highest scores"
     ]
     trust: Trust
     device: Device
@@ -522,7 +535,7 @@ COMMANDS: dict[str, type[Section]] = {
 
 
 def keys_of(verb: str) -> list[str]:
-    """The keys at the root of the verb's configuration, apart from sections that only change a model's own."""
+    """The top-level keys of the verb's configuration, without sections that only change the model's stored ones."""
     keys: list[str] = []
     for name, hint in hints_of(COMMANDS[verb]).items():
         if hint is not Changes:
@@ -531,7 +544,7 @@ def keys_of(verb: str) -> list[str]:
 
 
 def read_command(verb: str, settings: Mapping[str, Any], changes: Changes) -> Any:
-    """What the verb is asked to do, of its class in COMMANDS; `settings` is its whole configuration as plain data."""
+    """The command of the verb, of its class in COMMANDS; `settings` is its whole configuration as plain data."""
     cls = COMMANDS[verb]
     found: dict[str, Any] = {}
     for name, hint in hints_of(cls).items():
@@ -545,7 +558,7 @@ def read_command(verb: str, settings: Mapping[str, Any], changes: Changes) -> An
             raise ConfigError(f"{name} has no value; type {name}=<value>")
         else:
             found[name] = convert(settings[name], hint, name)
-    if settings.get("resume") is None:  # else the corpus is the stored one
+    if settings.get("resume") is None:  # a resumed run keeps its stored corpus
         for value in found.values():
             if isinstance(value, RunConfig | DataConfig):
                 refuse_unread(value if isinstance(value, DataConfig) else value.data, changes)

@@ -1,1 +1,1 @@
-"""Text against text → metrics, significance, word alignments, error rates, cautions."""
+"""Compares texts: metrics, significance, word alignments, error rates, cautions."""

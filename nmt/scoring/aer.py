@@ -1,4 +1,4 @@
-"""Word alignments against gold ones: files, alignment error rate, a baseline, and two directions made one.
+"""Word alignments and gold: files, alignment error rate, a baseline, and how two directions are joined.
 
 A link (i, j) joins source unit i and target unit j, both counted from 0.
 """
@@ -15,17 +15,17 @@ from nmt.scoring.alignment import units
 
 Links = frozenset[tuple[int, int]]
 
-FEW_PAIRS = 10  # sentence pairs of which some link their first units
+FEW_PAIRS = 10  # of so many linked sentence pairs, some link a first unit
 _FIELD = re.compile(r"([0-9]+)([-p])([0-9]+)")
-_NEIGHBOURS = ((0, -1), (-1, 0), (0, 1), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1))  # straight ones first
+_NEIGHBOURS = ((0, -1), (-1, 0), (0, 1), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1))  # beside, above and below first
 
 
 @dataclass(frozen=True)
 class Gold:
-    """The links of one sentence pair that a right alignment has (sure), and those that it may have."""
+    """The gold links of one sentence pair: links that a correct alignment must have, and links that it may have."""
 
     sure: Links
-    possible: Links  # the sure ones among them
+    possible: Links  # includes the sure links
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class AlignmentScores:
     """Shares from 0 to 1 over a corpus."""
 
     aer: float  # alignment error rate, lower is better
-    precision: float  # links that are possible
-    recall: float  # sure links that were found
+    precision: float  # share of the proposed links that are possible
+    recall: float  # share of the sure links that were found
 
     def cells(self) -> dict[str, str]:
         """Column name to percent."""
@@ -43,14 +43,14 @@ class AlignmentScores:
 
 
 def read_gold(path: Path, reverse: bool) -> list[Gold]:
-    """The gold links of every line: `i-j` is sure, `ipj` possible; `reverse`: i counts in the target."""
+    """The gold links of every line: `i-j` is sure, `ipj` possible; with `reverse`, i is the target unit."""
     if not path.exists():
         raise DataError(f"no file {path}, gold alignments; check the path")
     return [_parse(line, f"{path}, line {number}", reverse) for number, line in enumerate(read_lines(path), 1)]
 
 
 def check_gold(gold: Sequence[Gold], lengths: Sequence[tuple[int, int]], path: Path) -> None:
-    """Refuses gold links that cannot be of sentence pairs with `lengths` (source, target) units."""
+    """Refuses gold links that do not fit sentence pairs with `lengths` (source, target) units."""
     if len(gold) != len(lengths):
         raise DataError(
             f"{path} has {counted(len(gold), 'line')} of gold alignments for {counted(len(lengths), 'sentence pair')}; "
@@ -75,7 +75,7 @@ def check_gold(gold: Sequence[Gold], lengths: Sequence[tuple[int, int]], path: P
 
 
 def alignment_scores(links: Sequence[Links], gold: Sequence[Gold]) -> AlignmentScores:
-    """Alignment error rate, precision and recall (Och & Ney 2003) of the corpus, whose gold has sure links.
+    """Alignment error rate, precision and recall (Och & Ney 2003) over a corpus; the gold must have sure links.
 
     AER = 1 - (|A∩S| + |A∩P|) / (|A| + |S|), precision = |A∩P| / |A| (0 where nothing is linked),
     recall = |A∩S| / |S|; every count is a sum over sentence pairs.
@@ -89,27 +89,27 @@ def alignment_scores(links: Sequence[Links], gold: Sequence[Gold]) -> AlignmentS
 
 
 def diagonal(S: int, T: int) -> Links:
-    """The baseline that knows lengths alone: each of T target units with the one at the same place among S."""
+    """A baseline that knows only lengths: links each of T target units to the source unit at the same place among S."""
     return frozenset(((2 * j + 1) * S // (2 * T), j) for j in range(T) if S)
 
 
 def intersection(forward: Links, backward: Links) -> Links:
-    """Links of both directions."""
+    """Links that both directions have."""
     return forward & backward
 
 
 def union(forward: Links, backward: Links) -> Links:
-    """Links of either direction."""
+    """Links that either direction has."""
     return forward | backward
 
 
 def grow_diag_final_and(forward: Links, backward: Links) -> Links:
     """GROW-DIAG-FINAL-AND of Koehn et al. (2005), between intersection and union.
 
-    It starts from the intersection. GROW-DIAG: links are scanned target by target, source by source, again until
-    nothing changes, those just added included; each takes in those of its 8 neighbours that stand in the union and
-    join a unit that has no link yet, be it source or target. FINAL-AND: then come the links of `forward`, and after
-    them those of `backward`, in the same order, whose units both have none yet.
+    It starts from the intersection. GROW-DIAG scans the links, including links just added, target by target and source
+    by source, until nothing changes. Each link adds those of its 8 neighbours that are in the union and join a source
+    or target unit without a link so far. FINAL-AND then adds links of `forward`, and after them links of `backward`,
+    in the same order, if neither of their units has a link so far.
     """
     either = forward | backward
     chosen = set(forward & backward)
@@ -143,7 +143,7 @@ SYMMETRISE: dict[str, Callable[[Links, Links], Links]] = {
 
 
 def transposed(links: Links) -> Links:
-    """The same links seen from the other side."""
+    """The links with source and target swapped."""
     return frozenset((j, i) for i, j in links)
 
 
@@ -169,7 +169,7 @@ def _fields(line: str, where: str) -> Iterator[tuple[tuple[int, int], str]]:
 
 
 def load_gold(path: Path, reverse: bool, sources: Sequence[str], references: Sequence[str], unit: Unit) -> list[Gold]:
-    """The gold links of these sentence pairs, checked; `reverse`: the file counts the target first."""
+    """The gold links of these sentence pairs, checked; with `reverse`, the file puts the target unit first."""
     gold = read_gold(path, reverse)
     check_gold(gold, lengths(sources, references, unit), path)
     return gold
@@ -178,10 +178,10 @@ def load_gold(path: Path, reverse: bool, sources: Sequence[str], references: Seq
 def diagonal_scores(
     sources: Sequence[str], references: Sequence[str], gold: Sequence[Gold], unit: Unit
 ) -> AlignmentScores:
-    """The same of the baseline that knows lengths alone."""
+    """The alignment scores of the `diagonal` baseline."""
     return alignment_scores([diagonal(S, T) for S, T in lengths(sources, references, unit)], gold)
 
 
 def lengths(sources: Sequence[str], targets: Sequence[str], unit: Unit) -> list[tuple[int, int]]:
-    """Units of each source and target."""
+    """The number of units in each source and in its target."""
     return [(len(units(s, unit)), len(units(t, unit))) for s, t in zip(sources, targets, strict=True)]

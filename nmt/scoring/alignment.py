@@ -1,11 +1,11 @@
-"""Units of text (words, tokens), which pieces stand for them, and the links that attention draws between them.
+"""Units of text (words, tokens), the pieces that spell them, and the links that attention makes between them.
 
-Pieces alone (`words`): a piece that begins with '▁' begins a word. In scripts written without spaces (Chinese,
-Japanese, Thai, …) every piece is a word of its own; the script of the characters decides, not the language. The byte
-pieces of one character (<0xE2><0x82><0xAC>) always stay together and are treated as that character.
+Words from pieces alone (`words`): a piece that begins with '▁' begins a word. In scripts written without spaces
+(Chinese, Japanese, Thai, …) every piece is a word of its own; the script of the characters decides, not the language.
+The byte pieces of one character (<0xE2><0x82><0xAC>) always stay together and are treated as that character.
 
-Text and its pieces (`units`, `cover`): in scripts without spaces every character is a unit, and a piece of several
-stands for each of them.
+Units from a text and its pieces (`units`, `cover`): in scripts without spaces every character is a unit, and a piece
+of several characters belongs to all of their units.
 """
 
 import unicodedata
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from nmt.config.sections import Unit
 from nmt.data.tokenizer import ESCAPE
 
-Cover = NDArray[np.bool_]  # [pieces, units]: does the piece stand for (a part of) the unit?
+Cover = NDArray[np.bool_]  # [pieces, units]: does the piece spell (a part of) the unit?
 
 SPACE = "▁"  # SentencePiece's sign for the space before a word
-UNKNOWN = "<unk>"  # a piece for characters that the tokenizer has none for
-_ANY = "\ue000"  # what it spells here: nothing that a text has (private use)
+UNKNOWN = "<unk>"  # the piece for characters without a piece of their own
+_ANY = "\ue000"  # its spelling here: a private-use character, which is in no text
 
 # first and last character of the scripts that are written without spaces between words
 _SPACELESS = (
@@ -53,11 +53,11 @@ def unspaced(char: str) -> bool:
 def units(text: str, unit: Unit) -> list[str]:
     """The text without its spaces, cut into units.
 
-    words: what stands between spaces; in scripts without spaces every character (with its marks).
-    tokens: words whose punctuation at the edges is split off, every mark a token of its own.
+    words: the text between spaces; in scripts without spaces every character (with its marks).
+    tokens: words, with the punctuation at their edges split off; each punctuation mark is a token.
     """
     found: list[str] = []
-    start: int | None = None  # of the unit that is being read
+    start: int | None = None  # beginning of the current unit
     for place, char in enumerate(text):
         space = char.isspace()
         if start is not None and (space or _are_apart(text[place - 1], char)):
@@ -71,14 +71,14 @@ def units(text: str, unit: Unit) -> list[str]:
 
 
 def source_length(sentence: str) -> int:
-    """Words between spaces; in scripts without spaces every character counts as one (its marks do not)."""
+    """The number of words between spaces; in scripts without spaces, of characters (marks do not count)."""
     return len(units(sentence, "words"))
 
 
 def words(pieces: Sequence[str]) -> list[range]:
     """The pieces of each word; together they cover all pieces, in order."""
     starts: list[int] = []
-    word = ""  # what the current word shows so far
+    word = ""  # visible text of the current word so far
     for number, text in enumerate(characters(pieces)):
         visible = text.replace(SPACE, "")
         divided = bool(word and visible) and (spaceless(word[-1]) or spaceless(visible[0]))
@@ -93,12 +93,12 @@ def words(pieces: Sequence[str]) -> list[range]:
 
 
 def cover(pieces: Sequence[str], own: Sequence[str]) -> Cover:
-    """Which units each piece stands for; `own` are the units of the text that the pieces spell.
+    """The units that each piece spells; `own` are the units of the text that the pieces spell.
 
-    A tokenizer may rewrite characters: what differs between pieces and text is matched in order. A piece that shows
-    nothing, as a space, stands for the unit after it (the last one at the end).
+    A tokenizer may rewrite characters: where pieces and text differ, they are matched in order. A piece without visible
+    characters, such as a space, belongs to the unit after it (at the end, to the last unit).
     """
-    spelt, owners = "", []  # visible characters of the pieces, and whose they are
+    spelt, owners = "", []  # visible characters of the pieces, and the piece of each
     for number, (piece, text) in enumerate(zip(pieces, characters(pieces), strict=True)):
         shown = _ANY if piece == UNKNOWN else "".join(text.replace(SPACE, "").split())
         spelt += shown
@@ -116,9 +116,9 @@ def cover(pieces: Sequence[str], own: Sequence[str]) -> Cover:
 
 
 def fold(weights: NDArray[np.floating], src: Cover, tgt: Cover) -> NDArray[np.floating]:
-    """Attention [target units, source units] out of [target pieces, source pieces].
+    """Attention [target units, source units] from attention [target pieces, source pieces].
 
-    A source unit gets the sum of its pieces, a target unit the mean of its own.
+    Weights are summed over the pieces of a source unit, and averaged over the pieces of a target unit.
     """
     sums = weights @ src.astype(weights.dtype)
     counts = np.maximum(tgt.sum(0), 1).astype(weights.dtype)
@@ -129,7 +129,9 @@ def fold(weights: NDArray[np.floating], src: Cover, tgt: Cover) -> NDArray[np.fl
 def word_attention(
     weights: NDArray[np.floating], src_pieces: Sequence[str], tgt_pieces: Sequence[str]
 ) -> tuple[NDArray[np.floating], list[str], list[str]]:
-    """Attention [target words, source words], summed over source and averaged over target pieces; both words.
+    """Attention [target words, source words], the source words and the target words.
+
+    Weights are summed over source pieces and averaged over target pieces.
 
     `weights` is [target pieces, source pieces]; a last row and column for the end of the sentence are left
     out when they are there, so that a row may sum to less than 1.
@@ -143,7 +145,7 @@ def word_attention(
 
 
 def align(weights: NDArray[np.floating]) -> list[tuple[int, int]]:
-    """Links (source i, target j): each target word's heaviest source word, none where all weights are 0."""
+    """Links (source i, target j) of each target word with its heaviest source word; no link if all weights are 0."""
     if weights.size == 0:
         return []
     best = weights.argmax(axis=1)
@@ -151,7 +153,7 @@ def align(weights: NDArray[np.floating]) -> list[tuple[int, int]]:
 
 
 def argmax_links(weights: NDArray[np.floating], src: Cover) -> frozenset[tuple[int, int]]:
-    """Each target unit's heaviest source unit, and the others that stand in exactly the same pieces."""
+    """Links of each target unit with its heaviest source unit, and with source units spelled by the same pieces."""
     groups = np.unique(src, axis=1, return_inverse=True)[1].ravel() if src.size else np.zeros(0)
     return frozenset((int(twin), j) for i, j in align(weights) for twin in np.flatnonzero(groups == groups[i]))
 
@@ -167,7 +169,7 @@ def pharaoh(links: Iterable[tuple[int, int]]) -> str:
 
 
 def _are_apart(before: str, char: str) -> bool:
-    """Does a unit end between these two characters of it?"""
+    """Does a unit end between these two neighbouring characters?"""
     return (spaceless(char) or spaceless(before)) and not _is_mark(char)
 
 
@@ -176,7 +178,7 @@ def _is_mark(char: str) -> bool:
 
 
 def _tokens(word: str) -> list[str]:
-    """The word without the punctuation at its edges, and each mark of that."""
+    """The word without the punctuation at its edges, and each of those punctuation marks."""
     inner = [place for place, char in enumerate(word) if not unicodedata.category(char).startswith("P")]
     if not inner:
         return list(word)
@@ -185,9 +187,9 @@ def _tokens(word: str) -> list[str]:
 
 
 def _matched(spelt: str, given: str) -> Iterator[tuple[int, int, int, int]]:
-    """Spans of both texts that stand for each other, in order; what they begin and end with alike goes unsearched.
+    """Spans of both texts that correspond, in order; a common beginning and a common end are not searched.
 
-    The search takes the product of what remains, and a long line differs in a place or two.
+    The time of the search grows with the product of the remaining lengths, and long lines differ in a place or two.
     """
     first = _alike(spelt, given)
     last = _alike(spelt[first:][::-1], given[first:][::-1])
@@ -200,13 +202,13 @@ def _matched(spelt: str, given: str) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _alike(a: str, b: str) -> int:
-    """Characters that both begin with."""
+    """The number of characters with which both texts begin."""
     return next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def _complete_cover(result: Cover, pieces: Sequence[str]) -> Cover:
-    """Gives the pieces that show nothing their units."""
-    for number in range(1, len(pieces)):  # the bytes of a character after its first
+    """Gives units to the pieces without visible characters."""
+    for number in range(1, len(pieces)):  # the bytes of a character after its first byte
         if not result[number].any() and _byte(pieces[number]) is not None and _byte(pieces[number - 1]) is not None:
             result[number] = result[number - 1]
     following = result.shape[1] - 1
@@ -218,7 +220,7 @@ def _complete_cover(result: Cover, pieces: Sequence[str]) -> Cover:
 
 
 def _partition(ranges: Sequence[range]) -> Cover:
-    """The cover of words that share no piece."""
+    """The cover of words without common pieces."""
     result = np.zeros((sum(map(len, ranges)), len(ranges)), np.bool_)
     for number, own in enumerate(ranges):
         result[own.start : own.stop, number] = True
@@ -226,7 +228,7 @@ def _partition(ranges: Sequence[range]) -> Cover:
 
 
 def _byte(piece: str) -> int | None:
-    """The value of a byte piece such as <0xE2>."""
+    """The value of a byte piece such as <0xE2>; None for another piece."""
     if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
         try:
             return int(piece[3:5], 16)
@@ -236,7 +238,7 @@ def _byte(piece: str) -> int | None:
 
 
 def characters(pieces: Sequence[str]) -> list[str]:
-    """Each piece's text; the first byte piece of a character has the character, its other bytes have ''."""
+    """The text of each piece; the first byte piece of a character has the character, its other byte pieces ''."""
     texts = list(pieces)
     number = 0
     while number < len(pieces):
@@ -245,7 +247,7 @@ def characters(pieces: Sequence[str]) -> list[str]:
             number += 1
             continue
         run = [lead]
-        length = 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)  # UTF-8: the first byte tells
+        length = 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)  # the first byte of UTF-8 tells
         for piece in pieces[number + 1 : number + length]:
             if (byte := _byte(piece)) is None:
                 break
@@ -257,4 +259,4 @@ def characters(pieces: Sequence[str]) -> list[str]:
 
 def _word(pieces: Sequence[str], word: range) -> str:
     text = "".join(characters(pieces[word.start : word.stop])).replace(SPACE, "")
-    return text.replace(f"{ESCAPE}1", SPACE).replace(f"{ESCAPE}0", ESCAPE)  # what the tokenizer wrote for them
+    return text.replace(f"{ESCAPE}1", SPACE).replace(f"{ESCAPE}0", ESCAPE)  # undoes the tokenizer's escapes

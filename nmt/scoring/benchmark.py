@@ -1,4 +1,4 @@
-"""What a model is evaluated on: sentences, references, gold alignments."""
+"""The data on which a model is evaluated: sentences, references, gold alignments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,18 +28,18 @@ OF_TABLES = ("src_column", "tgt_column", "delimiter", "header", "quotes", "encod
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Sentences and their reference translations, one list per reference; an empty line is no reference."""
+    """Sentences and their reference translations, one list per reference; an empty line is not a reference."""
 
     name: str
     sources: list[str]
     references: list[list[str]]
     word_rule: WordRule
-    notes: tuple[str, ...] = ()  # what was found out about its files, and left out of them
+    notes: tuple[str, ...] = ()  # about its files: what was detected, and what was left out
 
 
 @dataclass(frozen=True)
 class GoldAlignments:
-    """The gold links between sources and reference, and what they count."""
+    """The gold links between sources and reference, and the units that the links count."""
 
     links: list[Gold]
     unit: Unit
@@ -47,7 +47,7 @@ class GoldAlignments:
 
 
 def read_benchmark(config: EvaluateCommand, data: DataConfig) -> Benchmark:
-    """What is evaluated on: files, a set that sacreBLEU knows by name, or a split of the model's own corpus."""
+    """The test set: files, a set that sacreBLEU knows by name, or a split of the model's own corpus."""
     if config.src is not None:
         return from_files(config.src, config.ref, data)
     if config.test_set is not None:
@@ -62,7 +62,7 @@ def read_benchmark(config: EvaluateCommand, data: DataConfig) -> Benchmark:
 
 
 def read_alignments(config: EvaluateCommand, data: DataConfig, benchmark: Benchmark) -> GoldAlignments | None:
-    """Gold alignments of the file named, else those of the corpus for its test split; None where there are none."""
+    """Gold alignments from the file in `gold`, or from the corpus for its test split; None if there are no such."""
     own = config.src is None and config.test_set is None and config.split == "test"
     if config.gold is not None:
         path = expanded(config.gold)
@@ -81,7 +81,7 @@ def read_alignments(config: EvaluateCommand, data: DataConfig, benchmark: Benchm
 
 
 def with_references(benchmark: Benchmark, gold: GoldAlignments | None) -> tuple[Benchmark, GoldAlignments | None]:
-    """The sentences that have a reference, and their gold alignments."""
+    """Only the sentences that have a reference, and their gold alignments."""
     rows = referenced(benchmark.references)
     sources = [benchmark.sources[row] for row in rows]
     references = [[reference[row] for row in rows] for reference in benchmark.references]
@@ -95,7 +95,7 @@ def referenced(references: Sequence[Sequence[str]]) -> list[int]:
 
 
 def from_corpus(split: str, data: DataConfig, cache_dir: Path) -> Benchmark:
-    """A split of a corpus; where it is given, nothing else is read."""
+    """A split of a corpus; if the split has files of its own, no other files are read."""
     if split != "train" and (found := find_split(data, split, cache_dir)) is not None:
         return of_split(split, found, data, Cleaning.of(data))
     table = getattr(read_corpus(data, cache_dir), split)
@@ -121,7 +121,7 @@ def of_split(name: str, split: Split, data: DataConfig, cleaning: Cleaning) -> B
 
 
 def from_files(src: str, ref: str | list[str] | None, data: DataConfig) -> Benchmark:
-    """A test set in files: text, in which line N of every reference translates line N of the source, or others."""
+    """A test set in files: text (line N of every reference translates line N of the source) or another format."""
     path = existing(src, "src")
     kind = found_format(path) if path.is_file() else "text"  # a pipe can be read only once
     if ref is None:
@@ -138,7 +138,7 @@ def from_files(src: str, ref: str | list[str] | None, data: DataConfig) -> Bench
 
 
 def _with_both(path: Path, kind: Format, data: DataConfig) -> Split:
-    """A file that holds the references, too; columns and the like are found out from it."""
+    """The split in a file that also holds the references; its columns and the like are detected."""
     if kind in FILE_PER_LANGUAGE:
         raise ConfigError(
             f"ref is not given, and src={path} holds no references (WMT XML, TMX, XLIFF, PO and tables do);"
@@ -165,17 +165,17 @@ def _from_texts(src: str, names: list[str], data: DataConfig) -> Benchmark:
 
 
 def rule_of(data: DataConfig, references: list[list[str]]) -> WordRule:
-    """What BLEU counts as a word in all of them."""
+    """What BLEU counts as a word in all references."""
     return word_rule_of(data, chain.from_iterable(references))
 
 
 def text_lines(name: str, key: str) -> list[str]:
-    """All lines of a text file; what other programs take for a line break inside of one is a space."""
+    """All lines of a text file; inside a line, a character that other programs take for a line break is a space."""
     return [clean(line, nfc=False) for line in read_sentences(existing(name, key))]
 
 
 def existing(name: str, key: str) -> Path:
-    """The path of a file, or pipe, that is there."""
+    """The path of a file or pipe; refuses a path that does not exist."""
     path = expanded(name)
     if not path.exists():
         raise DataError(f"no file {name}, {key}={name}; check the path")

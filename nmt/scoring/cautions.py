@@ -1,4 +1,4 @@
-"""What would make an evaluation mislead: refused where it surely does, said where it may."""
+"""Finds what would make an evaluation misleading: a certain error is refused, a likely one gets a caution."""
 
 import re
 import unicodedata
@@ -11,25 +11,25 @@ from nmt.data import train_hashes
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.errors import ConfigError, DataError, counted
 
-PIECE_MARKS = {  # of text in pieces, and where they are in it
-    "\u2581": re.compile("\u2581"),  # SentencePiece's for a space
-    "@@": re.compile(r"@@(?= |$)"),  # subword-nmt's for a word that goes on
-    "##": re.compile(r"\S ##[^\s#]"),  # WordPiece's for the same
-    "</w>": re.compile(r"(?<!\S)[^\s<>]+</w>(?!\S)"),  # for the end of a word
-    "\uffed": re.compile("\uffed\\S|\\S\uffed"),  # OpenNMT's for no space
-    "\u0120": re.compile(r"(?<!\S)\u0120\S*(?: \S+){0,3} \u0120"),  # of bytes, for a space; two: Maltese has the letter
+PIECE_MARKS = {  # a mark of text that is cut into pieces -> the pattern that finds it
+    "\u2581": re.compile("\u2581"),  # SentencePiece: a space
+    "@@": re.compile(r"@@(?= |$)"),  # subword-nmt: the word goes on
+    "##": re.compile(r"\S ##[^\s#]"),  # WordPiece: the word goes on
+    "</w>": re.compile(r"(?<!\S)[^\s<>]+</w>(?!\S)"),  # end of a word
+    "\uffed": re.compile("\uffed\\S|\\S\uffed"),  # OpenNMT: no space
+    "\u0120": re.compile(r"(?<!\S)\u0120\S*(?: \S+){0,3} \u0120"),  # byte-level: a space; two: Maltese has the letter
 }
-MOSTLY = 0.5  # share of the lines (or pieces) from which on something is taken for a property of the text
-HARDLY = 0.05
-LOOKED_AT = 1000  # sentences
-NO_NAME = 10  # letters, from which on a line that is the same on both sides is no name
-MUCH_LIKELIER = 1.0  # nats a piece
+MOSTLY = 0.5  # larger share of the lines (or pieces): a property of the whole text
+HARDLY = 0.05  # smaller share: an exception
+LOOKED_AT = 1000  # sentences that are examined
+NO_NAME = 10  # letters of the shortest line that is more than a name, if it is the same on both sides
+MUCH_LIKELIER = 1.0  # nats per piece
 TOKENISED = re.compile(r"\w [.,。，、](?= |$)|\w n't\b|\w 's\b|&(?:apos|quot|#91|#93|#124);|@-@")
-PUNCTUATED = re.compile(r"\w[.,。，、]")  # as people type it, or a number
+PUNCTUATED = re.compile(r"\w[.,。，、]")  # punctuation as people type it, or a number
 
 
 def refuse_unfit(name: str, sources: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-    """Refuses references without any text, and text in pieces; `name` is what errors call the test set."""
+    """Refuses references without any text, and text in pieces; `name` is the name of the test set in errors."""
     for which, reference in _named_references(references):
         if not any(map(str.strip, reference)):
             raise DataError(f"{which} of {name} has no text in any of {len(reference):,} lines; give its translations")
@@ -38,7 +38,7 @@ def refuse_unfit(name: str, sources: Sequence[str], references: Sequence[Sequenc
 
 
 def _named_references(references: Sequence[Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
-    """What lines call each reference."""
+    """Each reference with its name for messages."""
     for number, reference in enumerate(references, 1):
         yield f"reference {number}" if len(references) > 1 else "the reference", reference
 
@@ -53,7 +53,7 @@ def _refuse_pieces(what: str, lines: Sequence[str]) -> None:
 
 
 def _marked(lines: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
-    """Each mark of pieces that there is, with the numbers of its lines, from 1."""
+    """Each mark of pieces in the lines, with the numbers of its lines, from 1."""
     for mark, pattern in PIECE_MARKS.items():
         marked = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
         if marked:
@@ -61,7 +61,7 @@ def _marked(lines: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
 
 
 def refuse_other_languages(stored: DataConfig, data: DataConfig) -> None:
-    """Refuses a test set's languages that are not those that the model was trained on, where both are known."""
+    """Refuses a test set in other languages than the model was trained on, if both are known."""
     for key in ("src_lang", "tgt_lang"):
         trained, given = getattr(stored, key), getattr(data, key)
         if None not in (trained, given) and given != trained:
@@ -72,7 +72,7 @@ def refuse_other_languages(stored: DataConfig, data: DataConfig) -> None:
 
 
 def of_training(file: Path, whose: str, sources: Sequence[str], references: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Says how much of a test set a model was trained on: `file` holds the hashes of what it saw."""
+    """Says how much of a test set is in a model's training data; `file` holds the hashes of that data."""
     known = train_hashes.seen(file, sources, references)
     if known.normalised:
         share = f"{known.normalised:,} of {known.pairs:,} test pairs ({known.normalised / known.pairs:.1%})"
@@ -81,7 +81,7 @@ def of_training(file: Path, whose: str, sources: Sequence[str], references: Sequ
 
 
 def of_gaps(references: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Says which lines no reference translates, or not each: an empty line is no reference."""
+    """Says which lines have no reference, or lack one of several; an empty line is not a reference."""
     there = [[bool(line.strip()) for line in reference] for reference in references]
     without = [line for line, found in enumerate(zip(*there, strict=True), 1) if not any(found)]
     if without:
@@ -97,7 +97,7 @@ def of_gaps(references: Sequence[Sequence[str]]) -> Iterator[str]:
 def of_test_set(
     tokenizers: TokenizerPair, sources: Sequence[str], references: Sequence[Sequence[str]]
 ) -> Iterator[str]:
-    """Says where a test set may be in pieces, or the model can hardly read or write it."""
+    """Says if a test set may be cut into pieces, or if the model can hardly read or write it."""
     sides = [("the source", tokenizers.src, sources)]
     sides += [(which, tokenizers.tgt, reference) for which, reference in _named_references(references)]
     for what, tokenizer, lines in sides:
@@ -110,7 +110,7 @@ def of_test_set(
 
 
 def of_copies(sources: Sequence[str], which: str, reference: Sequence[str]) -> Iterator[str]:
-    """Says where a reference repeats the source."""
+    """Says if a reference repeats the source."""
     letters = [["".join(filter(str.isalpha, line.casefold())) for line in side] for side in (sources, reference)]
     same = {line: src == ref for line, (src, ref) in enumerate(zip(*letters, strict=True), 1) if len(ref) >= NO_NAME}
     copies = [line for line, is_same in same.items() if is_same]
@@ -120,10 +120,9 @@ def of_copies(sources: Sequence[str], which: str, reference: Sequence[str]) -> I
 
 
 def of_direction(forward: float, backward: float) -> Iterator[str]:
-    """Says where source and reference seem to be the other way round.
+    """Says if source and reference seem to be swapped.
 
-    `forward`: nats a piece of the reference as translation of the source; `backward`: of the source as translation of
-    the reference.
+    `forward` is in nats per piece of the reference given the source, `backward` of the source given the reference.
     """
     if forward - backward > MUCH_LIKELIER:
         likelier = "to the model the source is far likelier as translation of the reference than the reverse"
@@ -131,7 +130,7 @@ def of_direction(forward: float, backward: float) -> Iterator[str]:
 
 
 def of_language(tokenizer: Tokenizer, what: str, lines: Sequence[str]) -> Iterator[str]:
-    """Says where the vocabulary hardly fits the text."""
+    """Says if the vocabulary hardly fits the text."""
     looked_at = list(lines[:LOOKED_AT])
     rows = tokenizer.encode_batch(looked_at)
     count, spelled = sum(map(len, rows)), sum(map(tokenizer.spelled, rows))
@@ -146,7 +145,7 @@ def of_language(tokenizer: Tokenizer, what: str, lines: Sequence[str]) -> Iterat
 
 
 def letters_of_vocabulary(tokenizer: Tokenizer) -> Counter[str]:
-    """How many letters of each script are in its pieces."""
+    """The number of letters of each script in the pieces of the vocabulary."""
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     return scripts(piece for number, piece in enumerate(pieces) if not tokenizer.spelled([number]))
 
@@ -154,7 +153,7 @@ def letters_of_vocabulary(tokenizer: Tokenizer) -> Counter[str]:
 def of_translations(
     hypotheses: Sequence[str], sources: Sequence[str], references: Sequence[Sequence[str]]
 ) -> Iterator[str]:
-    """Says where translations are not of the form that BLEU compares."""
+    """Says if translations differ from the references in form: in case, tokenisation or pieces."""
     for which, reference in _named_references(references):
         yield from of_case(hypotheses, which, reference)
         yield from of_tokens(hypotheses, which, reference)
@@ -164,7 +163,7 @@ def of_translations(
 
 
 def of_tokens(hypotheses: Sequence[str], which: str, reference: Sequence[str]) -> Iterator[str]:
-    """Says where a reference is tokenised and the translations are not, or the reverse."""
+    """Says if a reference is tokenised and the translations are not, or the reverse."""
     if more_tokenised(reference, hypotheses):
         yield f"{which} looks tokenised, the translations do not: BLEU and TER count that; give it as it was before"
     if more_tokenised(hypotheses, reference):
@@ -172,19 +171,19 @@ def of_tokens(hypotheses: Sequence[str], which: str, reference: Sequence[str]) -
 
 
 def more_tokenised(lines: Sequence[str], others: Sequence[str]) -> bool:
-    """Does the one text set its punctuation apart, and the other does not?"""
+    """Is the text in `lines` tokenised, and the text in `others` not?"""
     ours, theirs = tokenised(lines), tokenised(others)
     return ours is not None and theirs is not None and ours - theirs > MOSTLY
 
 
 def tokenised(lines: Iterable[str]) -> float | None:
-    """Share of the lines with full stops or commas that have a space before one; None: there are no such lines."""
+    """Share of tokenised lines among the lines that have punctuation; None if no line has any."""
     apart = [TOKENISED.search(line) is not None for line in lines if TOKENISED.search(line) or PUNCTUATED.search(line)]
     return sum(apart) / len(apart) if apart else None
 
 
 def of_case(hypotheses: Sequence[str], which: str, reference: Sequence[str]) -> Iterator[str]:
-    """Says where translations and a reference differ in case throughout: BLEU counts that."""
+    """Says if translations and a reference differ in case throughout, which BLEU counts."""
     ours, theirs = cased(hypotheses), cased(reference)
     if theirs is not None and ours is not None:
         if theirs > MOSTLY and ours < HARDLY:
@@ -194,7 +193,7 @@ def of_case(hypotheses: Sequence[str], which: str, reference: Sequence[str]) -> 
 
 
 def of_pieces(hypotheses: Sequence[str]) -> Iterator[str]:
-    """Says where translations are in pieces, as they are if the training text was."""
+    """Says if translations are in pieces, as they are if the training text was."""
     for mark, marked in _marked(hypotheses):
         if len(marked) > HARDLY * len(hypotheses):
             hold = f"{counted(len(marked), 'translation')} hold{'s' if len(marked) == 1 else ''} {mark}"
@@ -202,23 +201,23 @@ def of_pieces(hypotheses: Sequence[str]) -> Iterator[str]:
 
 
 def cased(lines: Iterable[str]) -> float | None:
-    """Share of the lines with letters of a script that has case which hold a capital; None: there are no such."""
+    """Share of lines with a capital among the lines in a script that has case; None if there are no such lines."""
     with_case = [line for line in lines if line.lower() != line.upper()]
     return sum(line != line.lower() for line in with_case) / len(with_case) if with_case else None
 
 
 def script_name(script: str) -> str:
-    """A script's name in a sentence."""
+    """The name of a script, as a sentence uses it."""
     return "Chinese" if script == "CJK" else script.capitalize()
 
 
 def scripts(texts: Iterable[str]) -> Counter[str]:
-    """How many letters there are of each script: the first word of their Unicode names."""
+    """The number of letters of each script; the script is the first word of a letter's Unicode name."""
     return scripts_of(Counter(character for text in texts for character in text))
 
 
 def scripts_of(characters: Mapping[str, int]) -> Counter[str]:
-    """The same for characters that are counted already."""
+    """Like `scripts`, for characters that are already counted."""
     found: Counter[str] = Counter()
     for character, count in characters.items():
         if character.isalpha():

@@ -16,7 +16,8 @@ from sacrebleu.significance import PairedTest, Result, _bootstrap_resample
 from nmt.errors import DataError, counted
 from nmt.scoring.word_rules import WordRule, bleu_tokenizer, language_of
 
-Given = list[list[Any]]  # the lines of each reference; None, which sacreBLEU takes but does not annotate: there is none
+# The lines of each reference. None marks a missing line: sacreBLEU takes it, but does not annotate it.
+Given = list[list[Any]]
 
 BOOTSTRAP_SAMPLES = 1000  # sacreBLEU's own choice; its seed is 12345 unless SACREBLEU_SEED says otherwise
 
@@ -40,7 +41,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class LengthBucket:
-    """BLEU of the sentences whose source has low to high words (see `source_length`), both included."""
+    """BLEU of the sentences whose source has `low` to `high` words (see `source_length`), both included."""
 
     low: int
     high: int
@@ -58,7 +59,7 @@ class LengthBucket:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A second system (b) against a first (a): the chance p that a gap as large as delta = b - a is luck."""
+    """A second system (b) against a first (a); p is the chance that a gap as large as delta = b - a is luck."""
 
     name: str
     score_a: float
@@ -86,7 +87,7 @@ def score_corpus(
     intervals: bool,
     samples: int = BOOTSTRAP_SAMPLES,
 ) -> list[Metric]:
-    """BLEU, chrF and TER of a corpus; `refs` has one list per reference, its lines empty where there is none."""
+    """BLEU, chrF and TER of a corpus; `refs` has one list per reference, with '' for each line that it lacks."""
     given = _given(hyps, refs)
     return [_score(scorer, hyps, given, samples if intervals else 1) for scorer in _scorers(word_rule).values()]
 
@@ -106,7 +107,7 @@ def bleu_by_length(
 ) -> list[LengthBucket]:
     """Corpus BLEU in quantiles of the source length, shortest first.
 
-    Sentences of one length stay together, so that ranges do not overlap; few lengths make fewer buckets.
+    Sentences of one length stay together, so that ranges do not overlap; few different lengths give fewer buckets.
     """
     given = _given(hyps, refs)
     if len(src_lengths) != len(hyps):
@@ -142,7 +143,7 @@ def paired_bootstrap(
         assert isinstance(b, Result)
         assert b.p_value is not None
         delta = float(b.score - a.score)
-        p_value = 1.0 if delta == 0 else float(b.p_value)  # without a gap sacreBLEU may name the smallest p there is
+        p_value = 1.0 if delta == 0 else float(b.p_value)  # without a gap sacreBLEU may give the smallest p
         comparisons.append(Comparison(name, float(a.score), float(b.score), delta, p_value, signature.format()))
     return comparisons
 
@@ -151,7 +152,7 @@ def _scorers(word_rule: WordRule) -> dict[str, Scorer]:
     # TER's Asian support has an effect only together with its normalisation
     asian = language_of(word_rule) in ("zh", "ja")
     return {
-        "BLEU": BLEU(tokenize=bleu_tokenizer(word_rule), force=True),  # no advice on its own options
+        "BLEU": BLEU(tokenize=bleu_tokenizer(word_rule), force=True),  # force: no warning about tokenised text
         "CHRF": CHRF(),
         "TER": TER(normalized=asian, asian_support=asian),
     }
@@ -162,23 +163,23 @@ def _score(scorer: Scorer, hyps: Sequence[str], refs: Given, samples: int) -> Me
     low: float | None = None
     high: float | None = None
     if samples > 1:
-        # sacreBLEU draws them, but shows the mean and half the width alone, and fails where a sample scores 0
+        # sacreBLEU can draw samples, but it shows only their mean and half their width, and fails if one scores 0
         statistics = scorer._extract_corpus_statistics(hyps, refs)
-        scorer.n_bootstrap = samples  # for the signature, as the seed
+        scorer.n_bootstrap = samples  # the signature shows it and the seed
         scorer.seed, drawn = _bootstrap_resample(statistics, scorer, samples)
         low, high = interval_of([float(sample.score) for sample in drawn])
     return Metric(score.name, float(score.score), low, high, scorer.get_signature().format())
 
 
 def interval_of(samples: ArrayLike) -> tuple[float, float]:
-    """The bounds of the middle 95 % of bootstrap samples, which are samples themselves, as sacreBLEU counts them."""
+    """The lowest and highest of the middle 95 % of bootstrap samples, as sacreBLEU counts them."""
     in_order = np.sort(samples)
     outside = len(in_order) // 40
     return float(in_order[outside]), float(in_order[-1 - outside])
 
 
 def _given(hyps: Sequence[str], refs: Sequence[Sequence[str]]) -> Given:
-    """The references as sacreBLEU takes them, checked: None for a line that is empty where another reference is not."""
+    """The references as sacreBLEU takes them, checked; None replaces an empty line that another reference has."""
     if not refs:
         raise DataError("no reference translations, scoring; give at least one reference file")
     for number, ref in enumerate(refs, 1):
@@ -197,7 +198,7 @@ def _given(hyps: Sequence[str], refs: Sequence[Sequence[str]]) -> Given:
 
 
 def _quantiles(lengths: Sequence[int], buckets: int) -> list[list[int]]:
-    """Row numbers in at most `buckets` groups of growing length and about equal size, ties together."""
+    """Row numbers in at most `buckets` groups of growing length and about equal size; equal lengths stay together."""
     counts = Counter(lengths)
     group_of: dict[int, int] = {}
     shorter = 0

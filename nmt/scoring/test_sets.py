@@ -43,7 +43,7 @@ def named_test_set(name: str, src_lang: str | None, tgt_lang: str | None) -> tup
 
 
 def _archives(name: str) -> list[tuple[str, Path]]:
-    """What sacreBLEU downloads for a test set: addresses, and where it puts (or finds) them."""
+    """The archives that sacreBLEU downloads for a test set: their addresses, and where it puts (or finds) them."""
     folder = Path(sacrebleu.utils.SACREBLEU_DIR, name, "raw")
     prefix = name.replace("/", "_")
     return [(url, folder / f"{prefix}.{os.path.basename(url)}") for url in DATASETS[name].data or []]

@@ -10,13 +10,11 @@ from nmt.errors import ConfigError
 from nmt.scoring.alignment import spaceless
 from nmt.scoring.cautions import scripts_of
 
-WordRule = (
-    str | None
-)  # a language (ISO 639), or TOKENIZED or CHARACTERS in its place; None: what sacreBLEU does by default
-TOKENIZED = "tokenized"  # words are what stands between spaces already
-CHARACTERS = "characters"  # each is a word: of scripts without spaces that sacreBLEU has no tokeniser for
+WordRule = str | None  # a language (ISO 639), or TOKENIZED or CHARACTERS; None: sacreBLEU's default
+TOKENIZED = "tokenized"  # the text is tokenised already: words are between spaces
+CHARACTERS = "characters"  # each character is a word: for scripts without spaces that sacreBLEU has no tokeniser for
 
-# ISO 639 codes (two and three letters) of the languages whose words are counted in a way of their own
+# ISO 639 codes (two and three letters) of the languages with their own way to count words
 _LANGUAGES = {
     code: rule
     for rule, codes in {
@@ -27,19 +25,19 @@ _LANGUAGES = {
     }.items()
     for code in codes.split()
 }
-HARDLY = 0.02  # share of other letters in Chinese text, such as kana of a name
+HARDLY = 0.02  # largest share of other letters in Chinese text, such as kana in a name
 _TOKENIZERS = {TOKENIZED: "none", CHARACTERS: "char", "zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 
 
 def word_rule_of(data: DataConfig, references: Iterable[str] = ()) -> WordRule:
-    """What counts as a word in these translations: by the corpus's language, or by their script where none is given."""
+    """What counts as a word in the references: by the corpus's language, or by their script if no language is given."""
     if data.tokenized:
         return TOKENIZED
     return data.tgt_lang if data.tgt_lang is not None else rule_of_script(references)
 
 
 def rule_of_script(texts: Iterable[str]) -> WordRule:
-    """For text mostly in scripts without spaces: zh if it is all in Han letters, else CHARACTERS. None: other text."""
+    """For text mostly in scripts without spaces: zh if its letters are Han, else CHARACTERS; None for other text."""
     visible = [character for text in texts for character in text if not character.isspace()]
     without = [character for character in visible if spaceless(character)]
     if 2 * len(without) <= len(visible):
@@ -51,7 +49,7 @@ def rule_of_script(texts: Iterable[str]) -> WordRule:
 def bleu_tokenizer(word_rule: WordRule) -> str:
     """sacreBLEU's tokeniser for a target language (ISO 639 code), for TOKENIZED text or for CHARACTERS.
 
-    Raises ConfigError when that needs a package that is missing, so that a run can find out before it starts.
+    Raises ConfigError if the tokeniser needs a package that is missing, so that a run can find out before it starts.
     """
     name = _TOKENIZERS.get(language_of(word_rule), "13a")
     try:
@@ -66,6 +64,6 @@ def bleu_tokenizer(word_rule: WordRule) -> str:
 
 
 def language_of(word_rule: WordRule) -> str:
-    """zh-CN, zh_Hans and cmn are all zh."""
+    """The language behind a rule: zh-CN, zh_Hans and cmn are all zh."""
     primary = (word_rule or "").replace("_", "-").split("-")[0].lower()
     return _LANGUAGES.get(primary, primary)
