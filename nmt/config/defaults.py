@@ -19,10 +19,38 @@ def with_chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("file", "keys"):  # of nmt keys and of nmt serve
         if chosen.get(key) == "auto":
             chosen[key] = f"{settings_folder()}/keys.json"
+    if isinstance(data := chosen.get("data"), Mapping):
+        chosen["data"] = with_languages(data)
     train = chosen.get("train")
     if not isinstance(train, Mapping) or train.get("parts") is not None or not isinstance(train["batch_tokens"], int):
         return chosen
     return chosen | {"train": {**train, "parts": default_parts(train["batch_tokens"], str(train["device"]))}}
+
+
+def with_languages(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The corpus section with the languages that the names of both training files say, such as my.en and my.de.
+
+    Languages that are given stay; a name that says another language than the given one says nothing about the other.
+    """
+    keys, files = ("src_lang", "tgt_lang"), data.get("train")
+    if not isinstance(files, Mapping) or None not in (given := [data.get(key) for key in keys]):
+        return data
+    found = [language_of_files(files.get(side)) for side in ("src", "tgt")]
+    unclear = None in found or found[0] == found[1]
+    if unclear or any(one not in (None, other) for one, other in zip(given, found, strict=True)):
+        return data
+    return {**data, **dict(zip(keys, found, strict=True))}
+
+
+def language_of_files(names: Any) -> str | None:
+    """The language that the name of a file says, or the names of several."""
+    listed = [names] if isinstance(names, str) else names
+    if not isinstance(listed, list) or not listed or not all(isinstance(name, str) and "." in name for name in listed):
+        return None
+    from nmt.config.languages import language_of_file  # imports langcodes: 30 ms
+
+    found = {language_of_file(name) for name in listed}
+    return found.pop() if len(found) == 1 else None
 
 
 def cache_folder() -> str:

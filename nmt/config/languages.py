@@ -7,8 +7,10 @@ from functools import cache
 import langcodes
 from langcodes.registry_parser import parse_registry
 
+from nmt.config.file_names import unpacked_name
 from nmt.errors import ConfigError
 
+FILE_CODE = re.compile("[a-z]{2}(-[A-Za-z]{2,4})?")
 ENGLISH_SPEAKING = ("GB", "US", "AU", "NZ", "IE", "CA")  # langcodes takes English for unknown territories, too
 
 
@@ -30,6 +32,17 @@ def language_of(word: str) -> str | None:
     if not re.fullmatch("[a-z]{2,3}([-_][a-z]{2,4})?", word) or not langcodes.tag_is_valid(word):
         return None
     return langcodes.Language.get(word).language
+
+
+def language_of_file(name: str) -> str | None:
+    """The language that the last word of a file's name says: pt-BR for corpus.pt-BR.gz, None for train.src.
+
+    Only codes of two letters count, with or without a script or region: many other words are codes of three letters.
+    """
+    _, dot, word = unpacked_name(name).rpartition(".")
+    code, hyphen, rest = word.replace("_", "-").partition("-")
+    tag = f"{code.lower()}{hyphen}{rest}"
+    return tag if dot and FILE_CODE.fullmatch(tag) and langcodes.tag_is_valid(tag) else None
 
 
 def meant_language(word: str) -> str | None:

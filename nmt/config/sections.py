@@ -122,11 +122,13 @@ class DataConfig(Section):
     ]
     src_lang: Annotated[
         str | None,
-        "code of the source language (ISO 639), such as en; tmx, xliff, po, wmt_xml: which texts are the source",
+        "code of the source language (ISO 639), such as en; tmx, xliff, po, wmt_xml: which texts are the source; null ="
+        " as the names of two text files say, such as my.en and my.de",
     ]
     tgt_lang: Annotated[
         str | None,
-        "code of the target language; also decides what BLEU counts as a word; null = the script decides that",
+        "code of the target language; also decides what BLEU counts as a word; null = as the file names say, and the"
+        " script decides about words",
     ]
     tokenized: Annotated[
         bool, "the text is tokenised already, so BLEU counts the words between spaces (tokeniser none)"

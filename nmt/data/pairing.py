@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from itertools import permutations
 from pathlib import Path
 
+from nmt.config.file_names import unpacked_name
 from nmt.errors import DataError
 
 SHOWN = 10  # pairs of files named in the report, at most
-PACKED_OR_TEXT = re.compile(r"(\.(gz|xz|bz2|zst|zip|txt))+$", re.IGNORECASE)
 REMEDY = "give both sides as lists in the same order, or give the files of a pair the same name but for the language"
 
 FilePair = tuple[Path, Path]
@@ -61,7 +61,7 @@ def _apart(pair: FilePair) -> tuple[str, str]:
 
 def _words(name: str) -> list[str]:
     """The words and numbers in a name, in lower case; numbers without leading zeros."""
-    words = re.findall(r"[0-9]+|[^\W\d_]+", PACKED_OR_TEXT.sub("", name.lower()))
+    words = re.findall(r"[0-9]+|[^\W\d_]+", unpacked_name(name.lower()))
     return [str(int(word)) if word.isdecimal() else word for word in words]
 
 

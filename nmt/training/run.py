@@ -68,6 +68,9 @@ def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
         if begun_before(folder):
             return resume(folder, NO_CHANGES, command.trust, (), watch, peers)
         with peers.first_of_machine_before_others():
+            data = command.run.data
+            if data.src_lang is not None and data.tgt_lang is not None:
+                print(f"from {data.src_lang} to {data.tgt_lang} (data.src_lang, data.tgt_lang)", file=sys.stderr)
             recipe = recipe_for(command)
             if recipe is not None and command.budget is None:
                 recipe.say()

@@ -3,7 +3,7 @@
 import pytest
 
 from nmt.config.compose import command_of
-from nmt.config.languages import refuse_unknown_language
+from nmt.config.languages import language_of_file, refuse_unknown_language
 from nmt.errors import ConfigError
 
 
@@ -33,3 +33,38 @@ def test_what_means_nothing_is_refused_without_a_guess(wrong: str) -> None:
 def test_a_command_line_with_an_unknown_code_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^data.tgt_lang=jp is not a language code; did you mean 'ja'\?$"):
         command_of("train", ["data.tgt_lang=jp"])
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("my.en", "en"), ("folder.x/my.de", "de"), ("europarl-v7.de-en.en", "en"), ("parts/*.DE.gz", "de"),
+        ("a.en.txt", "en"), ("news.pt_BR", "pt-BR"), ("news.zh-Hans.xz", "zh-Hans"), ("my.en.txt.gz", "en"),
+        ("train.src", None), ("train.tgt", None), ("my.deu", None), ("en", None), ("folder.en/my", None),
+        ("a.xx", None), ("my.txt", None), ("my.en.tok", None), ("", None), (".", None),
+    ],
+)  # fmt: skip
+def test_names_of_files_say_languages(name: str, code: str | None) -> None:
+    assert language_of_file(name) == code
+
+
+@pytest.mark.parametrize(
+    ("words", "languages"),
+    [
+        (["data.train.src=my.en", "data.train.tgt=my.de"], ("en", "de")),
+        (["data.train.src=[a.en,b.en.gz]", "data.train.tgt=[a.zh-Hant,b.zh-Hant]"], ("en", "zh-Hant")),
+        (["data.train.src=[a.en,b.fr]", "data.train.tgt=[a.de,b.de]"], (None, None)),
+        (["data.train.src=my.en", "data.train.tgt=my.en"], (None, None)),
+        (["data.train.src=my.en", "data.train.tgt=my.tgt"], (None, None)),
+        (["data.train.src=my.en", "data.train.tgt=my.de", "data.src_lang=en"], ("en", "de")),
+        (["data.train.src=my.en", "data.train.tgt=my.de", "data.tgt_lang=nl"], (None, "nl")),
+        (["data.train.src=my.en", "data.train.tgt=my.de", "data.src_lang=fr", "data.tgt_lang=nl"], ("fr", "nl")),
+        (["data.train.files=my.en"], (None, None)),
+    ],
+)
+@pytest.mark.parametrize("data", [["data=text"], []])
+def test_the_names_of_both_training_files_say_what_is_not_typed(
+    words: list[str], languages: tuple[str | None, str | None], data: list[str]
+) -> None:
+    found = command_of("train", [*data, *words]).run.data
+    assert (found.src_lang, found.tgt_lang) == languages

@@ -4,6 +4,8 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,10 +21,12 @@ from helpers.pages import (
     UnknownLineError,
     commands,
     in_blocks,
+    script_commands,
     typed,
 )
 from helpers.small_runs import make_run
 
+from command_line import run as run_script
 from demo.__main__ import parse_arguments
 from nmt.cli import main as cli
 from nmt.cli.main import main
@@ -42,6 +46,8 @@ TYPED |= {
     for text in IN_YAML.findall("\n".join(path.read_text("utf-8").split("\n")[:4]))
     if (command := typed(text)) is not None
 }
+SCRIPTS = [words for words in script_commands() if words[0].isidentifier() and words[0].islower()]
+MAIN = {"demo": "demo.__main__", "demo_corpus": "demo_corpus.write", "mutation": "mutation.run"}  # that do one thing
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 EXAMPLES = ("configs/attention/biased.yaml",)  # files that a reader is to write
 READING = ("scores", "attention", "rnn", "beam", "trainer")  # the order of the files
@@ -109,6 +115,8 @@ def test_a_line_that_no_test_knows_is_refused() -> None:
 @pytest.mark.parametrize("place", TYPED)
 def test_every_command_can_be_typed(place: str, composed: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     program, verb, *rest = TYPED[place].words
+    if any("submitit" in word for word in rest):
+        pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
     if program == "make":
         assert verb in targets()
         rest = words_of_make(verb, rest)
@@ -126,6 +134,22 @@ def test_every_command_can_be_typed(place: str, composed: list[Any], capsys: pyt
     assert bool(composed) != bool(shows)
     for config in composed:
         check(config)
+
+
+@pytest.mark.parametrize("words", SCRIPTS, ids=" ".join)
+def test_every_script_has_the_options_that_a_page_gives_it(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Words without dashes are those of `nmt train`; they are composed."""
+    folder, *rest = words
+    parts = getattr(import_module(f"{folder}.__main__"), "PARTS", {})
+    part = [rest.pop(0)] if rest and rest[0] in parts else []
+    called = partial(run_script, folder, parts) if parts else import_module(MAIN.get(folder, folder)).main
+    with pytest.raises(SystemExit) as stop:
+        called([*part, "--help"])
+    assert stop.value.code == 0
+    known = set(re.findall(r"--[\w-]+", capsys.readouterr().out))
+    assert {word.split("=")[0] for word in rest if word.startswith("--")} <= known
 
 
 def test_the_python_examples_run(

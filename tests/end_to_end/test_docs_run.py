@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers.pages import PAGES, ROOT, STRICT, Typed, commands, in_blocks
+from helpers.servers import client_of
 from helpers.small_runs import GERMAN, make_run, sentences
 
 from nmt.cli.main import main
@@ -156,6 +157,9 @@ def test_your_own_files_in_four_commands(
         for verb in ("evaluate", "translate"):
             assert run(typed[verb], "search=greedy") == 0, capsys.readouterr().err
         assert capsys.readouterr().out.count("\n") >= LINES
+        with client_of(*typed["serve"].words[2:]) as client:
+            answer = client.post("/translate", json={"q": "der Hund", "source": "en", "target": "de"})
+            assert answer.status_code == 200, answer.text
         assert run(Typed(("nmt", "train", "resume=runs/mine"))) == 0, capsys.readouterr().err
     finally:
         shutil.rmtree(world / "runs" / "mine", ignore_errors=True)

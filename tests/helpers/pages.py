@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 
 from nmt.cli.main import VERBS
@@ -11,13 +12,14 @@ from nmt.cli.main import VERBS
 ROOT = Path(__file__).parents[2]
 HOW_TO = [path for kind in ("how-to", "tutorial") for path in sorted((ROOT / "docs" / kind).glob("*.md"))]
 STRICT = ("README.md", *(str(path.relative_to(ROOT)) for path in HOW_TO))  # every line of a block is known
-LENIENT = (
+LENIENT = (  # what else people read; the pages of comparisons are written by nmt compare
     "CONTRIBUTING.md",
     "data/README.md",
-    "docs/many-files.md",
-    "docs/cleaning.md",
-    "docs/sentences.md",
-    "docs/serve.md",
+    *(
+        name
+        for path in sorted((ROOT / "docs").rglob("*.md"))
+        if (name := str(path.relative_to(ROOT))) not in STRICT and not name.startswith("docs/comparisons/")
+    ),
 )
 PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in (*STRICT, *LENIENT)}
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -56,7 +58,7 @@ def typed(line: str) -> Typed | None:
     words = split(line)
     starts = [
         at for at, word in enumerate(words[:-1])
-        if word in ("nmt", "make") and re.fullmatch(r"-?[a-z][\w-]*|--\w+", words[at + 1])
+        if word in ("nmt", "make") and re.fullmatch(r"[a-z][\w-]*|--\w+", words[at + 1])
     ]  # fmt: skip
     if not starts:
         return None
@@ -84,7 +86,7 @@ def in_blocks(page: str, strict: bool) -> list[Typed]:
         for line, after in zip(lines, [*lines[1:], ""], strict=True):
             if language == "console" and not line.startswith("$ "):
                 continue  # what a command prints
-            if not line.strip() or (not strict and ("…" in line or line.count('"') % 2)):
+            if not line.strip() or (not strict and ("…" in line or line.count('"') % 2 or line.count("'") % 2)):
                 continue
             command = typed(line.removeprefix("$ "))
             if command is not None:
@@ -114,6 +116,21 @@ def with_a_model(command: Typed) -> Typed:
     if command.words[1] not in ("evaluate", "translate") or any(word.startswith("model=") for word in command.words):
         return command
     return replace(command, words=(*command.words, "model=runs/mine"))
+
+
+def script_commands() -> dict[tuple[str, ...], str]:
+    """The words after `python scripts/` of every such line of all pages, with the first page that has it."""
+    found: dict[tuple[str, ...], str] = {}
+    for name, page in PAGES.items():
+        for language, text in BLOCK.findall(page):
+            lines = re.sub(r"\\\n\s*", " ", text).splitlines() if language in SHELL else []
+            for line in filter(re.compile("python scripts/").search, lines):
+                words = split(line.removeprefix("$ "))
+                at = next((at for at, word in enumerate(words) if word.startswith("scripts/")), None)
+                if at is not None and words[at - 1 : at] == ["python"]:
+                    kept = tuple(takewhile(lambda word: not re.fullmatch("[|&<>]+", word), words[at:]))
+                    found.setdefault((kept[0].removeprefix("scripts/"), *kept[1:]), name)
+    return found
 
 
 def commands() -> dict[Typed, str]:
