@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import yaml
 from helpers.pages import (
     BLOCK,
     HOW_TO,
@@ -228,6 +230,16 @@ def test_code_that_is_shown_is_the_code_that_runs(name: str) -> None:
     scores = (ROOT / "nmt/model/scores.py").read_text("utf-8")
     [shown] = [text for language, text in BLOCK.findall(PAGES[name]) if language == "python"]
     assert shown in scores
+
+
+def test_the_citation_is_of_this_version_in_both_forms() -> None:
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "docs" / "CITATION.cff").read_text("utf-8"))
+    assert (citation["version"], citation["license"]) == (package["version"], package["license"]["text"])
+    bibtex = dict(re.findall(r"^  (\w+) += {+([^}]+)}", PAGES["docs/how-to/reproduce-results.md"], re.MULTILINE))
+    assert citation["title"] == bibtex["title"]
+    assert [author["name"] for author in citation["authors"]] == [bibtex["author"]]
+    assert (bibtex["version"], bibtex["license"]) == (citation["version"], citation["license"])
 
 
 def test_no_page_is_checked_twice() -> None:
