@@ -21,7 +21,6 @@ KEPT = frozenset(  # elements whose content stays as it is
     " video xmp".split()
 )
 KEPT_BLOCKS = frozenset(["pre", "plaintext", "xmp"])
-SHOWN = frozenset("code kbd samp tt var".split())  # words of the sentence around them
 NO_END_TAG = frozenset("p li dt dd td th tr option optgroup".split())  # such an element ends where the next one begins
 LONGEST_SHOWN = 40  # characters of a kept text that the translator may see as a part of the sentence
 

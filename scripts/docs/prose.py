@@ -55,7 +55,7 @@ RULES = (
         "Of each group one of its files is chosen.",
     ),
     rule(r"\bthose (that|which|who|whose)\b", "repeat the noun", "Those that are there stay."),
-    rule(r"\b(is|are) none\b", "'is not a …', 'there is no …'", "Numbers that are none end the run."),
+    rule(r"\b(is|are) (?-i:none)\b", "'is not a …', 'there is no …'", "Numbers that are none end the run."),
     rule(r"\bno numbers?\b", "NaN, or not a number", "A loss that is no number changes nothing."),
     rule(r"\bbut for\b", "except for", "All of it but for the last line."),
     rule(

@@ -22,6 +22,7 @@ def test_every_rule_finds_its_example(rule: Rule) -> None:
         "Of course this works.",
         "What is attention for?",
         "A standard model has a number of layers.",
+        "The value is None without a limit.",
     ],
 )
 def test_good_sentences_pass(sentence: str) -> None:
