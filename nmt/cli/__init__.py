@@ -1,1 +1,1 @@
-"""Turns the words after `nmt` into a command, runs it and returns its exit code."""
+"""Words after `nmt` → a command and its exit code."""

@@ -1,1 +1,1 @@
-"""What each verb does with its configuration, one module per verb; only `nmt.cli` names these modules."""
+"""A configuration → what one verb does; each file is a leaf that only `nmt.cli` names."""

@@ -1,1 +1,1 @@
-"""From variants of a configuration to trained runs, their scores, a table and a page."""
+"""Variants of a configuration → trained runs, their scores, a table and a page."""

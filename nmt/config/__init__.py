@@ -1,1 +1,1 @@
-"""From the words of a command line and YAML files to one checked, frozen configuration."""
+"""Words of a command line and YAML files → one checked, frozen configuration."""

@@ -1,1 +1,1 @@
-"""Turns text files into sentence pairs, pieces and batches of token ids."""
+"""Files of text → pairs of segments, pieces, and batches of token ids."""

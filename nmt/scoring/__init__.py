@@ -1,1 +1,1 @@
-"""Compares texts: metrics, significance, word alignments, error rates, cautions."""
+"""Text against text → metrics, significance, word alignments, error rates, cautions."""
