@@ -40,6 +40,7 @@ from nmt.translation.translator import Translator
 
 CLIENTS = 64
 WORDS = 13
+ROUNDS = 8  # in turn, with and without clients whose bodies are slow
 
 
 @dataclass
@@ -364,7 +365,8 @@ def slow(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) 
     with serving(yardstick, "body_timeout_s=60", *words) as server:
         load = server.load
 
-        async def trickle(ending: asyncio.Event) -> None:
+        async def trickle(ending: asyncio.Event, number: int) -> None:
+            await asyncio.sleep(number / 200)  # each has its own moment in a second
             reader, writer = await asyncio.open_connection(load.host, load.port)
             writer.write(b"POST /v1/translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
             while not ending.is_set():
@@ -375,12 +377,12 @@ def slow(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) 
 
         async def work() -> tuple[list[float], list[float]]:
             alone, beside = [], []
-            for _ in range(4):
-                alone += (await load.closed(4, arguments.requests // 8)).seconds
+            for _ in range(ROUNDS):
+                alone += (await load.closed(4, arguments.requests // (2 * ROUNDS))).seconds
                 ending = asyncio.Event()
-                others = [asyncio.create_task(trickle(ending)) for _ in range(200)]
-                await asyncio.sleep(1)
-                beside += (await load.closed(4, arguments.requests // 8)).seconds
+                others = [asyncio.create_task(trickle(ending, number)) for number in range(200)]
+                await asyncio.sleep(1.5)
+                beside += (await load.closed(4, arguments.requests // (2 * ROUNDS))).seconds
                 ending.set()
                 await asyncio.gather(*others)
             return alone, beside
