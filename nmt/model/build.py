@@ -10,6 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 from nmt.config.run import AttentionConfig, RunConfig
 from nmt.config.sections import ModelConfig
+from nmt.errors import ConfigError
 from nmt.model.attention import AttentionFactory, AttentionLayer
 from nmt.model.output_layer import Output
 from nmt.model.seq2seq import Embedding, Seq2Seq
@@ -68,3 +69,19 @@ def attention_factory(config: AttentionConfig) -> AttentionFactory | None:
     if config.several:
         return partial(part, normaliser=config.normaliser)
     return lambda d_query, d_memory: AttentionLayer(part(d_query, d_memory), config.normaliser)
+
+
+def needs_equal_sizes(config: AttentionConfig) -> bool:
+    """Does the attention refuse decoder and encoder states of different sizes, as a dot product does?"""
+    make = attention_factory(config)
+
+    def is_possible(d_query: int, d_memory: int) -> bool:
+        assert make is not None
+        try:
+            make(d_query, d_memory)
+        except ConfigError:
+            return False
+        return True
+
+    with torch.device("meta"), NothingDrawn():
+        return make is not None and is_possible(512, 512) and not is_possible(512, 768)

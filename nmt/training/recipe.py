@@ -28,6 +28,7 @@ from nmt.data.tables import read_batches
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import counted
 from nmt.machine.home import expanded
+from nmt.model.build import needs_equal_sizes
 from nmt.scoring.cautions import scripts_of
 
 C = TypeVar("C", bound=TrainCommand)
@@ -42,7 +43,6 @@ MULTI30K = 1_800_000  # `size` of Multi30k en-de (29,000 pairs), on which most r
 MOST_VALIDATIONS = 30
 REGULAR = 0.4  # share of the different words that occur once: below it, text is as regular as that of a grammar
 MOST_TIMES_AS_LONG = 4  # times the epochs without a budget, at most: longer training does not pay
-OF_ONE_SIZE = ("Dot", "ScaledDot", "Cosine")  # attention scores that need decoder and encoder states of one size
 SHORT = "so short a training learns little by heart"
 SAFE = "the highest rate that was safe"
 SECTIONS = ("tokenizer", "model", "encoder", "decoder", "optimizer", "schedule", "train")
@@ -270,8 +270,7 @@ def rnn_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort: Ef
     """The model of docs/quality.md, with the settings that helped on Multi30k by more than a change of seed."""
     why = "what did best on 29,000 pairs (docs/quality.md)"
     yield Choice("model.tie", "target", why)
-    attention = run.attention.part
-    if attention is not None and attention.name not in OF_ONE_SIZE:
+    if run.attention.part is not None and not needs_equal_sizes(run.attention):
         yield Choice("encoder.with_embeddings", True, why)
     yield Choice("train.init_range", 0.1, why)
     size = size_of(facts, effort)

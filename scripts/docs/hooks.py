@@ -38,17 +38,25 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Text whose formulas are taken out, and whose links to files outside of docs/ are the names of these."""
-    docs = Path(config.docs_dir)
-    folder = (docs / page.file.src_uri).parent
+    """Text whose formulas are taken out, and whose links to files outside of docs/ are the names of these.
+
+    CONTRIBUTING.md is a page of the site; its links start from the folder above docs/.
+    """
+    docs, name = Path(config.docs_dir), page.file.src_uri
+    folder = ROOT if name == pages.CONTRIBUTING else (docs / name).parent
+    to_top = "../" * name.count("/")
 
     def outside(link: re.Match[str]) -> str:
-        target = link[3].partition("#")[0]
+        target, sign, title = link[3].partition("#")
         path = (folder / target).resolve()
+        if target and path == ROOT / "CONTRIBUTING.md":
+            return f"[{link[2]}]({to_top}{pages.CONTRIBUTING}{sign}{title})"
+        if target and folder == ROOT and path.is_relative_to(docs):
+            return f"[{link[2]}]({path.relative_to(docs).as_posix()}{sign}{title})"
         if "://" in link[3] or not target or path.is_relative_to(docs) or not path.exists():
             return link[0]  # mkdocs warns where there is no such file
-        name = f"`{path.relative_to(ROOT)}`"
-        return name if link[2].strip("`") == name.strip("`") else f"{link[2]} ({name})"
+        file = f"`{path.relative_to(ROOT)}`"
+        return file if link[2].strip("`") == file.strip("`") else f"{link[2]} ({file})"
 
     return _apart_from_code(markdown, lambda text: formulas.taken_out(LINK.sub(outside, text), _formulas))
 

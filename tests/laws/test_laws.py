@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from helpers.models import ATTENTIONS, NEEDS_BF16, random_batch, small_model
+from helpers.models import ATTENTIONS, NEEDS_BF16, model_config, random_batch, run_config_of, small_model
 from torch import Tensor
 
 from nmt.data.batch import Batch, make_batch
+from nmt.model.build import needs_equal_sizes
 from nmt.model.seq2seq import Seq2Seq
 
 CASES = [(a, "lstm", 1, False) for a in ATTENTIONS] + [
@@ -24,7 +25,7 @@ every = pytest.mark.parametrize(("attention", "cell", "layers", "input_feeding")
 
 def model_of(attention: str, cell: str, layers: int, input_feeding: bool) -> Seq2Seq:
     """Deep ones have the source embeddings in their memory, where the score does not ask for states of one size."""
-    bridged = layers > 1 and attention not in ("dot", "scaled_dot", "cosine")
+    bridged = layers > 1 and not needs_equal_sizes(run_config_of(model_config(attention)).attention)
     return small_model(attention, cell=cell, layers=layers, input_feeding=input_feeding, with_embeddings=bridged)
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 import torch
-from helpers.models import attention_section, fitted, section
+from helpers.models import ATTENTIONS, attention_section, fitted, model_config, run_config_of, section
 from torch import Tensor
 from torch.nn import functional
 
@@ -17,6 +17,7 @@ import nmt.model.scores
 from nmt.config.parts import SCORES, read_part
 from nmt.config.run import read_attention
 from nmt.errors import ConfigError
+from nmt.model.build import needs_equal_sizes
 from nmt.model.scores import AttentionScore, Dot, Normaliser, attend
 
 B, T, S, D = 3, 4, 6, 8
@@ -237,6 +238,12 @@ def test_contexts_of_a_row_of_padding_alone_are_zero_when_weights_are_not_wanted
 def test_unequal_sizes_are_refused_with_the_remedy(name: str) -> None:
     with pytest.raises(ConfigError, match=r"6 and 9; set .*d_hidden .* to 9, or use attention=general"):
         build(name, d_query=6, d_memory=9)
+
+
+@pytest.mark.parametrize("name", [*ATTENTIONS, "none"])
+def test_it_is_known_which_scores_need_equal_sizes(name: str) -> None:
+    attention = run_config_of(model_config(name)).attention
+    assert needs_equal_sizes(attention) == (name in ("dot", "scaled_dot", "cosine"))
 
 
 @pytest.mark.parametrize(("rank", "bound"), [(0, "least 1"), (9, "most 8")])
