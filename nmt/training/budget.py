@@ -51,6 +51,7 @@ MANY = 10**9  # updates: more than any run takes
 LEAST_UPDATES = 20  # a training with fewer is not worth its time
 VALIDATIONS_SHARE = 0.1  # share of the time that validations may take
 LEAST_VALIDATIONS = 2
+LITTLE, ENOUGH = 0.1, 1 / 3  # shares of the recommended training: below the first, a caution names time for the second
 AFTERWARDS = 2.5  # time after the last validation, in validations: scores of the average, and the judgement
 
 
@@ -103,6 +104,8 @@ def within_budget(
         print(f"  it will not take all of it, but {what}", file=sys.stderr)
         updates = most
     effort = Effort(updates, min(every, updates), updates / pace.updates_per_epoch / epochs, size)
+    if effort.share < LITTLE:
+        print(f"caution: {too_short(command.budget, effort, pace)}", file=sys.stderr)
     recipe.say(effort)
     return recipe.filled(effort), pace.validation_s
 
@@ -175,6 +178,16 @@ def affordable(budget: str, pace: Pace, seconds: float) -> tuple[int, int]:
         )
     print(f"budget={budget}: after {gone:.0f} s of preparation; measured {measured}", file=sys.stderr)
     return updates, every
+
+
+def too_short(budget: str, effort: Effort, pace: Pace) -> str:
+    """What to expect of a budget that holds little of the recommended training, and which budget holds enough."""
+    seconds = ENOUGH / effort.share * effort.updates * pace.update_s / (1 - VALIDATIONS_SHARE)
+    minutes = math.ceil((since_start_s() + seconds) / FILLED / 60)
+    return (
+        f"budget={budget} holds {effort.share:.0%} of the training that the recipe recommends, so the model will be "
+        f"weak; budget={minutes}m would hold a third"
+    )
 
 
 def with_length(command: TrainCommand, config: RunConfig, updates: int, every: int) -> RunConfig:

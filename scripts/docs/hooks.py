@@ -56,7 +56,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         if "://" in link[3] or not target or path.is_relative_to(docs) or not path.exists():
             return link[0]  # mkdocs warns where there is no such file
         file = f"`{path.relative_to(ROOT)}`"
-        return file if link[2].strip("`") == file.strip("`") else f"{link[2]} ({file})"
+        return file if link[2].strip("`").rstrip("/") == file.strip("`") else f"{link[2]} ({file})"
 
     return _apart_from_code(markdown, lambda text: formulas.taken_out(LINK.sub(outside, text), _formulas))
 

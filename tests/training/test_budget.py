@@ -1,5 +1,6 @@
 """`budget=`: read, refused, planned from what is measured, and kept."""
 
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -185,6 +186,20 @@ def test_more_time_than_pays_is_not_taken(
     run = plan(command(corpus, "budget=90h"))
     assert run.train.max_updates == 4 * 80
     assert "a longer training no longer pays" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("minutes", "is_little"), [(2, True), (2000, False)])
+def test_little_time_is_said_with_the_time_that_is_enough(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], minutes: int, is_little: bool
+) -> None:
+    paced(monkeypatch, replace(PACE, updates_per_epoch=1000))
+    plan(command(corpus, f"budget={minutes}m"))
+    said = capsys.readouterr().err
+    found = re.search(r"caution: budget=2m holds \d% of the training .* weak; budget=(\d+)m would hold a third", said)
+    assert (found is not None) == is_little
+    if found is not None:
+        plan(command(corpus, f"budget={found[1]}m"))
+        assert "caution" not in capsys.readouterr().err
 
 
 def test_a_timed_run_leaves_nothing_and_changes_nothing(corpus: Path, tmp_path: Path, capsys: Any) -> None:
