@@ -3,12 +3,14 @@
 import json
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
 from nmt.serve.refusal import Refusal
+from nmt.serve.uploads import read_text_form
 
 WHOLE = re.compile("-?[0-9]{1,20}")
 MOST_FIELDS = 2000  # in a form or query; JSON is limited by the size of the body alone
@@ -23,6 +25,8 @@ async def body_of(request: Request) -> dict[str, Any]:
         found = query
     elif kind == "application/x-www-form-urlencoded" and not raw.lstrip().startswith(b"{"):
         found = {**query, **_fields(_text(raw))}
+    elif kind == "multipart/form-data":
+        found = {**query, **_merged(await read_text_form(request, MOST_FIELDS, len(raw)))}
     elif kind in ("", "application/json", "text/plain", "application/x-www-form-urlencoded") or kind.endswith("+json"):
         found = {**query, **_object(raw)}
     else:
@@ -42,6 +46,11 @@ def _fields(encoded: str) -> dict[str, Any]:
         raise Refusal(400, "the text is not valid UTF-8; send it as UTF-8") from None
     except ValueError:
         raise Refusal(400, f"more than {MOST_FIELDS:,} fields; send less, or JSON") from None
+    return _merged(pairs)
+
+
+def _merged(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The fields; those with one name are a list."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         key = key.removesuffix("[]")

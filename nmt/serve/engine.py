@@ -22,6 +22,7 @@ from nmt.serve.ticket import Ticket
 from nmt.translation.translations import Translation
 
 Result = TypeVar("Result")
+Found = asyncio.Future[Translation | None]  # None: its client had given up
 
 FIRST_RATE = 1000.0  # source pieces per second, assumed before the first batch
 SLOWEST_RETRY_S = 60
@@ -60,14 +61,14 @@ class Engine:
         for thread in self.threads:
             thread.start()
 
-    def translate(self, parts: Sequence[Part], recipe: Recipe, ticket: Ticket) -> "list[asyncio.Future[Translation]]":
+    def translate(self, parts: Sequence[Part], recipe: Recipe, ticket: Ticket) -> list[Found]:
         """Futures of the translations, in the order of `parts`. Raises Refusal if the queue is full."""
         loop = asyncio.get_running_loop()
         keys = [(recipe, tuple(part.ids)) if part.prefix is None else None for part in parts]
-        found: list[asyncio.Future[Translation]] = []
+        found: list[Found] = []
         jobs: list[Job] = []
         for part, key in zip(parts, keys, strict=True):
-            future: asyncio.Future[Translation] = loop.create_future()
+            future: Found = loop.create_future()
             known = None if key is None else self.cache.get(key)
             if known is not None:
                 future.set_result(known)

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from functools import partial
 from time import perf_counter
 from typing import Any, Literal
 
@@ -26,8 +25,9 @@ from nmt.serve.refusal import Gone, Refusal
 from nmt.serve.search_wish import Search
 from nmt.serve.server import LONG, Server
 from nmt.serve.texts import Assembly, Sentence
+from nmt.serve.ticket import Ticket
 from nmt.serve.tree import Tree
-from nmt.translation.continuations import continuations
+from nmt.translation.continuations import Continuation, continuations
 from nmt.translation.translations import Translation
 
 WIDEST = 100  # the largest beam that a request may ask for
@@ -165,8 +165,8 @@ async def with_tree(
     tree = Tree(settings.beam)
     prefixes = None if part.prefix is None else Prefixes([part.prefix])
 
-    def work() -> Translation:
-        steering = Steering(prefixes, watch=tree.watch)
+    def work(ticket: Ticket) -> Translation:
+        steering = Steering(prefixes, lambda: [0] if ticket.gone else [], tree.watch)
         translator = served.translator
         [found] = translator.batch([part.ids], search.attention is not False, settings, steering)
         tree.mark(found.tgt_pieces, translator.tokenizers.tgt)
@@ -191,7 +191,10 @@ async def continue_(request: Request) -> Response:
     served, _ = chosen(server, body, [text])
     translator = served.translator
     settings = Search(beam=read_beam(body)).settings(translator.settings)
-    work = partial(continuations, translator, text, prefix, count, settings)
+
+    def work(ticket: Ticket) -> list[Continuation]:
+        return continuations(translator, text, prefix, count, settings, lambda: ticket.gone)
+
     try:
         found = await server.call(request, work, count * (1 + len(text) // 4))
     except NmtError as error:

@@ -81,10 +81,19 @@ class Server:
         except NmtError as error:
             raise Refusal(400, in_one_line(error)) from None
 
-    async def call(self, request: Request, work: Callable[[], Result], pieces: int) -> Result:
-        """The result of work that one worker of the engine does alone."""
+    async def call(self, request: Request, work: Callable[[Ticket], Result], pieces: int) -> Result:
+        """The result of work that one worker of the engine does alone; the ticket tells the work when to give up."""
         async with self.ticket(request) as ticket:
-            return await awaited(self.engine.call(work, pieces, ticket), ticket)
+
+            def unless_gone() -> Result | None:
+                try:
+                    return work(ticket)
+                except NmtError:  # a search that was given up has found nothing
+                    if ticket.gone:
+                        return None
+                    raise
+
+            return await awaited(self.engine.call(unless_gone, pieces, ticket), ticket)
 
     def admit(self, request: Request, texts: Sequence[str], prefix: str = "") -> Key | None:
         """Checks the size of texts and prefix, charges the request and returns the client's key. Raises Refusal."""
@@ -138,20 +147,26 @@ class Server:
             listening.cancel()
 
 
-async def awaited(future: "asyncio.Future[Result]", ticket: Ticket) -> Result:
-    """The result of the future. Raises Refusal if it is too late, and Gone if the client has hung up."""
+async def awaited(future: "asyncio.Future[Result | None]", ticket: Ticket) -> Result:
+    """The result of the future. Raises Refusal if it is too late, and Gone if the client has hung up.
+
+    The result is None if a worker has noticed either before the future was cancelled.
+    """
     late = asyncio.get_running_loop().call_later(max(0.0, ticket.left_s), future.cancel)
+    found = None
     try:
-        return await future
+        found = await future
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise  # this task was cancelled, not the future
-        if ticket.hung_up:
-            raise Gone from None
-        raise Refusal(503, f"no answer within {ticket.timeout_s:g} s; send less text, or try again later", 5) from None
     finally:
         late.cancel()
+    if found is not None:
+        return found
+    if ticket.hung_up:
+        raise Gone
+    raise Refusal(503, f"no answer within {ticket.timeout_s:g} s; send less text, or try again later", 5)
 
 
 async def _listen(request: Request, ticket: Ticket) -> None:

@@ -1,5 +1,6 @@
 """How a translation may go on after a prefix: the likeliest next words, each with a whole translation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp
 
@@ -27,11 +28,13 @@ class Continuation:
 
 
 def continuations(
-    translator: Translator, sentence: str, prefix: str, count: int, settings: SearchConfig
-) -> list[Continuation]:
+    translator: Translator, sentence: str, prefix: str, count: int, settings: SearchConfig,
+    gone: Callable[[], bool] = lambda: False,
+) -> list[Continuation]:  # fmt: skip
     """The likeliest words after a prefix of the translation, likeliest first; at most `count`.
 
-    After a space, or at the beginning, a new word begins. Otherwise the prefix's last word may go on.
+    After a space, or at the beginning, a new word begins. Otherwise the prefix's last word may go on. Once `gone` says
+    that nobody waits for them, the search ends, and what is returned means nothing.
     """
     [line] = read_lines_in_parts([translator.as_read(sentence)], translator.tokenizers.src, translator.long_lines)
     if len(line.parts) != 1:
@@ -44,7 +47,8 @@ def continuations(
     joint = b"".join(surfaces[piece] for piece in translator.pieces_of_target(head))
     rows = [(piece, probability) for piece, probability in firsts if piece != EOS]
     starts = [max(begun, joint + surfaces[piece], key=len) for piece, _ in rows]
-    steering = Steering(Prefixes([translator.prefix_of_bytes(start, whole=False) for start in starts]))
+    prefixes = Prefixes([translator.prefix_of_bytes(start, whole=False) for start in starts])
+    steering = Steering(prefixes, lambda: range(len(rows)) if gone() else ())
     found = translator.batch([line.parts[0]] * len(rows), False, settings, steering) if rows else []
     before = len(translator.written(prefix))
     ways: dict[str, Continuation] = {}

@@ -12,7 +12,8 @@ from helpers.toy_search import CFG
 from nmt.errors import CheckpointError
 from nmt.serve.engine import Engine, Part, Watcher
 from nmt.serve.jobs import Recipe
-from nmt.serve.refusal import Refusal
+from nmt.serve.refusal import Gone, Refusal
+from nmt.serve.server import awaited
 from nmt.serve.ticket import Ticket
 from nmt.translation.translations import Candidate, Translation
 
@@ -138,6 +139,20 @@ def test_who_hangs_up_is_dropped_before_and_in_the_middle_of_the_search() -> Non
     assert translator.stopped == 1
     assert [3] in [[len(each) for each in batch] for batch in translator.batches]
     assert [4] not in [[len(each) for each in batch] for batch in translator.batches]
+
+
+@pytest.mark.parametrize(("hung_up", "raised"), [(True, Gone), (False, Refusal)])
+def test_a_result_that_a_worker_gave_up_is_no_answer(hung_up: bool, raised: type[Exception]) -> None:
+    async def work() -> None:
+        ticket = Ticket(60)
+        future = asyncio.get_running_loop().create_future()
+        future.set_result(None)
+        if hung_up:
+            ticket.hang_up()
+        with pytest.raises(raised):
+            await awaited(future, ticket)
+
+    asyncio.run(work())
 
 
 def test_a_full_queue_says_when_to_try_again() -> None:

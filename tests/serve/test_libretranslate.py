@@ -43,17 +43,31 @@ def test_a_list_of_texts_comes_back_as_a_list(client: TestClient) -> None:
     assert post(client, q=["a"], source="en", target="de") == {"translatedText": ["A"]}
 
 
-@pytest.mark.parametrize("how", ["json", "form", "query", "multi-line form"])
+@pytest.mark.parametrize("how", ["json", "form", "query", "multipart form"])
 def test_json_forms_and_queries_say_the_same(client: TestClient, how: str) -> None:
     fields = {"q": "a dog", "source": "en", "target": "de", "alternatives": "1", "format": "text", "api_key": ""}
+    parts = {name: (None, value) for name, value in fields.items()}
     sent = {"json": {"json": fields}, "form": {"data": fields}, "query": {"params": fields}}
-    response = client.post("/translate", **sent.get(how, {"data": fields}))  # type: ignore[arg-type]
+    response = client.post("/translate", **sent.get(how, {"files": parts}))  # type: ignore[arg-type]
     assert response.json() == {"translatedText": "A DOG", "alternatives": ["A DOG2"]}
 
 
 def test_a_field_of_a_form_that_comes_twice_is_a_list(client: TestClient) -> None:
     response = client.post("/translate", data={"q": ["a", "b"], "source": "en", "target": "de"})
     assert response.json() == {"translatedText": ["A", "B"]}
+
+
+def test_a_multipart_form_may_have_lists_and_long_texts_but_no_files(client: TestClient) -> None:
+    parts = [
+        ("q", (None, "a dog. " * 600 + "End.")),
+        ("q", (None, "b")),
+        ("source", (None, "en")),
+        ("target", (None, "de")),
+    ]
+    assert client.post("/translate", files=parts).json() == {"translatedText": ["A DOG. " * 600 + "END.", "B"]}
+    response = client.post("/translate", files=[*parts, ("file", ("a.txt", b"a"))])
+    assert response.status_code == 400
+    assert "Too many files" in response.json()["error"]
 
 
 def test_lines_and_white_space_stay(client: TestClient) -> None:

@@ -1,11 +1,12 @@
 """The likeliest next words of a translation, against the model's own probabilities."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from helpers.small_runs import make_run, sentences
 
-from nmt.errors import ConfigError, DataError
+from nmt.errors import ConfigError, DataError, NmtError
 from nmt.translation.continuations import continuations
 from nmt.translation.translator import Translator
 
@@ -35,6 +36,21 @@ def test_its_translation_is_that_of_a_search_with_the_longer_prefix(translator: 
     begun = translator.translate(["der Mann"], prefixes=[f"ein {first.text}"])[0]
     assert begun.text.startswith(f"ein {first.text}")
     assert first.translation.startswith(f"ein {first.text}")
+
+
+def test_a_search_that_nobody_waits_for_ends(translator: Translator) -> None:
+    def steps(last: int) -> int:
+        asked: list[int] = []
+
+        def gone() -> bool:
+            asked.append(0)
+            return len(asked) >= last
+
+        with suppress(NmtError):
+            continuations(translator, "ein Haus sieht der Mann heute", "", 3, translator.settings, gone)
+        return len(asked)
+
+    assert steps(2) == 2 < steps(10_000)
 
 
 @pytest.mark.parametrize("attention", ["general", "none"])
