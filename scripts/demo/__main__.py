@@ -57,17 +57,25 @@ def main(given: Sequence[str]) -> int:
     save_figure(figure, runs["general"] / "bleu_by_length.png")
     minutes = (perf_counter() - start) / 60
     print(f"\nPictures: {runs['general']}/attention.png and bleu_by_length.png. All this took {minutes:.1f} minutes.")
-    print(NEXT.format(run=runs["general"]))
+    print(next_steps(**runs))
     return 0
 
 
-NEXT = """
-Type next:
-  make serve                                     the same in the browser: both models side by side, and where they look
-  make interactive ARGS="model={run}"        type sentences; :attention shows where the model looks
-  make evaluate ARGS="model={run}"           BLEU, chrF and TER with confidence intervals
-  make tensorboard                               the learning curves
-  make train ARGS="data=text data.train.src=my.en data.train.tgt=my.de name=mine"      your own two files"""
+DEFAULT = Path("runs/demo_en_de_general")  # what make serve serves without words, beside the model without attention
+
+
+def next_steps(general: Path, none: Path) -> str:
+    """What to type after the demo."""
+    serve = "make serve" if general == DEFAULT else f'make serve ARGS="models=[{general},{none}]"'
+    steps = {
+        serve: "the same in the browser: both models side by side, and where they look",
+        f'make interactive ARGS="model={general}"': "type sentences; :attention shows where the model looks",
+        f'make evaluate ARGS="model={general}"': "BLEU, chrF and TER with confidence intervals",
+        "make tensorboard": "the learning curves",
+        'make train ARGS="data.train.src=my.en data.train.tgt=my.de name=mine"': "your own two files",
+    }
+    width = max(map(len, steps))
+    return "\n".join(["\nType next:", *(f"  {step:{width}}  {what}" for step, what in steps.items())])
 
 
 def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
