@@ -79,7 +79,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         **{name: split | {"src": f"{name}.en", "tgt": f"{name}.de"} for name in ("train", "dev", "test")},
     }
     short = {"max_length_a": 2.0, "max_length_b": 0.5}
-    for seed, name in enumerate(("mine", "other", "a", "b", "c", "demo_en_de_general")):
+    for seed, name in enumerate(("mine", "other", "tuned", "a", "b", "c", "demo_en_de_general")):
         make_run(folder / "runs" / name, seed=seed, data=data, **short)
     shutil.copytree(folder / "runs" / "mine", folder / "runs" / "first")
     make_run(folder / "runs" / "heads", "multi_head", data=data, **short)
