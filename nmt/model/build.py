@@ -74,14 +74,15 @@ def attention_factory(config: AttentionConfig) -> AttentionFactory | None:
 def needs_equal_sizes(config: AttentionConfig) -> bool:
     """Does the attention refuse decoder and encoder states of different sizes, as a dot product does?"""
     make = attention_factory(config)
-
-    def is_possible(d_query: int, d_memory: int) -> bool:
-        assert make is not None
-        try:
-            make(d_query, d_memory)
-        except ConfigError:
-            return False
-        return True
-
+    if make is None:
+        return False
     with torch.device("meta"), NothingDrawn():
-        return make is not None and is_possible(512, 512) and not is_possible(512, 768)
+        return _takes_sizes(make, 512, 512) and not _takes_sizes(make, 512, 768)
+
+
+def _takes_sizes(make: AttentionFactory, d_query: int, d_memory: int) -> bool:
+    try:
+        make(d_query, d_memory)
+    except ConfigError:
+        return False
+    return True

@@ -121,7 +121,7 @@ async def frontend_settings(request: Request) -> Response:
 
 
 async def suggest(request: Request) -> Response:
-    """POST /suggest: keeps a better translation for whoever trains the model."""
+    """POST /suggest: stores a better translation, from which the model can learn later."""
     server: Server = request.app.state.server
     if not server.settings.suggestions:
         raise Refusal(403, "Suggestions are off on this server")

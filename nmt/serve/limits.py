@@ -1,8 +1,7 @@
 """Limits for each key or address: token buckets of requests and characters, which hold the amount of one minute.
 
 Within any t seconds, a bucket of capacity C lets through at most C + C·t/60, so at most 2·C in any minute. All
-arithmetic is in whole numbers. The bound is therefore exact, and a client that waits as long as it is told is let
-through.
+arithmetic is in whole numbers, so the bound is exact. A refused client that waits for the stated time may then pass.
 """
 
 import time

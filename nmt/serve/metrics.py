@@ -1,4 +1,4 @@
-"""Metrics for Prometheus. None of them contains an address, a key or text."""
+"""Metrics for Prometheus, without addresses, keys or text."""
 
 import os
 from collections.abc import Callable

@@ -33,8 +33,8 @@ def continuations(
 ) -> list[Continuation]:  # fmt: skip
     """The likeliest words after a prefix of the translation, likeliest first; at most `count`.
 
-    After a space, or at the beginning, a new word begins. Otherwise the prefix's last word may go on. Once `gone` says
-    that nobody waits for them, the search ends, and what is returned means nothing.
+    After a space, or at the beginning, a new word begins. Otherwise the prefix's last word may go on. Once `gone`
+    returns True, the search ends, and NmtError is raised unless it had found everything.
     """
     [line] = read_lines_in_parts([translator.as_read(sentence)], translator.tokenizers.src, translator.long_lines)
     if len(line.parts) != 1:

@@ -15,7 +15,7 @@ from pathlib import Path
 import yaml
 
 from command_line import ROOT, new_parser
-from docs.prose_text import sentences_of
+from docs.prose_text import READERS, sentences_of
 
 LONGEST = 45  # words of a sentence
 EXCEPTIONS = Path(__file__).with_name("prose_exceptions.yaml")
@@ -90,6 +90,9 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("files", nargs="*", type=Path, help="files to read (all)")
     arguments = parser.parse_args(words)
     files = arguments.files or checked_files()
+    for file in files:
+        if file.suffix not in READERS or not file.is_file():
+            parser.error(f"{file} is not a file of these kinds: {', '.join(READERS)}")
     allowed: dict[str, list[str]] = yaml.safe_load(EXCEPTIONS.read_text("utf-8")) or {}
     found = [finding for file in files for finding in findings(file.resolve(), allowed)]
     for finding in found:
@@ -129,6 +132,7 @@ def unneeded(files: Sequence[Path], allowed: Mapping[str, Sequence[str]]) -> lis
     needing = {
         shown(path): [each for _, each, in_table in sentences_of(path) if list(broken(each, in_table))]
         for path in files
+        if shown(path) in allowed
     }
     return [
         (name, text)

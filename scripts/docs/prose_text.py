@@ -13,9 +13,7 @@ DIRECTIVE = re.compile(r"(type: ignore|noqa|fmt:|pragma|!/)")  # comments for pr
 
 def sentences_of(path: Path) -> Iterator[tuple[int, str, bool]]:
     """Line number, text, and whether it is in a table, of each sentence of the file."""
-    text = path.read_text("utf-8")
-    kinds = {".py": of_python, ".yaml": of_yaml, ".md": of_markdown}
-    return sentences(kinds[path.suffix](text))
+    return sentences(READERS[path.suffix](path.read_text("utf-8")))
 
 
 def sentences(blocks: Iterator[Block]) -> Iterator[tuple[int, str, bool]]:
@@ -96,3 +94,6 @@ def plain(text: str) -> str:
     text = re.sub(r"\$[^$\n]+\$", "Formula", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     return re.sub(r"\*\*|(?<!\w)[*_]|[*_](?!\w)", "", text)
+
+
+READERS = {".md": of_markdown, ".py": of_python, ".yaml": of_yaml}  # suffix of a file -> its blocks

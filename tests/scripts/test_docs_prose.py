@@ -68,6 +68,14 @@ def test_what_there_is_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0, capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["missing.md", "picture.png"])
+def test_a_file_that_cannot_be_read_is_one_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([name])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.endswith(f"error: {name} is not a file of these kinds: .md, .py, .yaml\n")
+
+
 def test_findings_and_exceptions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
