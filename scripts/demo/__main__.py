@@ -74,8 +74,7 @@ def next_steps(general: Path, none: Path) -> str:
         "make tensorboard": "the learning curves",
         'make train ARGS="data.train.src=my.en data.train.tgt=my.de name=mine"': "your own two files",
     }
-    width = max(map(len, steps))
-    return "\n".join(["\nType next:", *(f"  {step:{width}}  {what}" for step, what in steps.items())])
+    return "\n".join(["\nType next:", *(f"  {step}\n      {what}" for step, what in steps.items())])
 
 
 def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
