@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from serve.page.scenes import DOG, settled, until, write
 
 
@@ -127,6 +128,18 @@ def test_the_theme_is_kept_and_there_before_the_first_paint(page: Any) -> None:
     page.route("**/main.js", lambda route: route.abort())
     page.reload()
     assert page.evaluate(back) == dark
+
+
+@pytest.mark.parametrize("module", ["main.js", "api.js"])
+def test_a_page_whose_modules_do_not_come_says_so(module: str, page: Any) -> None:
+    page.route(f"**/{module}", lambda route: route.abort())
+    page.reload()
+    page.wait_for_selector("#notice:not([hidden])")
+    assert page.inner_text("#notice") == "A part of this page did not come from the server. Load the page again."
+    page.unroute(f"**/{module}")
+    page.reload()
+    until(page, "document.querySelector('#to').value !== ''")
+    assert page.is_hidden("#notice")
 
 
 def test_single_keys_and_their_switch(page: Any) -> None:
