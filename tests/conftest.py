@@ -10,6 +10,10 @@ from helpers import configs_read_once
 
 torch.set_num_threads(1)
 
+# What `make test ARGS=…` was told is not for the make that a test calls.
+for name in ("ARGS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+    os.environ.pop(name, None)
+
 TESTS = Path(__file__).parent
 
 
