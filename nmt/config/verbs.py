@@ -347,6 +347,7 @@ class ServeCommand(Section):
     port: Annotated[int, Limits(least=0, most=65_535), "port to listen on; 0 = a free one, which is printed"]
     processes: Annotated[Workers, "processes that share the port, each with its own models and workers"]
     timeout_s: Annotated[Positive, "seconds after which the server gives up a request and drops its work"]
+    file_timeout_s: Annotated[Positive, "seconds after which the server gives up an uploaded file"]
     queue_pieces: Annotated[
         Count, "most source pieces in the queue; beyond that, requests get 503 and the time to try again"
     ]

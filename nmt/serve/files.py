@@ -4,6 +4,7 @@ import asyncio
 import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
+from time import monotonic
 from urllib.parse import quote
 
 from starlette.background import BackgroundTask
@@ -18,10 +19,10 @@ from nmt.serve.quick_json import JsonResponse
 from nmt.serve.refusal import Refusal
 from nmt.serve.results import Result
 from nmt.serve.search_wish import Search
-from nmt.serve.server import Server
+from nmt.serve.server import Server, secret_of
 from nmt.serve.text_files import read_text_file
 from nmt.serve.texts import Answer
-from nmt.serve.uploads import read_upload
+from nmt.serve.uploads import Upload, read_upload
 
 SUPPORTED = [".txt"]
 LINES_AT_ONCE, CHARACTERS_AT_ONCE = 32, 5000
@@ -30,9 +31,23 @@ LONGEST_NAME = 100  # characters kept of the client's file name
 
 
 async def translate_file(request: Request) -> Response:
-    """POST /translate_file: {"translatedFileUrl": …}."""
+    """POST /translate_file: {"translatedFileUrl": …}.
+
+    Whatever can be refused without the file is refused before it is read.
+    """
     server: Server = request.app.state.server
-    upload = await read_upload(request)
+    server.engine.refuse_when_full()
+    if secret_of(request) is not None:
+        server.key_of(request)
+    with server.room_for_file():
+        result = await _result(request, server, await read_upload(request))
+        token = await run_in_threadpool(server.files.keep, result)
+    url = request.url_for("download_file", token=token)
+    return JsonResponse({"translatedFileUrl": str(url.replace(scheme=scheme_of(request, server.settings.trust_proxy)))})
+
+
+async def _result(request: Request, server: Server, upload: Upload) -> Result:
+    """The translated file. Raises Refusal."""
     if upload.name is None:
         raise Refusal(400, "Invalid request: missing file parameter")
     for name in ("source", "target"):
@@ -47,10 +62,7 @@ async def translate_file(request: Request) -> Response:
     server.charge(request, sum(map(len, file.lines)))
     chosen = direction(server.catalogue, upload.fields["source"], upload.fields["target"], file.lines)
     lines = await _translated(request, server, chosen, file.lines)
-    result = Result(_named(upload.name, chosen.target), file.with_lines(lines))
-    token = await run_in_threadpool(server.files.keep, result)
-    url = request.url_for("download_file", token=token)
-    return JsonResponse({"translatedFileUrl": str(url.replace(scheme=scheme_of(request, server.settings.trust_proxy)))})
+    return Result(_named(upload.name, chosen.target), file.with_lines(lines))
 
 
 async def download_file(request: Request) -> Response:
@@ -77,8 +89,9 @@ async def _translated(request: Request, server: Server, chosen: Direction, lines
     done = list(lines)
     if chosen.served is None:
         return done
+    until = monotonic() + server.settings.file_timeout_s
     for some in _portions(lines, server.settings.characters):
-        answers = await _patiently(request, server, chosen.served, [lines[number] for number in some])
+        answers = await _patiently(request, server, chosen.served, [lines[number] for number in some], until)
         for number, answer in zip(some, answers, strict=True):
             done[number] = answer.text
     return done
@@ -103,21 +116,26 @@ def _portions(lines: Sequence[str], most: int) -> Iterator[list[int]]:
         yield some
 
 
-async def _patiently(request: Request, server: Server, served: Served, texts: Sequence[str]) -> list[Answer]:
+async def _patiently(
+    request: Request, server: Server, served: Served, texts: Sequence[str], until: float
+) -> list[Answer]:
     """The translations of one portion of a file. A full queue is tried again, up to `ATTEMPTS` times in all.
 
-    The time limit is for each attempt. The file as a whole has none; the work ends when the client hangs up.
+    Each attempt has the time limit of a request; none begins after `until`, a time of the monotonic clock.
     """
-    for _ in range(ATTEMPTS - 1):
+    left = ATTEMPTS
+    while True:
+        if monotonic() > until:
+            limit = server.settings.file_timeout_s
+            raise Refusal(503, f"the file was not translated within {limit:g} s; send a shorter one", 5)
         server.start_time(request)
+        left -= 1
         try:
             return await server.translate(request, served, texts, Search())
         except Refusal as refusal:
-            if refusal.status != 503 or server.stopping:
+            if refusal.status != 503 or server.stopping or not left:
                 raise
             await asyncio.sleep(min(refusal.retry_after_s or 1, LONGEST_PAUSE_S))
-    server.start_time(request)
-    return await server.translate(request, served, texts, Search())
 
 
 def _named(client_name: str, target: str) -> str:

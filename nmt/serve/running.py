@@ -113,7 +113,7 @@ async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Cal
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=int(server.settings.timeout_s) + 5,
+        timeout_graceful_shutdown=int(max(server.settings.timeout_s, server.settings.file_timeout_s)) + 5,
         backlog=BACKLOG,
     )
     life = Life(config, server)

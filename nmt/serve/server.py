@@ -1,8 +1,8 @@
 """The state that all routes share: models, engine, keys and limits; and the one way to have texts translated."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -27,6 +27,7 @@ from nmt.translation.translations import Translation, joined
 
 Result = TypeVar("Result")
 
+MOST_FILES = 16  # files that are uploaded or translated at one time; memory holds each of them
 LONG = 2000  # characters; longer texts are handled in a thread, so that other requests need not wait
 
 
@@ -41,6 +42,7 @@ class Server:
     limits: Limits
     files: Results
     stopping: bool = False
+    files_now: int = 0  # being uploaded or translated
 
     async def translate(self, request: Request, served: Served, texts: Sequence[str], search: Search) -> list[Answer]:
         """The translation of each text of an admitted request. Raises Refusal, or Gone if the client has hung up.
@@ -128,6 +130,17 @@ class Server:
         if self.settings.require_key and key is None:
             raise Refusal(403, "this server needs a key; send one as Authorization: Bearer KEY, or as api_key")
         return key
+
+    @contextmanager
+    def room_for_file(self) -> Iterator[None]:
+        """Inside the block, the request counts as one of `MOST_FILES`. Raises Refusal(503) if they are all there."""
+        if self.files_now >= MOST_FILES:
+            raise Refusal(503, "too many files are sent at one time; try again later", 10)
+        self.files_now += 1
+        try:
+            yield
+        finally:
+            self.files_now -= 1
 
     def start_time(self, request: Request) -> None:
         """Sets the request's deadline to `timeout_s` from now."""

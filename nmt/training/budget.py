@@ -87,7 +87,7 @@ def within_budget(
     left = partial(seconds_left, budget, peers)
     if recipe is None:
         pace = timed(config, prepared, timed_s, peers)
-        updates, every = affordable(command.budget, pace, left())
+        updates, every = affordable(command.budget, pace, left() - (pace.validation_s if config.init_from else 0))
         return with_length(command, config, updates, every), pace.validation_s
     size = sizes(recipe.facts)[0] if is_recurrent(config) else None
     pace = timed(recipe.filled(Effort(MANY, MANY, 1.0, size)), prepared, timed_s, peers)

@@ -55,6 +55,7 @@ class Trainer:
         self.peers = peers
         self.watch = watch
         self.settings = settings = config.train
+        self.given = config.init_from  # the run whose weights the first update starts from
         self.prepared = prepared
         self.seed = config.seed
         self.device = choose_device(settings.device)
@@ -147,10 +148,15 @@ class Trainer:
         return self.progress.is_at_end(self.settings, self.schedule.warmup)
 
     def validation_is_due(self) -> bool:
-        """Is a validation due: every `validate_every` updates or each epoch, and at the end, but once per update?"""
+        """Is a validation due: every `validate_every` updates or each epoch, and at the end, but once per update?
+
+        Weights that another run has trained are validated first, and stay the model if nothing later is better.
+        """
         p, every = self.progress, self.settings.validate_every
-        if p.update == 0 or (p.validations and p.validations[-1].update == p.update):
+        if p.validations and p.validations[-1].update == p.update:
             return False
+        if p.update == 0:
+            return self.given is not None and self.validator is not None
         return self.is_at_end() or (p.batch == 0 if every is None else p.update % every == 0)
 
     def update(self) -> None:
@@ -317,6 +323,11 @@ class Trainer:
                     chosen, weights = of_average, average
             self.publish(signed(weights))
             self.judge(weights, chosen, self.validator)
+            if chosen.update == 0:
+                self.reporter.note(
+                    f"caution: no update made it better on dev than {self.given}, whose weights stay the model; train "
+                    "on more pairs, or with a lower optimizer.lr"
+                )
 
     @contextmanager
     def weights_for_now(self, weights: Mapping[str, Tensor]) -> Iterator[None]:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from starlette.testclient import TestClient
 
 from nmt.serve.refusal import Refusal
 from nmt.serve.results import Result, Results
+from nmt.serve.server import MOST_FILES
 from nmt.serve.text_files import read_text_file
 
 FIELDS = {"source": "en", "target": "de"}
@@ -123,6 +125,59 @@ def test_other_refusals_are_not_waited_for(
     monkeypatch.setattr(server, "translate", broken)
     assert upload(client, b"a").status_code == 500
     assert len(calls) == 1
+
+
+def test_a_file_has_a_time_limit_as_a_whole(tmp_path: Path) -> None:
+    server = word_server(tmp_path, {("en", "de"): upper}, "file_timeout_s=0.5")
+    own = server.translate
+
+    async def slow(*arguments: Any) -> Any:
+        await asyncio.sleep(0.2)
+        return await own(*arguments)
+
+    server.translate = slow  # type: ignore[method-assign]
+    client = TestClient(app_of(server), raise_server_exceptions=False)
+    assert translated(client, b"a\n" * 64) == b"A\n" * 64  # two portions
+    response = upload(client, b"a\n" * 32 * 20)
+    assert response.status_code == 503
+    assert response.json() == {"error": "the file was not translated within 0.5 s; send a shorter one"}
+    assert len(server.seen) < 2 + 5
+
+
+def test_no_more_files_than_memory_holds_are_taken_at_one_time(client: TestClient, server: WordServer) -> None:
+    for _ in range(MOST_FILES + 1):  # each makes room again, refused or not
+        assert upload(client, b"a").status_code == 200
+        assert upload(client, b"a", "a.exe").status_code == 400
+    with ExitStack() as others:
+        for _ in range(MOST_FILES):
+            others.enter_context(server.room_for_file())
+        response = upload(client, b"a")
+    assert response.status_code == 503
+    assert response.json() == {"error": "too many files are sent at one time; try again later"}
+    assert response.headers["retry-after"] == "10"
+    assert upload(client, b"a").status_code == 200
+
+
+@pytest.mark.parametrize("why", ["full", "key"])
+def test_a_file_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    class NoKey:
+        def of(self, secret: str) -> None:
+            assert secret == "wrong"
+
+    def full() -> None:
+        raise Refusal(503, "the server is busy; try again later", 1)
+
+    async def unread(request: Request) -> Any:
+        raise AssertionError("the file is being read")
+
+    server = word_server(tmp_path, {("en", "de"): upper}, keys=NoKey())  # type: ignore[arg-type]
+    monkeypatch.setattr("nmt.serve.files.read_upload", unread)
+    headers = {"Authorization": "Bearer wrong"}
+    if why == "full":
+        monkeypatch.setattr(server.engine, "refuse_when_full", full)
+        headers = {}
+    client = TestClient(app_of(server), headers=headers)
+    assert upload(client, b"a").status_code == {"full": 503, "key": 403}[why]
 
 
 def test_searches_of_one_request_have_one_deadline_and_portions_of_a_file_their_own(server: WordServer) -> None:
