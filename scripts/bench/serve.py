@@ -7,7 +7,7 @@
 FILE has a sentence a line in the model's source language; those of --words words are taken (13). Each measurement is
 beside its own yardstick in the same minute: the same sentences, translated in this process as `nmt translate` does it.
 The clients are a process of their own on the same cores. Answers are compared with the yardstick's, each by its number:
-one that is another sentence's is swapped; one of the same score, to rounding, is a tie.
+one that is another sentence's is swapped; one of the same score, to rounding, is a tie, and named on stderr.
 """
 
 import argparse
@@ -40,6 +40,7 @@ from nmt.translation.translator import Translator
 
 CLIENTS = 64
 WORDS = 13
+ROUNDING, COARSE_ROUNDING = 0.001, 0.05  # of a probability's logarithm, relative: in fp32, and in bf16 or less
 ROUNDS = 8  # in turn, with and without clients whose bodies are slow
 
 
@@ -125,14 +126,16 @@ class Yardstick:
         return time.perf_counter() - start
 
     def wrong(self, outcome: Outcome) -> tuple[int, int]:
-        """Answers that are not what is expected: swapped or worse, and ties."""
+        """Answers that are not what is expected: swapped or worse, and ties, which are printed on stderr."""
         swapped = ties = 0
+        rounding = ROUNDING if self.translator.precision == "fp32" else COARSE_ROUNDING
         for number, text in outcome.answers.items():
             expected = self.expected[number % len(self.expected)]
             if text != expected.text:
                 forced = self.translator.forced_scores([expected.source], [text])[0]
-                if abs(forced - expected.log_prob) < 0.05 * max(1.0, abs(expected.log_prob)):
+                if abs(forced - expected.log_prob) < rounding * max(1.0, abs(expected.log_prob)):
                     ties += 1
+                    print(f"tie: {expected.text} ({expected.log_prob:.4f}), {text} ({forced:.4f})", file=sys.stderr)
                 else:
                     swapped += 1
         return swapped, ties
