@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -360,6 +361,45 @@ def test_fine_tuning_starts_from_the_best_weights_with_the_old_tokenizers(
     tuned = checkpoint.load_model(tmp_path / "run")
     assert tuned.config.decoder.arguments["d_hidden"] == 12
     assert not same(parameters_of(tuned.model), first[0])
+
+
+@pytest.mark.parametrize("killed_at", [None, 0, 5])
+def test_a_model_that_further_training_only_makes_worse_stays_the_model(
+    data: Path, tmp_path: Path, trained: Path, capsys: pytest.CaptureFixture[str], killed_at: int | None
+) -> None:
+    words = {"init_from": str(trained), "optimizer__lr": 5.0, "train__average_best": False}
+    run = tmp_path / "run"
+    if killed_at is None:
+        assert start(data, tmp_path, **words) == 0
+    else:
+        with signals_after([killed_at]), pytest.MonkeyPatch.context() as patch:
+            if killed_at == 0:
+                patch.setattr(Trainer, "validate", lambda trainer: signal.raise_signal(signal.SIGINT))
+            assert start(data, tmp_path, **words) == SAVED
+        assert resume(run) == 0
+    assert same(tensors(run / "model.safetensors"), tensors(trained / "model.safetensors"))
+    first, *later = metrics(run, "dev")
+    assert (first["update"], first["best"]) == (0, True)
+    assert [each["update"] for each in later] == [4, 8, 11]
+    assert all(each["loss"] > first["loss"] for each in later)
+    said = capsys.readouterr().err
+    assert f"caution: no update made it better on dev than {trained}, whose weights stay the model; train on" in said
+    assert "at update 0\n" in said  # the best on dev
+
+
+def test_a_model_that_further_training_makes_better_gives_no_caution(
+    data: Path, tmp_path: Path, trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert start(data, tmp_path, init_from=str(trained), train__keep_best=1) == 0
+    first, *later = metrics(tmp_path / "run", "dev")
+    assert first["update"] == 0 and min(each["loss"] for each in later) < first["loss"]
+    assert not same(tensors(tmp_path / "run" / "model.safetensors"), tensors(trained / "model.safetensors"))
+    assert "stay the model" not in capsys.readouterr().err
+
+
+def test_fine_tuning_without_dev_sentences_validates_nothing(data: Path, tmp_path: Path, trained: Path) -> None:
+    assert start(data, tmp_path, init_from=str(trained), data__dev_size=0) == 0
+    assert metrics(tmp_path / "run", "dev") == []
 
 
 def test_fine_tuning_killed_at_once_goes_on_from_the_weights_given(
