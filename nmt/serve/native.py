@@ -112,6 +112,10 @@ async def translate(request: Request) -> Response:
     return JsonResponse({**head, "milliseconds": milliseconds(started), "texts": found})
 
 
+# Settings of a search that decide its result, of those that a server uses.
+OF_SEARCH = (
+    "beam", "n_best", "length_penalty", "alpha", "coverage_penalty", "max_length_a", "max_length_b", "no_repeat_ngram",
+)  # fmt: skip
 STREAMED = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy must not hold the stream back
 
 
@@ -266,9 +270,11 @@ def read_beam(body: dict[str, Any]) -> int | None:
 
 
 def settings_json(served: Served, search: Search) -> dict[str, Any]:
-    """The settings of the search, for the answer."""
-    used = search.settings(served.translator.settings)
-    return {key: getattr(used, key) for key in ("beam", "n_best", "length_penalty", "alpha")}
+    """All settings that decide the answer: those of the search, the precision, and whether there is a shortlist."""
+    translator = served.translator
+    used = search.settings(translator.settings)
+    found = {key: getattr(used, key) for key in OF_SEARCH}
+    return {**found, "precision": translator.precision, "shortlist": translator.shortlist is not None}
 
 
 def milliseconds(started: float) -> float:

@@ -85,9 +85,14 @@ def within_budget(
     budget = seconds_of(command.budget)
     timed_s = min(MOST_TIMED_S, max(LEAST_TIMED_S, TIMED_SHARE * budget))
     left = partial(seconds_left, budget, peers)
-    if recipe is None:
+    further = config.init_from is not None
+    if recipe is None or further:
         pace = timed(config, prepared, timed_s, peers)
-        updates, every = affordable(command.budget, pace, left() - (pace.validation_s if config.init_from else 0))
+        updates, every = affordable(command.budget, pace, left() - (pace.validation_s if further else 0))
+        most = (config.train.max_epochs or MANY) * pace.updates_per_epoch
+        if further and updates >= most:
+            say_shorter(most, config.train.validate_every or pace.updates_per_epoch, pace)
+            return config, pace.validation_s
         return with_length(command, config, updates, every), pace.validation_s
     size = sizes(recipe.facts)[0] if is_recurrent(config) else None
     pace = timed(recipe.filled(Effort(MANY, MANY, 1.0, size)), prepared, timed_s, peers)
@@ -99,9 +104,7 @@ def within_budget(
     epochs = epochs_of(recipe.facts)
     most = round(MOST_TIMES_AS_LONG * epochs * pace.updates_per_epoch)
     if updates > most:
-        minutes = (most * pace.update_s + (most / every) * pace.validation_s) / 60
-        what = f"about {minutes:.0f} min: a longer training no longer pays"
-        print(f"  it will not take all of it, but {what}", file=sys.stderr)
+        say_shorter(most, every, pace)
         updates = most
     effort = Effort(updates, min(every, updates), updates / pace.updates_per_epoch / epochs, size)
     if effort.share < LITTLE:
@@ -178,6 +181,13 @@ def affordable(budget: str, pace: Pace, seconds: float) -> tuple[int, int]:
         )
     print(f"budget={budget}: after {gone:.0f} s of preparation; measured {measured}", file=sys.stderr)
     return updates, every
+
+
+def say_shorter(updates: int, validate_every: int, pace: Pace) -> None:
+    """Prints how long a training takes that is as long as it pays, and shorter than the budget."""
+    minutes = (updates * pace.update_s + updates / validate_every * pace.validation_s) / 60
+    what = f"about {minutes:.0f} min: a longer training no longer pays"
+    print(f"  it will not take all of it, but {what}", file=sys.stderr)
 
 
 def too_short(budget: str, effort: Effort, pace: Pace) -> str:

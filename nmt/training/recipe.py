@@ -18,6 +18,7 @@ from omegaconf import OmegaConf
 from nmt.config.changes import Changes
 from nmt.config.compose import CONFIGS
 from nmt.config.defaults import with_chosen
+from nmt.config.identity import with_model_of
 from nmt.config.plain import leaves, overlay
 from nmt.config.run import RunConfig, read_run_config
 from nmt.config.verbs import TrainCommand
@@ -29,6 +30,7 @@ from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import counted
 from nmt.machine.home import expanded
 from nmt.model.build import needs_equal_sizes
+from nmt.runs.folder import read_run
 from nmt.scoring.cautions import scripts_of
 
 C = TypeVar("C", bound=TrainCommand)
@@ -44,6 +46,8 @@ MOST_VALIDATIONS = 30
 REGULAR = 0.4  # share of the different words that occur once: below it, text is as regular as that of a grammar
 MOST_TIMES_AS_LONG = 4  # times the epochs without a budget, at most: longer training does not pay
 SHORT = "so short a training learns little by heart"
+FURTHER_LR, FURTHER_EPOCHS = 0.25, 1 / 3  # of the rate and of the epochs of a new model
+FURTHER = "a trained model needs smaller steps"
 SAFE = "the highest rate that was safe"
 SECTIONS = ("tokenizer", "model", "encoder", "decoder", "optimizer", "schedule", "train")
 
@@ -127,15 +131,21 @@ class Recipe:
 def recipe_for(command: TrainCommand) -> Recipe | None:
     """The recipe for a command, whose corpus must be there; None if the recipe decides nothing.
 
-    An experiment is a recipe of its own. A run that starts from another run's weights keeps that run's sizes.
+    An experiment is a recipe of its own. A run that starts from another run's weights keeps that run's model.
     """
     run, typed = command.run, command.changes
-    fixed = command.resume is not None or run.init_from is not None or "experiment" in typed.values
-    if command.recipe is None or fixed:
+    if command.recipe is None or command.resume is not None or "experiment" in typed.values:
         return None
     cache_dir = expanded(run.cache_dir)
+    stored = None if run.init_from is None else read_run(expanded(run.init_from), command.trust)
     corpus = read_corpus(run.data, cache_dir)
     facts = facts_of(corpus.path("train"))
+    weights = run.data.train.weights
+    facts = replace(facts, epoch=1.0 if weights is None else Mix(corpus.mixed, weights).share)
+    if stored is not None:
+        config, tokenizers = stored
+        facts = replace(facts, tokens=tokens_of(corpus, tokenizers))
+        return Recipe(replace(command, run=with_model_of(config, run)), facts, [])
     pieces = [each for each in tokenizer_choices(facts, run) if each.key not in typed.values]
     tokenizer = with_choices(run, pieces, typed, command.trust).tokenizer
     found = fitting(corpus, tokenizer, cache_dir)
@@ -144,10 +154,8 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
         fits = [Choice("tokenizer.joint", found.joint, why), Choice("tokenizer.vocab_size", found.vocab_size, why)]
         pieces = [each for each in pieces if each.key not in [fit.key for fit in fits]]
         pieces += [each for each in fits if each.key not in typed.values]
-    tokens = tokens_of(corpus, trained_tokenizers(corpus, found, cache_dir))
-    weights = run.data.train.weights
-    epoch = 1.0 if weights is None else Mix(corpus.mixed, weights).share
-    return Recipe(command, replace(facts, tokens=tokens, epoch=epoch), pieces)
+    facts = replace(facts, tokens=tokens_of(corpus, trained_tokenizers(corpus, found, cache_dir)))
+    return Recipe(command, facts, pieces)
 
 
 def filled(command: C, say: bool = True) -> C:
@@ -220,8 +228,9 @@ def choices_of(
     facts: Facts, run: RunConfig, typed: Collection[str] = (), effort: Effort | None = None
 ) -> Iterator[Choice]:
     """All choices except those for the tokenizer; they depend on the parts of `run` and on the `typed` keys."""
-    of_kind = rnn_choices if is_recurrent(run) else transformer_choices
-    yield from of_kind(facts, run, typed, effort)
+    if run.init_from is None:
+        of_kind = rnn_choices if is_recurrent(run) else transformer_choices
+        yield from of_kind(facts, run, typed, effort)
     yield from length_choices(facts, run, typed, effort)
 
 
@@ -343,7 +352,10 @@ def epochs_of(facts: Facts) -> int:
 def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort: Effort | None) -> Iterator[Choice]:
     """Learning rate, batch size and length. If the user typed that only early stopping ends the run, that stays so."""
     size = size_of(facts, effort)
-    yield Choice("optimizer.lr", size.lr if is_recurrent(run) else 0.001, SAFE)
+    lr, share, why = size.lr if is_recurrent(run) else 0.001, 1.0, SAFE
+    if run.init_from is not None:
+        lr, share, why = FURTHER_LR * lr, FURTHER_EPOCHS, FURTHER
+    yield Choice("optimizer.lr", lr, why)
     batch = batch_of(facts, run, typed, size)
     yield Choice("train.batch_tokens", batch, "small batches learn more from each sentence")
     per_epoch = max(1.0, facts.epoch * facts.tokens / batch)
@@ -353,7 +365,7 @@ def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort:
         yield from rate_choices(effort.updates)
         return
     why = "less text is read more often; the rate falls to nothing at the end"
-    epochs: int | None = epochs_of(facts)
+    epochs: int | None = max(1, round(share * epochs_of(facts)))
     if "train.max_epochs" in typed:
         epochs = run.train.max_epochs
     elif run.train.max_updates is not None:

@@ -16,6 +16,7 @@ from nmt.config.identity import (
     model_changes,
     refuse_changes,
     refuse_other_tokenizer,
+    with_model_of,
     with_places_of,
 )
 from nmt.config.run import MODEL_SECTIONS, RunConfig, read_run_config
@@ -72,7 +73,7 @@ def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
             if data.src_lang is not None and data.tgt_lang is not None:
                 print(f"from {data.src_lang} to {data.tgt_lang} (data.src_lang, data.tgt_lang)", file=sys.stderr)
             recipe = recipe_for(command)
-            if recipe is not None and command.budget is None:
+            if recipe is not None and (command.budget is None or command.run.init_from is not None):
                 recipe.say()
         config = command.run if recipe is None else recipe.filled()
         plan = None if command.budget is None else partial(within_budget, command, recipe)
@@ -146,8 +147,7 @@ def start_from(
 ) -> tuple[RunConfig, TokenizerPair, Seq2Seq]:
     """Configuration, tokenizers and model of a run that starts from the weights of the run in `folder`."""
     stored, tokenizers = read_run(folder, trust)
-    same = replace(config, **{section: getattr(stored, section) for section in MODEL_SECTIONS})
-    changed = changes.over(same, trust, MODEL_SECTIONS)
+    changed = changes.over(with_model_of(stored, config), trust, MODEL_SECTIONS)
     refuse_other_tokenizer(stored, changed, f"init_from={folder}")
     return changed, tokenizers, given_model(folder / "model.safetensors", stored, changed, tokenizers)
 

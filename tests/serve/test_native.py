@@ -81,7 +81,12 @@ def test_each_sentence_is_translated_as_the_translator_does(client: TestClient, 
     assert "\n\n" in text["text"]
     assert (answer["model"], answer["detected"]) == ("first", None)
     assert answer["checksum"] == translator.checksum
-    assert answer["settings"]["n_best"] == 3
+    assert answer["settings"] == {
+        "beam": settings.beam, "n_best": 3, "length_penalty": settings.length_penalty, "alpha": settings.alpha,
+        "coverage_penalty": settings.coverage_penalty, "max_length_a": settings.max_length_a,
+        "max_length_b": settings.max_length_b, "no_repeat_ngram": settings.no_repeat_ngram,
+        "precision": translator.precision, "shortlist": False,
+    }  # fmt: skip
 
 
 def test_several_texts_are_answered_in_order_and_empty_ones_stay_empty(client: TestClient) -> None:

@@ -22,6 +22,7 @@ from nmt.training import budget
 from nmt.training.budget import LEAST_VALIDATIONS, Pace, timed, weights_of, within_budget
 from nmt.training.first_weights import random_model
 from nmt.training.recipe import MOST_VALIDATIONS, epochs_of, facts_of, filled, recipe_for, sizes
+from nmt.training.run import start
 
 PACE = Pace(update_s=0.1, validation_s=1.0, updates_per_epoch=100, weights=1_000_000)
 SMALL = ["model.d_embed=8", "encoder.d_hidden=8", "decoder.d_hidden=16", "tokenizer.vocab_size=300"]
@@ -186,6 +187,26 @@ def test_more_time_than_pays_is_not_taken(
     run = plan(command(corpus, "budget=90h"))
     assert run.train.max_updates == 4 * 80
     assert "a longer training no longer pays" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("budget", "binds"), [("2m", True), ("9h", False)])
+def test_a_trained_model_is_trained_no_longer_than_pays(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], budget: str,
+    binds: bool,
+) -> None:  # fmt: skip
+    small = [*SMALL, f"runs_dir={tmp_path}", "train.max_updates=1", "train.bleu_sentences=1"]
+    assert start(filled(command(corpus, *small), say=False).run) == 0
+    paced(monkeypatch, replace(PACE, updates_per_epoch=100_000))
+    given = command(corpus, f"init_from={tmp_path}/run", f"budget={budget}")
+    recipe = recipe_for(given)
+    assert recipe is not None
+    fit = plan(given)
+    capsys.readouterr()
+    free = recipe.filled()
+    assert fit.train.max_epochs == (None if binds else free.train.max_epochs)
+    assert (fit.train.max_updates is not None) == binds
+    assert fit.encoder == free.encoder
+    assert fit.optimizer == free.optimizer
 
 
 @pytest.mark.parametrize(("minutes", "is_little"), [(2, True), (2000, False)])

@@ -17,6 +17,7 @@ from nmt.config.verbs import TrainCommand
 from nmt.data.corpus import read_corpus
 from nmt.data.prepare import prepare
 from nmt.training.recipe import Choice, Facts, choices_of, epochs_of, facts_of, filled, tokenizer_choices, tokens_of
+from nmt.training.run import start
 
 FACTS = Facts(pairs=29_000, size=1_800_000, alphabets=(60, 70), one_script=True, seen_once=0.5, tokens=480_000)
 HAN = "".join(chr(0x4E00 + number) for number in range(2000))
@@ -94,9 +95,33 @@ def test_what_is_typed_wins(corpora: dict[str, Path]) -> None:
 
 
 def test_an_experiment_a_resumed_run_and_null_stay_as_they_are(corpora: dict[str, Path]) -> None:
-    for words in (["recipe=null"], ["experiment=demo_en_de"], ["init_from=runs/other"], ["resume=runs/other"]):
+    for words in (["recipe=null"], ["experiment=demo_en_de"], ["resume=runs/other"], ["recipe=null", "init_from=x"]):
         given = command(corpora["latin"], *words)
         assert filled(given) == given, words
+
+
+@pytest.mark.parametrize("parts", [[], ["encoder=transformer", "decoder=transformer", "attention=multi_head"]])
+def test_a_trained_model_learns_on_with_smaller_steps_and_stays_as_it_is(
+    corpora: dict[str, Path], tmp_path: Path, parts: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = [*parts, "model.d_embed=8", "tokenizer.vocab_size=300", "train.max_updates=1"]
+    small = ["d_model=8", "d_feed_forward=8", "heads=2"] if parts else ["d_hidden=8"]
+    typed += [f"{side}.{each}" for side in ("encoder", "decoder") for each in small] + ["decoder.layers=1"]
+    first = filled(command(corpora["latin"], *typed, f"runs_dir={tmp_path}", "train.bleu_sentences=1"), say=False).run
+    assert start(first) == 0
+    words = [f"init_from={tmp_path}/run", "train.batch_tokens=500", "decoder.dropout=0.12"]
+    capsys.readouterr()
+    made = filled(command(corpora["latin"], *words)).run
+    [line] = [line for line in capsys.readouterr().err.splitlines() if "the same by hand: " in line]
+    again = command(corpora["latin"], *words, *shlex.split(line.partition(": ")[2]))
+    assert again.recipe is None
+    sections = ("train", "optimizer", "schedule")
+    assert all(getattr(again.run, each) == getattr(made, each) for each in sections)
+    assert all(getattr(made, each) == getattr(first, each) for each in ("tokenizer", "model", "encoder", "attention"))
+    new = filled(command(corpora["latin"], *parts), say=False).run
+    assert made.optimizer.arguments["lr"] < new.optimizer.arguments["lr"]
+    assert 1 <= (made.train.max_epochs or 0) < (new.train.max_epochs or 0)
+    assert (made.schedule.name, made.train.patience, made.train.batch_tokens) == ("Linear", None, 500)
 
 
 def test_the_facts_are_those_of_the_training_split(corpora: dict[str, Path]) -> None:
