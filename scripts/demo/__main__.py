@@ -6,13 +6,15 @@ Safe to repeat and to interrupt: what is trained is not trained again, what was 
 """
 
 import argparse
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from urllib.parse import urlencode
 
 from nmt.data.corpus import read_lines, resolve
 from nmt.figures.attention import attention_figure
@@ -26,6 +28,7 @@ from nmt.translation.translator import Translator
 LEXICON, MORE = 0.04, 12_000  # few words, so that even a model without attention learns them within minutes
 RECIPE = ("tokenizer.vocab_size=1500", "train.max_epochs=8")  # in place of what is right for the whole lexicon
 SHOWN_LENGTH = 10  # words of the test sentence whose attention is drawn: the first that long
+TRIED_LENGTH = 6  # words of the sentences that one may try
 
 
 @dataclass(frozen=True)
@@ -52,23 +55,34 @@ def main(given: Sequence[str]) -> int:
     results = {name: evaluate(t, sources, reference, tgt_lang) for name, t in translators.items()}
     show_scores(results)
     show_longest(results, sources, reference)
-    show_attention(translators["general"], sources, runs["general"])
+    sentence = next((s for s in sources if source_length(s) == SHOWN_LENGTH), sources[0])
+    show_attention(translators["general"], sentence, runs["general"])
     figure = bleu_by_length_figure({f"attention={name}": result.by_length for name, result in results.items()})
     save_figure(figure, runs["general"] / "bleu_by_length.png")
     minutes = (perf_counter() - start) / 60
     print(f"\nPictures: {runs['general']}/attention.png and bleu_by_length.png. All this took {minutes:.1f} minutes.")
-    print(next_steps(**runs))
+    print(what_to_try(resolve(f"train.{src_lang}", root), sources))
+    print(next_steps(**runs, link={"from": src_lang, "to": tgt_lang, "compare": runs["none"].name, "text": sentence}))
     return 0
 
 
 DEFAULT = Path("runs/demo_en_de_general")  # what make serve serves without words, beside the model without attention
 
 
-def next_steps(general: Path, none: Path) -> str:
-    """What to type after the demo."""
+def what_to_try(train: Path, sources: Sequence[str]) -> str:
+    """Which words the models know, and some sentences of these words."""
+    words = {word for line in read_lines(train) for word in re.findall(r"[\w'-]+", line.lower())}
+    some = [sentence for sentence in sources if source_length(sentence) == TRIED_LENGTH][:3]
+    known = f"The models know the {len(words):,} words of {train}, and no others. Sentences to try:"
+    return "\n".join(["", known, *(f"  {sentence}" for sentence in some)])
+
+
+def next_steps(general: Path, none: Path, link: Mapping[str, str]) -> str:
+    """What to type after the demo; `link` has the fields of the page's link."""
     serve = "make serve" if general == DEFAULT else f'make serve ARGS="models=[{general},{none}]"'
     steps = {
-        serve: "the same in the browser: both models side by side, and where they look",
+        serve: "the same in the browser: both models side by side, and where they look. Then open\n"
+        f"      http://127.0.0.1:5000/#{urlencode(link)}",
         f'make interactive ARGS="model={general}"': "type sentences; :attention shows where the model looks",
         f'make evaluate ARGS="model={general}"': "BLEU, chrF and TER with confidence intervals",
         "make tensorboard": "the learning curves",
@@ -152,9 +166,8 @@ def show_longest(results: dict[str, Result], sources: list[str], reference: list
     print(f"without    {results['none'].translations[longest]}")
 
 
-def show_attention(translator: Translator, sources: list[str], run: Path) -> None:
-    """Where the model looked: the first test sentence of a readable length, in the terminal and as a picture."""
-    sentence = next((s for s in sources if source_length(s) == SHOWN_LENGTH), sources[0])
+def show_attention(translator: Translator, sentence: str, run: Path) -> None:
+    """Where the model looked, in the terminal and as a picture."""
     translation = translator.translate([sentence], attention=True)[0]
     print(f"\n=== Attention: {sentence} ===\n")
     print(attention_text(*translation.word_attention))

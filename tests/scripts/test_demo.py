@@ -7,14 +7,28 @@ from pathlib import Path
 import pytest
 
 from command_line import ROOT
-from demo.__main__ import next_steps
+from demo.__main__ import next_steps, what_to_try
 
 
 @pytest.mark.parametrize(("pair", "runs"), [("en_de", "runs"), ("en_zh", "runs"), ("en_de", "elsewhere")])
 def test_the_next_command_serves_the_models_of_this_demo(pair: str, runs: str) -> None:
     general, none = (Path(runs) / f"demo_{pair}_{name}" for name in ("general", "none"))
-    [serve] = re.findall(r"^  make (serve.*)$", next_steps(general, none), re.MULTILINE)
+    said = next_steps(general, none, {"from": "en", "to": "de", "text": "a & b?"})
+    assert "http://127.0.0.1:5000/#from=en&to=de&text=a+%26+b%3F\n" in said
+    [serve] = re.findall(r"^  make (serve.*)$", said, re.MULTILINE)
     verb, _, given = serve.partition(" ")
     words = ["make", "--dry-run", verb, given.replace('"', "")] if given else ["make", "--dry-run", verb]
     shown = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert f"nmt serve models=[{general},{none}]" in shown.replace("'", "")
+
+
+def test_it_says_which_words_the_models_know(tmp_path: Path) -> None:
+    (tmp_path / "train.en").write_text("The dog sees Anna's cat.\nthe cat runs\n")
+    some = ["a b c d e f", "too short", "g h i j k l", "m n o p q r", "s t u v w x"]
+    assert what_to_try(tmp_path / "train.en", some).splitlines() == [
+        "",
+        f"The models know the 6 words of {tmp_path}/train.en, and no others. Sentences to try:",
+        "  a b c d e f",
+        "  g h i j k l",
+        "  m n o p q r",
+    ]

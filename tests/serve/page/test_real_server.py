@@ -1,6 +1,11 @@
-"""The page before the server that people start, with a model of random weights: what is shown is what it answers."""
+"""The page before the server that people start, with a model of random weights: what is shown is what it answers.
 
+With NMT_SCREENSHOTS=FOLDER and NMT_DEMO=RUN, a model of `make demo`, the picture of README.md is saved as page.png.
+"""
+
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +18,7 @@ from helpers.servers import listening
 from helpers.small_runs import make_run
 
 TEXT = "der Hund sieht ein Haus . heute schläft der Mann ."
+DEMO = "The hungry butchers have sold the bag. Laura has repaired the new plates next to the desk in the house."
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +98,18 @@ def test_the_attention_and_the_tree_are_shown(page: Any, url: str) -> None:
     page.click("#tab-search")
     page.wait_for_selector("svg .node.best")
     assert page.locator(".status:visible").count() == 0
+
+
+@pytest.mark.skipif(not {"NMT_SCREENSHOTS", "NMT_DEMO"} <= os.environ.keys(), reason="no NMT_SCREENSHOTS and NMT_DEMO")
+def test_the_picture_of_the_readme_is_of_the_demo(browser: Any) -> None:
+    with listening(f"model={os.environ['NMT_DEMO']}") as (url, _):
+        page = browser.new_page(viewport={"width": 1000, "height": 425}, device_scale_factor=1.5)
+        page.goto(url)
+        until(page, "document.querySelector('#to').value !== ''")
+        page.fill("#source", DEMO)
+        settled(page)
+        page.hover("#target .word >> nth=-1")
+        page.wait_for_timeout(350)  # colours fade
+        page.screenshot(path=Path(os.environ["NMT_SCREENSHOTS"]) / "page.png")
+        assert shown(page).endswith("repariert.")
+        page.close()
