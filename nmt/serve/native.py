@@ -112,7 +112,7 @@ async def translate(request: Request) -> Response:
     return JsonResponse({**head, "milliseconds": milliseconds(started), "texts": found})
 
 
-# Settings of a search that decide its result, of those that a server uses.
+# The settings of a search that decide its result, except those of sampling, which a server does not do.
 OF_SEARCH = (
     "beam", "n_best", "length_penalty", "alpha", "coverage_penalty", "max_length_a", "max_length_b", "no_repeat_ngram",
 )  # fmt: skip
