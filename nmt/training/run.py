@@ -70,6 +70,9 @@ def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
             return resume(folder, NO_CHANGES, command.trust, (), watch, peers)
         with peers.first_of_machine_before_others():
             data = command.run.data
+            if not any(key.split(".")[0] in ("data", "experiment") for key in command.changes.values):
+                own = "for your own files, type data.train.src=FILE data.train.tgt=FILE"
+                print(f"no corpus is named, so this trains on the demo corpus of nmt; {own}", file=sys.stderr)
             if data.src_lang is not None and data.tgt_lang is not None:
                 print(f"from {data.src_lang} to {data.tgt_lang} (data.src_lang, data.tgt_lang)", file=sys.stderr)
             recipe = recipe_for(command)

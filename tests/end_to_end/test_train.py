@@ -429,6 +429,19 @@ def test_fine_tuning_killed_at_once_goes_on_from_the_weights_given(
     assert "lacks the weights it started from; delete it" in refusal(CheckpointError, lambda: resume(unborn))
 
 
+@pytest.mark.parametrize(
+    ("words", "said"), [([], True), (["seed=2"], True), (["data=demo_en_de"], False), (["experiment=reference"], False)]
+)
+def test_who_names_no_corpus_is_told_which_one_is_used(
+    words: list[str], said: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train, "recipe_for", lambda command: None)
+    monkeypatch.setattr(train, "start", lambda *arguments: 0)
+    assert train.train_or_resume(command_of("train", ["name=no-such-run", *words])) == 0
+    expected = "no corpus is named, so this trains on the demo corpus of nmt; for your own files, type data.train.src="
+    assert (expected in capsys.readouterr().err) == said
+
+
 def test_the_end_says_what_to_type_next(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert start(data, tmp_path, train__max_updates=2) == 0
     last = capsys.readouterr().err.splitlines()[-3:]
