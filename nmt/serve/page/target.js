@@ -22,6 +22,7 @@ export class Target extends EventTarget {
     this.direction = { from: "auto", to: "", model: "" };
     this.cache = new Map();
     this.attempts = 0;
+    this.changed = -Infinity; // the time of the last change
     this.clear();
     this.keys = setUpWords(this.wordsAt, {
       onLight: (word, how) => this.tell("light", { word, how }),
@@ -65,16 +66,22 @@ export class Target extends EventTarget {
     this.busy(false);
   }
 
-  /** Takes a changed text. Unless `now`, it waits for more typing before it asks the server. */
+  /**
+   * Takes a changed text. The first change after a pause is sent to the server at once; during fast typing, only what
+   * then stays unchanged for DEBOUNCE_MS. `now`: nobody types.
+   */
   update(text, now) {
     this.stop();
+    const last = this.changed;
+    this.changed = performance.now();
+    const typing = !now && this.changed - last < DEBOUNCE_MS;
     this.sentences = keep(this.sentences, this.text, text);
     this.text = text;
     if (!text.trim()) this.clear();
     this.attempts = 0;
     this.say(null);
     this.draw();
-    if (text.trim()) this.timer = setTimeout(() => this.translate(), now ? 0 : DEBOUNCE_MS);
+    if (text.trim()) this.timer = setTimeout(() => this.translate(), typing ? DEBOUNCE_MS : 0);
     else this.tell("settled");
   }
 
