@@ -20,6 +20,7 @@ from command_line import new_parser
 SIDES = {"src": "en", "tgt": "de"}
 TEST_SETS = {"domain": "test_2016_flickr", "general": "test"}
 LENGTH = (
+    "recipe=null",
     "train.max_updates=2000",
     "train.max_epochs=null",
     "train.patience=null",
