@@ -59,7 +59,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     targets = [" ".join(reversed(line.split())) for line in sources]
     for side, lines in (("en", sources), ("de", targets)):
         real = (ROOT / "data" / "demo_en_de" / f"train.{side}").read_text("utf-8").splitlines()[:40]
-        for name, text in (("my", real), ("new", lines), ("dev", lines), ("test", lines)):
+        for name, text in (("my", real), ("new", lines), ("old", lines), ("dev", lines), ("test", lines)):
             (folder / f"{name}.{side}").write_text("".join(f"{line}\n" for line in text), "utf-8")
     (folder / "new.align").write_text("0-0\n" * LINES)
     (folder / "begin.de").write_text("der Hund \n" * LINES)
