@@ -127,7 +127,7 @@ async def _patiently(
     while True:
         if monotonic() > until:
             limit = server.settings.file_timeout_s
-            raise Refusal(503, f"the file was not translated within {limit:g} s; send a shorter one", 5)
+            raise Refusal(413, f"the file was not translated within {limit:g} s; send a shorter one")
         server.start_time(request)
         left -= 1
         try:

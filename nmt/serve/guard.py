@@ -15,6 +15,7 @@ from nmt.serve.refusal import Refusal
 from nmt.serve.server import Server
 
 HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
+SMALL_BODY = 65_536  # bytes; the rest of a larger body that nobody reads is not waited for
 OTHER = "other"  # the route reported for a path without one
 
 
@@ -32,7 +33,7 @@ class Guard:
             return
         server, started = self.server, time.perf_counter()
         status = 499  # the client hung up before there was an answer
-        body = Body(receive, server.settings.body_mb * 10**6, server.settings.body_timeout_s)
+        body = Body(receive, server.settings.body_mb * 10**6, server.settings.body_timeout_s, announces_much(scope))
 
         async def sent(message: Message) -> None:
             nonlocal status
@@ -68,8 +69,9 @@ class Guard:
 class Body:
     """A request's body as it arrives, with limits on its size and on the time that it takes."""
 
-    def __init__(self, source: Receive, most_bytes: int, timeout_s: float) -> None:
-        self.source, self.most_bytes = source, most_bytes
+    def __init__(self, source: Receive, most_bytes: int, timeout_s: float, much: bool) -> None:
+        """`much`: the request's head announces a large body."""
+        self.source, self.most_bytes, self.much = source, most_bytes, much
         self.timeout_s = timeout_s
         self.until = time.monotonic() + timeout_s
         self.size = 0
@@ -77,8 +79,8 @@ class Body:
 
     @property
     def unread(self) -> bool:
-        """Was only a part of the body read?"""
-        return self.size > self.most_bytes or (not self.whole and self.size > 0)
+        """Was only a part of the body read, or nothing of a large one?"""
+        return self.size > self.most_bytes or (not self.whole and (self.size > 0 or self.much))
 
     async def receive(self) -> Message:
         """The next ASGI message. Raises Refusal if the body is too large or too slow."""
@@ -96,6 +98,13 @@ class Body:
             if self.size > self.most_bytes:
                 raise Refusal(413, f"the body has more than {self.most_bytes:,} bytes; send less at once")
         return message
+
+
+def announces_much(scope: Scope) -> bool:
+    """Does the head announce a body of more than `SMALL_BODY` bytes, or one of unknown length?"""
+    found = dict(scope["headers"])
+    length = found.get(b"content-length", b"0")
+    return b"transfer-encoding" in found or not length.isdigit() or int(length[:20]) > SMALL_BODY
 
 
 def log(route: str, status: int, seconds: float, size: int) -> None:

@@ -85,6 +85,9 @@ class Life(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accepts the waiting connections, which closing the socket would reset; then ends as uvicorn does."""
+        settings = self.served.settings
+        if self.served.files_now:  # the last portion of a file may begin at its limit
+            self.config.timeout_graceful_shutdown = int(settings.file_timeout_s + settings.timeout_s) + 5
         loop = asyncio.get_running_loop()
         late = []
         for bound in sockets or []:
@@ -113,7 +116,7 @@ async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Cal
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=int(max(server.settings.timeout_s, server.settings.file_timeout_s)) + 5,
+        timeout_graceful_shutdown=int(server.settings.timeout_s) + 5,
         backlog=BACKLOG,
     )
     life = Life(config, server)

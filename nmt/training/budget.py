@@ -86,25 +86,24 @@ def within_budget(
     timed_s = min(MOST_TIMED_S, max(LEAST_TIMED_S, TIMED_SHARE * budget))
     left = partial(seconds_left, budget, peers)
     further = config.init_from is not None
-    if recipe is None or further:
+    if recipe is None:
         pace = timed(config, prepared, timed_s, peers)
         updates, every = affordable(command.budget, pace, left() - (pace.validation_s if further else 0))
-        most = (config.train.max_epochs or MANY) * pace.updates_per_epoch
-        if further and updates >= most:
-            say_shorter(most, config.train.validate_every or pace.updates_per_epoch, pace)
-            return config, pace.validation_s
         return with_length(command, config, updates, every), pace.validation_s
-    size = sizes(recipe.facts)[0] if is_recurrent(config) else None
+    size = sizes(recipe.facts)[0] if is_recurrent(config) and not further else None
     pace = timed(recipe.filled(Effort(MANY, MANY, 1.0, size)), prepared, timed_s, peers)
     if size is not None:
         found = largest(recipe, prepared, pace, left() - timed_s)
         if found != size:
             size, pace = found, timed(recipe.filled(Effort(MANY, MANY, 1.0, found)), prepared, timed_s, peers)
-    updates, every = affordable(command.budget, pace, left())
-    epochs = epochs_of(recipe.facts)
-    most = round(MOST_TIMES_AS_LONG * epochs * pace.updates_per_epoch)
+    updates, every = affordable(command.budget, pace, left() - (pace.validation_s if further else 0))
+    epochs = epochs_of(recipe.facts, further)
+    most = round((1 if further else MOST_TIMES_AS_LONG) * epochs * pace.updates_per_epoch)
     if updates > most:
-        say_shorter(most, every, pace)
+        every = math.ceil(most / math.ceil(updates / every))  # as many validations as in the whole budget
+        minutes = (most * pace.update_s + (most / every) * pace.validation_s) / 60
+        what = f"about {minutes:.0f} min: a longer training no longer pays"
+        print(f"  it will not take all of it, but {what}", file=sys.stderr)
         updates = most
     effort = Effort(updates, min(every, updates), updates / pace.updates_per_epoch / epochs, size)
     if effort.share < LITTLE:
@@ -181,13 +180,6 @@ def affordable(budget: str, pace: Pace, seconds: float) -> tuple[int, int]:
         )
     print(f"budget={budget}: after {gone:.0f} s of preparation; measured {measured}", file=sys.stderr)
     return updates, every
-
-
-def say_shorter(updates: int, validate_every: int, pace: Pace) -> None:
-    """Prints how long a training takes that is as long as it pays, and shorter than the budget."""
-    minutes = (updates * pace.update_s + updates / validate_every * pace.validation_s) / 60
-    what = f"about {minutes:.0f} min: a longer training no longer pays"
-    print(f"  it will not take all of it, but {what}", file=sys.stderr)
 
 
 def too_short(budget: str, effort: Effort, pace: Pace) -> str:

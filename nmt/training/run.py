@@ -13,13 +13,11 @@ from nmt.config.changes import NO_CHANGES, Changes
 from nmt.config.identity import (
     ANYWHERE,
     differences,
-    model_changes,
     refuse_changes,
     refuse_other_tokenizer,
-    with_model_of,
     with_places_of,
 )
-from nmt.config.run import MODEL_SECTIONS, RunConfig, read_run_config
+from nmt.config.run import RunConfig, read_run_config
 from nmt.config.verbs import TrainCommand
 from nmt.data.letter_case import LetterCase
 from nmt.data.prepare import Prepared, prepare
@@ -40,7 +38,6 @@ from nmt.runs.folder import (
     create_run,
     read_letter_case,
     read_run,
-    refuse_unfitting,
     refuse_used,
     seen_file,
 )
@@ -49,7 +46,7 @@ from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.tensors import read_tensors, set_parameters
 from nmt.scoring.cautions import LOOKED_AT, of_language
 from nmt.training.budget import within_budget
-from nmt.training.first_weights import random_model
+from nmt.training.first_weights import config_from, random_model, refuse_other_model
 from nmt.training.parts import optimiser_forms, refuse_untrainable
 from nmt.training.progress import Progress
 from nmt.training.recipe import recipe_for
@@ -70,13 +67,14 @@ def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
             return resume(folder, NO_CHANGES, command.trust, (), watch, peers)
         with peers.first_of_machine_before_others():
             data = command.run.data
-            if not any(key.split(".")[0] in ("data", "experiment") for key in command.changes.values):
+            typed = command.changes.values
+            if not any(key in ("data", "data.root", "experiment") or key.startswith("data.train.") for key in typed):
                 own = "for your own files, type data.train.src=FILE data.train.tgt=FILE"
                 print(f"no corpus is named, so this trains on the demo corpus of nmt; {own}", file=sys.stderr)
             if data.src_lang is not None and data.tgt_lang is not None:
                 print(f"from {data.src_lang} to {data.tgt_lang} (data.src_lang, data.tgt_lang)", file=sys.stderr)
             recipe = recipe_for(command)
-            if recipe is not None and (command.budget is None or command.run.init_from is not None):
+            if recipe is not None and command.budget is None:
                 recipe.say()
         config = command.run if recipe is None else recipe.filled()
         plan = None if command.budget is None else partial(within_budget, command, recipe)
@@ -149,9 +147,7 @@ def start_from(
     folder: Path, config: RunConfig, changes: Changes, trust: Sequence[str]
 ) -> tuple[RunConfig, TokenizerPair, Seq2Seq]:
     """Configuration, tokenizers and model of a run that starts from the weights of the run in `folder`."""
-    stored, tokenizers = read_run(folder, trust)
-    changed = changes.over(with_model_of(stored, config), trust, MODEL_SECTIONS)
-    refuse_other_tokenizer(stored, changed, f"init_from={folder}")
+    changed, stored, tokenizers = config_from(folder, config, changes, trust)
     return changed, tokenizers, given_model(folder / "model.safetensors", stored, changed, tokenizers)
 
 
@@ -207,16 +203,7 @@ def resume(
 
 def given_model(path: Path, stored: RunConfig, config: RunConfig, tokenizers: TokenizerPair) -> Seq2Seq:
     """A model with the weights of a run; refuses a `config` whose model does not fit them."""
-    try:
-        refuse_unfitting(config, tokenizers, path)
-    except CheckpointError:
-        changes = model_changes(stored, config)
-        if not changes:
-            raise
-        raise ConfigError(
-            f"{path} has weights of other names or sizes than a model with {', '.join(changes)}; "
-            "leave that out, or train a new model"
-        ) from None
+    refuse_other_model(path, stored, config, tokenizers)
     tensors = read_tensors(path)
     model = build_model(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
     set_parameters(model, tensors, path)

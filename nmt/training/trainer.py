@@ -325,8 +325,8 @@ class Trainer:
             self.judge(weights, chosen, self.validator)
             if chosen.update == 0:
                 self.reporter.note(
-                    f"caution: no update made it better on dev than {self.given}, whose weights stay the model; train "
-                    "on more pairs, or with a lower optimizer.lr"
+                    f"caution: after no update was the model better on dev than that of {self.given}, whose weights "
+                    "stay the model; train on more pairs, or with a lower optimizer.lr"
                 )
 
     @contextmanager

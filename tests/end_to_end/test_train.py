@@ -363,7 +363,7 @@ def test_fine_tuning_starts_from_the_best_weights_with_the_old_tokenizers(
     assert not same(parameters_of(tuned.model), first[0])
 
 
-@pytest.mark.parametrize("killed_at", [None, 0, 5])
+@pytest.mark.parametrize("killed_at", [None, -1, 0, 5])
 def test_a_model_that_further_training_only_makes_worse_stays_the_model(
     data: Path, tmp_path: Path, trained: Path, capsys: pytest.CaptureFixture[str], killed_at: int | None
 ) -> None:
@@ -372,9 +372,16 @@ def test_a_model_that_further_training_only_makes_worse_stays_the_model(
     if killed_at is None:
         assert start(data, tmp_path, **words) == 0
     else:
+        validate = Trainer.validate
+
+        def validated_and_stopped(trainer: Trainer) -> None:
+            if killed_at == 0:  # -1: before the first validation
+                validate(trainer)
+            signal.raise_signal(signal.SIGINT)
+
         with signals_after([killed_at]), pytest.MonkeyPatch.context() as patch:
-            if killed_at == 0:
-                patch.setattr(Trainer, "validate", lambda trainer: signal.raise_signal(signal.SIGINT))
+            if killed_at <= 0:
+                patch.setattr(Trainer, "validate", validated_and_stopped)
             assert start(data, tmp_path, **words) == SAVED
         assert resume(run) == 0
     assert same(tensors(run / "model.safetensors"), tensors(trained / "model.safetensors"))
@@ -383,7 +390,7 @@ def test_a_model_that_further_training_only_makes_worse_stays_the_model(
     assert [each["update"] for each in later] == [4, 8, 11]
     assert all(each["loss"] > first["loss"] for each in later)
     said = capsys.readouterr().err
-    assert f"caution: no update made it better on dev than {trained}, whose weights stay the model; train on" in said
+    assert f"caution: after no update was the model better on dev than that of {trained}, whose weights stay" in said
     assert "at update 0\n" in said  # the best on dev
 
 

@@ -110,6 +110,17 @@ def test_bodies_that_are_too_large_are_not_read(guarded: TestClient) -> None:
     assert found.json()["error"] == "the body has more than 1,000,000 bytes; send less at once"
 
 
+@pytest.mark.parametrize(
+    ("path", "size", "closes"),
+    [("/nothing-here", 100, False), ("/nothing-here", 100_000, True), ("/v1/models", 0, False)],
+)
+def test_the_rest_of_a_large_body_that_nobody_reads_is_not_waited_for(
+    guarded: TestClient, path: str, size: int, closes: bool
+) -> None:
+    response = guarded.request("POST" if size else "GET", path, content=b"x" * size)
+    assert (response.headers.get("connection") == "close") == closes
+
+
 def test_every_answer_has_headers_of_safety(guarded: TestClient) -> None:
     for path in ("/health", "/nowhere", "/"):
         assert {name: guarded.get(path).headers[name] for name in HEADERS} == HEADERS

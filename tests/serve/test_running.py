@@ -1,5 +1,6 @@
 """A server as a process: how it starts, serves many, and ends. Connections that are slow or leave."""
 
+import asyncio
 import http.client
 import json
 import os
@@ -16,12 +17,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import uvicorn
+from helpers.served import app_of, upper, word_server
 from helpers.servers import command, listening
 from helpers.small_runs import make_run, sentences
 
 from nmt.errors import ConfigError
 from nmt.serve import protocol
-from nmt.serve.running import listen, url_of
+from nmt.serve.running import Life, listen, url_of
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +215,22 @@ def test_several_processes_share_the_port_and_one_that_dies_is_replaced(run: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("files", "seconds"), [(0, 8 + 5), (1, 8 + 90 + 5)])
+def test_the_end_waits_longer_while_a_file_is_translated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int, seconds: int
+) -> None:
+    async def ended(self: Any, sockets: Any = None) -> None:
+        limits.append(self.config.timeout_graceful_shutdown)
+
+    limits: list[int] = []
+    monkeypatch.setattr(uvicorn.Server, "shutdown", ended)
+    server = word_server(tmp_path, {("en", "de"): upper}, "timeout_s=8", "file_timeout_s=90")
+    life = Life(uvicorn.Config(app_of(server), timeout_graceful_shutdown=8 + 5), server)
+    server.files_now = files
+    asyncio.run(life.shutdown([]))
+    assert limits == [seconds]
+
+
 def test_ctrl_c_ends_it_quietly(run: Path) -> None:
     with command(f"model={run}") as (_, process):
         process.send_signal(signal.SIGINT)

@@ -1,5 +1,6 @@
 """`budget=`: read, refused, planned from what is measured, and kept."""
 
+import math
 import re
 import shlex
 from dataclasses import replace
@@ -112,7 +113,10 @@ def test_a_small_model_is_timed_as_it_is_and_the_run_fills_the_budget(
     assert run.train.max_updates is not None
     passes = 2 if run.train.consistency else 1
     updates, every = replace(PACE, update_s=0.1 * passes * weights(run) / 1e6).updates_in(budget.FILLED * 180 - 10)
-    assert (run.train.max_updates, run.train.validate_every) == (min(updates, 4 * 80 * 100), min(every, updates))
+    most = 4 * 80 * 100
+    if updates > most:  # as many validations
+        updates, every = most, math.ceil(most / math.ceil(updates / every))
+    assert (run.train.max_updates, run.train.validate_every) == (updates, min(every, updates))
 
 
 def weights(run: RunConfig) -> int:
@@ -189,24 +193,35 @@ def test_more_time_than_pays_is_not_taken(
     assert "a longer training no longer pays" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("budget", "binds"), [("2m", True), ("9h", False)])
+@pytest.mark.parametrize(("pairs_take_s", "binds"), [(1000, True), (13, False)])
 def test_a_trained_model_is_trained_no_longer_than_pays(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], budget: str,
-    binds: bool,
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    pairs_take_s: int, binds: bool,
 ) -> None:  # fmt: skip
     small = [*SMALL, f"runs_dir={tmp_path}", "train.max_updates=1", "train.bleu_sentences=1"]
     assert start(filled(command(corpus, *small), say=False).run) == 0
-    paced(monkeypatch, replace(PACE, updates_per_epoch=100_000))
-    given = command(corpus, f"init_from={tmp_path}/run", f"budget={budget}")
-    recipe = recipe_for(given)
-    assert recipe is not None
+    pace = Pace(update_s=0.1, validation_s=13.0, updates_per_epoch=pairs_take_s, weights=1_000_000)
+    monkeypatch.setattr(budget, "timed", lambda *arguments: pace)
+    monkeypatch.setattr(budget, "since_start_s", lambda: 10.0)
+    words = [f"init_from={tmp_path}/run", "decoder.dropout=0.11"]
+    given = command(corpus, *words, "budget=2m")
     fit = plan(given)
-    capsys.readouterr()
-    free = recipe.filled()
-    assert fit.train.max_epochs == (None if binds else free.train.max_epochs)
-    assert (fit.train.max_updates is not None) == binds
+    said = capsys.readouterr().err
+    free = filled(command(corpus, *words), say=False).run
+    updates, every = fit.train.max_updates, fit.train.validate_every
+    assert updates is not None
+    assert every is not None
+    assert (updates == (free.train.max_epochs or 0) * pairs_take_s) == (not binds)
+    assert ("it will not take all of it" in said) == (not binds)
+    assert 10 + updates * 0.1 + (1 + math.ceil(updates / every) + 2.5) * 13 <= 120
+    assert updates / every > 1
     assert fit.encoder == free.encoder
     assert fit.optimizer == free.optimizer
+    assert fit.decoder.arguments["dropout"] == 0.11
+    [line] = [line for line in said.splitlines() if "the same by hand: " in line]
+    again = command(corpus, *words, *shlex.split(line.partition(": ")[2]))
+    assert again.recipe is None
+    assert all(getattr(again.run, each) == getattr(fit, each) for each in ("train", "optimizer", "schedule"))
 
 
 @pytest.mark.parametrize(("minutes", "is_little"), [(2, True), (2000, False)])
