@@ -1,7 +1,7 @@
 """Decides which keys make a run a different run."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +61,6 @@ def refuse_other_tokenizer(stored: RunConfig, config: RunConfig, where: str) -> 
             raise ConfigError(
                 f"{key} is {now}, {where} has {was} and keeps its tokenizer; leave it out, or train a new model"
             )
-
-
-def with_model_of(stored: RunConfig, config: RunConfig) -> RunConfig:
-    """The configuration with the tokenizer and the model of a stored one."""
-    return replace(config, **{section: getattr(stored, section) for section in MODEL_SECTIONS})
 
 
 def model_changes(stored: RunConfig, config: RunConfig) -> list[str]:

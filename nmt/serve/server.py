@@ -27,7 +27,7 @@ from nmt.translation.translations import Translation, joined
 
 Result = TypeVar("Result")
 
-MOST_FILES = 16  # files that are uploaded or translated at one time; memory holds each of them
+FILES_AT_ONCE = 16  # files that are uploaded or translated at one time; memory holds each of them
 LONG = 2000  # characters; longer texts are handled in a thread, so that other requests need not wait
 
 
@@ -133,8 +133,8 @@ class Server:
 
     @contextmanager
     def room_for_file(self) -> Iterator[None]:
-        """Inside the block, the request counts as one of `MOST_FILES`. Raises Refusal(503) if they are all there."""
-        if self.files_now >= MOST_FILES:
+        """Inside the block, the request counts as one of `FILES_AT_ONCE`. Raises Refusal(503) if they are all there."""
+        if self.files_now >= FILES_AT_ONCE:
             raise Refusal(503, "too many files are sent at one time; try again later", 10)
         self.files_now += 1
         try:

@@ -88,7 +88,7 @@ def within_budget(
     further = config.init_from is not None
     if recipe is None:
         pace = timed(config, prepared, timed_s, peers)
-        updates, every = affordable(command.budget, pace, left() - (pace.validation_s if further else 0))
+        updates, every = affordable(command.budget, pace, left(), further)
         return with_length(command, config, updates, every), pace.validation_s
     size = sizes(recipe.facts)[0] if is_recurrent(config) and not further else None
     pace = timed(recipe.filled(Effort(MANY, MANY, 1.0, size)), prepared, timed_s, peers)
@@ -96,7 +96,7 @@ def within_budget(
         found = largest(recipe, prepared, pace, left() - timed_s)
         if found != size:
             size, pace = found, timed(recipe.filled(Effort(MANY, MANY, 1.0, found)), prepared, timed_s, peers)
-    updates, every = affordable(command.budget, pace, left() - (pace.validation_s if further else 0))
+    updates, every = affordable(command.budget, pace, left(), further)
     epochs = epochs_of(recipe.facts, further)
     most = round((1 if further else MOST_TIMES_AS_LONG) * epochs * pace.updates_per_epoch)
     if updates > most:
@@ -167,9 +167,12 @@ def largest(recipe: Recipe, prepared: Prepared, pace: Pace, seconds: float) -> S
     return smallest
 
 
-def affordable(budget: str, pace: Pace, seconds: float) -> tuple[int, int]:
-    """Updates in this time, and updates between validations; prints the pace, and refuses too small a budget."""
-    updates, every = pace.updates_in(seconds)
+def affordable(budget: str, pace: Pace, seconds: float, further: bool) -> tuple[int, int]:
+    """Updates in this time, and updates between validations; prints the pace, and refuses too small a budget.
+
+    `further`: the model is trained already, and validated before the first update.
+    """
+    updates, every = pace.updates_in(seconds - (pace.validation_s if further else 0.0))
     gone = since_start_s()
     measured = f"{pace.update_s:.3g} s an update and {pace.validation_s:.2g} s a validation"
     if updates < LEAST_UPDATES:

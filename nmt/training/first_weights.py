@@ -1,12 +1,13 @@
 """The weights that a run starts with: random ones, or those of another run."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from nmt.config.changes import Changes
-from nmt.config.identity import model_changes, refuse_other_tokenizer, with_model_of
+from nmt.config.identity import model_changes, refuse_other_tokenizer
 from nmt.config.run import MODEL_SECTIONS, RunConfig
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import CheckpointError, ConfigError
@@ -41,7 +42,8 @@ def config_from(
     tokenizers, the third of the result.
     """
     stored, tokenizers = read_run(folder, trust)
-    changed = changes.over(with_model_of(stored, config), trust, MODEL_SECTIONS)
+    same = replace(config, **{section: getattr(stored, section) for section in MODEL_SECTIONS})
+    changed = changes.over(same, trust, MODEL_SECTIONS)
     refuse_other_tokenizer(stored, changed, f"init_from={folder}")
     refuse_other_model(folder / "model.safetensors", stored, changed, tokenizers)
     return changed, stored, tokenizers

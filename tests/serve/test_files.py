@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from nmt.serve.refusal import Refusal
 from nmt.serve.results import Result, Results
-from nmt.serve.server import MOST_FILES
+from nmt.serve.server import FILES_AT_ONCE
 from nmt.serve.text_files import read_text_file
 
 FIELDS = {"source": "en", "target": "de"}
@@ -145,11 +145,11 @@ def test_a_file_has_a_time_limit_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_no_more_files_than_memory_holds_are_taken_at_one_time(client: TestClient, server: WordServer) -> None:
-    for _ in range(MOST_FILES + 1):  # each makes room again, refused or not
+    for _ in range(FILES_AT_ONCE + 1):  # each makes room again, refused or not
         assert upload(client, b"a").status_code == 200
         assert upload(client, b"a", "a.exe").status_code == 400
     with ExitStack() as others:
-        for _ in range(MOST_FILES):
+        for _ in range(FILES_AT_ONCE):
             others.enter_context(server.room_for_file())
         response = upload(client, b"a")
     assert response.status_code == 503
