@@ -27,7 +27,8 @@ from nmt.translation.translator import Translator
 
 LEXICON, MORE = 0.04, 12_000  # few words, so that even a model without attention learns them within minutes
 RECIPE = ("tokenizer.vocab_size=1500", "train.max_epochs=8")  # in place of what is right for the whole lexicon
-SHOWN_LENGTH = 10  # words of the test sentence whose attention is drawn: the first that long
+SHOWN_LENGTH = 10  # words of the test sentence whose attention is drawn: the first that is translated right
+COMPARED_LENGTH = 14  # words of the one to see in both models: the first that only the model with attention gets right
 TRIED_LENGTH = 6  # words of the sentences that one may try
 
 
@@ -55,15 +56,26 @@ def main(given: Sequence[str]) -> int:
     results = {name: evaluate(t, sources, reference, tgt_lang) for name, t in translators.items()}
     show_scores(results)
     show_longest(results, sources, reference)
-    sentence = next((s for s in sources if source_length(s) == SHOWN_LENGTH), sources[0])
-    show_attention(translators["general"], sentence, runs["general"])
+    right = {
+        name: [found == line for found, line in zip(r.translations, reference, strict=True)]
+        for name, r in results.items()
+    }
+    show_attention(translators["general"], chosen(sources, SHOWN_LENGTH, right["general"]), runs["general"])
     figure = bleu_by_length_figure({f"attention={name}": result.by_length for name, result in results.items()})
     save_figure(figure, runs["general"] / "bleu_by_length.png")
     minutes = (perf_counter() - start) / 60
     print(f"\nPictures: {runs['general']}/attention.png and bleu_by_length.png. All this took {minutes:.1f} minutes.")
     print(what_to_try(resolve(f"train.{src_lang}", root), sources))
-    print(next_steps(**runs, link={"from": src_lang, "to": tgt_lang, "compare": runs["none"].name, "text": sentence}))
+    apart = [general and not none for general, none in zip(right["general"], right["none"], strict=True)]
+    text = chosen(sources, COMPARED_LENGTH, apart)
+    print(next_steps(**runs, link={"from": src_lang, "to": tgt_lang, "compare": runs["none"].name, "text": text}))
     return 0
+
+
+def chosen(sources: Sequence[str], length: int, fits: Sequence[bool]) -> str:
+    """The first sentence of this many words that fits; else the first of this length, else the first of all."""
+    of_length = [number for number, source in enumerate(sources) if source_length(source) == length]
+    return sources[next((number for number in of_length if fits[number]), (of_length or [0])[0])]
 
 
 DEFAULT = Path("runs/demo_en_de_general")  # what make serve serves without words, beside the model without attention

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from command_line import ROOT
-from demo.__main__ import next_steps, what_to_try
+from demo.__main__ import chosen, next_steps, what_to_try
 from nmt.config.compose import command_of
 
 
@@ -22,6 +22,13 @@ def test_the_next_command_serves_the_models_of_this_demo(pair: str, runs: str) -
     words = ["make", "--dry-run", verb, given.replace('"', "")] if given else ["make", "--dry-run", verb]
     shown = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert f"nmt serve models=[{general},{none}]" in shown.replace("'", "")
+
+
+def test_the_sentence_that_is_shown_is_one_that_shows_something() -> None:
+    sources = ["a b", "c d e", "f g h", "i j k"]
+    assert chosen(sources, 3, [True, False, True, True]) == "f g h"
+    assert chosen(sources, 3, [True, False, False, False]) == "c d e"
+    assert chosen(sources, 9, [False] * 4) == "a b"
 
 
 def test_it_says_which_words_the_models_know(tmp_path: Path) -> None:
