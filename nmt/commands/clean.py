@@ -4,6 +4,8 @@ import json
 import sys
 from dataclasses import asdict
 from functools import partial
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from nmt.config.keys import hints_of, meaning
@@ -16,6 +18,10 @@ from nmt.figures.page import page
 from nmt.figures.table import TableRows, text_table
 from nmt.machine.home import expanded
 from nmt.machine.safe_files import folder_beside, put_in_place, refuse_unwritable
+from nmt.runs.folder import seen_file
+from nmt.scoring.cautions import of_scorer
+
+LOOKED_AT = 10_000  # pairs that are left, in which to look for the training pairs of a scorer
 
 
 def main(command: CleanCommand) -> int:
@@ -28,6 +34,7 @@ def main(command: CleanCommand) -> int:
     split = training_split(data, expanded(command.cache_dir))
     for note in split.notes:
         print(note, file=sys.stderr)
+    trained_on = hashes_of_training(command)
     scoring = open_scoring(command)
     with folder_beside(output) as folder:
         files = folder / f"train.{data.src_lang}", folder / f"train.{data.tgt_lang}"
@@ -43,6 +50,10 @@ def main(command: CleanCommand) -> int:
         print(f"train: {tally}", file=sys.stderr)
     if cleaned.caution is not None:
         print(cleaned.caution, file=sys.stderr)
+    for key, known in trained_on.items():
+        sides = [first_lines(output / file.name) for file in (files[::-1] if key == "scorer_reverse" else files)]
+        for caution in of_scorer(known, f"{key}={getattr(command, key)}", *sides):
+            print(f"caution: {caution}", file=sys.stderr)
     print(text_table(table(cleaned)), flush=True)
     names = f"{files[0].name} and {files[1].name}"
     print(f"\n{counted(cleaned.kept, 'pair')} in {names}; samples in report.html: {output}", file=sys.stderr)
@@ -75,6 +86,18 @@ def open_scoring(command: CleanCommand) -> Scoring | None:
         command.max_cross_entropy,
         command.drop_worst,
     )
+
+
+def hashes_of_training(command: CleanCommand) -> dict[str, Path]:
+    """For each scorer, by its key, the file with hashes of the pairs that it was trained on."""
+    given = {"scorer": command.scorer, "scorer_reverse": command.scorer_reverse}
+    return {key: seen_file(expanded(folder)) for key, folder in given.items() if folder is not None}
+
+
+def first_lines(file: Path) -> list[str]:
+    """At most LOOKED_AT lines of a file that was just written."""
+    with open(file, encoding="utf-8", newline="\n") as lines:
+        return [line[:-1] for line in islice(lines, LOOKED_AT)]
 
 
 def settings(command: CleanCommand) -> dict[str, Any]:

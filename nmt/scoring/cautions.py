@@ -80,6 +80,17 @@ def of_training(file: Path, whose: str, sources: Sequence[str], references: Sequ
         yield f"{share} {stand} in the training data of {whose}, {known.exact:,} of them letter for letter"
 
 
+def of_scorer(file: Path, whose: str, sources: Sequence[str], targets: Sequence[str]) -> Iterator[str]:
+    """Says that a model scored pairs that it was trained on; `file` holds the hashes of its training pairs."""
+    known = train_hashes.seen(file, sources, [targets])
+    if known.normalised > HARDLY * known.pairs:
+        yield (
+            f"{whose} was trained on {known.normalised:,} of the first {known.pairs:,} pairs that are left: it has "
+            "learned the wrong ones among them and hardly finds any; score each half of the corpus with a model that "
+            "was trained on the other half"
+        )
+
+
 def of_gaps(references: Sequence[Sequence[str]]) -> Iterator[str]:
     """Says which lines have no reference, or lack one of several; an empty line is not a reference."""
     there = [[bool(line.strip()) for line in reference] for reference in references]

@@ -1,7 +1,9 @@
 """`nmt clean` writes the pairs that stay and a report of those that do not, or says in one line what is wrong."""
 
+import hashlib
 import json
 import random
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from helpers.small_runs import make_run
 
 from nmt.cli.main import main
 from nmt.data.batch import make_batch
+from nmt.data.train_hashes import hashes
 from nmt.translation.misalignment import scores, surprise
 from nmt.translation.translator import LONGEST_FORCED, Translator
 
@@ -235,6 +238,41 @@ def test_an_end_that_the_model_does_not_expect_drops_the_pair(runs: dict[str, Pa
     report = clean(*words, f"max_end_surprise={limit}", "data.filters.max_length_ratio=null")
     assert (report["dropped"][-1]["filter"], report["dropped"][-1]["pairs"]) == ("max_end_surprise", 10)
     assert kept() == [pair for pair, own in zip(pairs, ends, strict=True) if own < limit]
+
+
+@pytest.mark.parametrize("key", ["scorer", "scorer_reverse"])
+def test_a_scorer_that_was_trained_on_the_pairs_gets_a_caution(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path, key: str
+) -> None:
+    pairs = make_pairs(20)
+    write(pairs)
+    name = "back" if key == "scorer_reverse" else "there"
+    knows = tmp_path / "knows"
+    shutil.copytree(runs[name], knows)
+    own = pairs[:2] if name == "there" else [(tgt, src) for src, tgt in pairs[:2]]
+    sides = list(zip(*own, strict=True))
+    content = hashes(*sides).tobytes()
+    manifest = json.loads((knows / "manifest.json").read_text())
+    manifest["sha256"]["seen.bin"] = hashlib.sha256(content).hexdigest()
+    (knows / "seen.bin").write_bytes(content)
+    (knows / "manifest.json").write_text(json.dumps(manifest))
+    words = {"scorer": runs["there"], "scorer_reverse": runs["back"]}
+    clean(*(f"{key}={run}" for key, run in (words | {key: knows}).items()), "max_end_surprise=100", *FAST)
+    said = [line for line in capsys.readouterr().err.splitlines() if "caution: scorer" in line]
+    assert len(said) == 1
+    assert said[0].startswith(f"caution: {key}={knows} was trained on 2 of the first 20 pairs that are left: it has ")
+    assert said[0].endswith("score each half of the corpus with a model that was trained on the other half")
+
+
+def test_a_scorer_whose_training_is_not_known_is_refused(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    shutil.copytree(runs["there"], tmp_path / "damaged")
+    (tmp_path / "damaged" / "seen.bin").write_bytes(b"12345678")
+    words = [f"scorer={tmp_path / 'damaged'}", "drop_worst=0.1", *FAST]
+    assert main(["clean", *FILES, "output=out", NO_PACKAGE, *words]) == 2
+    assert "seen.bin is damaged: its checksum differs; restore it from a copy" in capsys.readouterr().err
+    assert not Path("out").exists()
 
 
 # What is refused

@@ -6,7 +6,8 @@ import pytest
 from helpers.small_corpora import write_splits
 
 from bench import cleaned
-from bench.cleaned import main, words_of_scorer, write_noisy
+from bench.cleaned import join, main, pairs_in, removed, words_of_scorer, write_halves, write_noisy
+from bench.noise import noisy
 
 DEMO = Path(__file__).parents[2] / "data" / "demo_en_de"
 FEW = ["train.max_updates=3", "train.validate_every=3", "train.bleu_sentences=5", "train.workers=1"]
@@ -30,6 +31,24 @@ def test_the_budget_decides_how_long_the_scorer_is_trained() -> None:
     assert words_of_scorer(words, "null") == words
 
 
+def test_halves_are_every_second_pair_and_join_again(tmp_path: Path) -> None:
+    corpus = write_splits(tmp_path / "corpus", {"train": 5})
+    halves = write_halves(corpus, tmp_path / "runs")
+    pairs = pairs_in(corpus)
+    assert [pairs_in(half) for half in halves] == [pairs[::2], pairs[1::2]]
+    join(halves, tmp_path / "joined")
+    assert pairs_in(tmp_path / "joined") == [*pairs[::2], *pairs[1::2]]
+
+
+def test_what_is_removed_is_counted_by_kind() -> None:
+    pairs, kinds = noisy([(f"source {row}", f"ein Ziel mit Nummer {row}") for row in range(100)], 1)
+    assert set(removed(pairs, kinds, pairs).values()) == {0.0}
+    kept = [pair for pair, kind in zip(pairs, kinds, strict=True) if kind != "copied"]
+    shares = removed(pairs, kinds, kept[::-1])  # in any order
+    assert {kind for kind, share in shares.items() if share} == {"copied"}
+    assert shares["copied"] == 1.0
+
+
 @pytest.mark.slow
 def test_a_row_for_each_corpus_and_the_loss(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -50,6 +69,8 @@ def test_a_row_for_each_corpus_and_the_loss(
     assert rows[0][2].strip() == "1,200"
     assert int(rows[1][2].replace(",", "")) < 1200
     assert out.count("BLEU below clean (bar 0.5: ") == 1
+    assert "cleaned: removed " in out
+    assert "% clean" in out
     assert "tok:13a" in out
 
 
