@@ -20,6 +20,8 @@ Format = Literal[
     "tmx",
     "xliff",
     "po",
+    "tbx",
+    "multiterm",
     "moses_zip",
     "tatoeba",
     "sgm",
@@ -122,8 +124,8 @@ class DataConfig(Section):
     ]
     src_lang: Annotated[
         str | None,
-        "code of the source language (ISO 639), such as en; tmx, xliff, po, wmt_xml: which texts are the source; null ="
-        " as the names of two text files say, such as my.en and my.de",
+        "code of the source language (ISO 639), such as en; tmx, xliff, po, tbx, multiterm, wmt_xml: which texts are "
+        "the source; null = as the names of two text files say, such as my.en and my.de",
     ]
     tgt_lang: Annotated[
         str | None,

@@ -46,10 +46,14 @@ BINARY = {
 }
 SGML = Kind("SGML of a test set", "sgm", "nmt evaluate src=FILE ref=FILE")
 TAGGED_LINES = Kind("text with lines of tags, as IWSLT has it", "sgm")
+TBX = Kind("TBX, a glossary", "tbx")
 WMT_XML = Kind("WMT XML", "wmt_xml", "nmt evaluate src=FILE without ref")
 ROOTS = {
     "tmx": Kind("TMX, a translation memory", "tmx"),
     "xliff": Kind("XLIFF", "xliff"),
+    "tbx": TBX,
+    "martif": TBX,
+    "mtf": Kind("XML of MultiTerm, a glossary", "multiterm"),
     "dataset": WMT_XML,
     "srcset": SGML,
     "refset": SGML,

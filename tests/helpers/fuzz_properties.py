@@ -71,6 +71,16 @@ SEGMENTS = {
         </x:mrk></x:target></x:trans-unit><unit><originalData><data id="d">x</data></originalData><segment><source>a<ph
         id="1" dataRef="d"/></source><target>b<sc id="3"/>c<ec startRef="3"/></target></segment></unit></x:body>
         </x:file></x:xliff>""",
+    "tbx": b"""<?xml version="1.0"?><tbx style="dca" xmlns="urn:iso:std:iso:30042:ed-2"><text><body>
+        <conceptEntry id="1"><langSec xml:lang="en"><termSec><term>a <hi>b</hi></term><termNote
+        type="administrativeStatus">deprecated</termNote></termSec><termSec><term>c</term></termSec></langSec><langSec
+        xml:lang="de"><termSec><term>d</term></termSec></langSec></conceptEntry><termEntry><langSet xml:lang="en"><tig>
+        <term>e</term></tig></langSet><langSet lang="de"><ntig><termGrp><term>f</term></termGrp></ntig></langSet>
+        </termEntry></body></text></tbx>""",
+    "multiterm": b"""<mtf><conceptGrp><concept>1</concept><languageGrp><language type="English" lang="EN"/><termGrp>
+        <term>a</term><descripGrp><descrip type="Status">rejected</descrip></descripGrp></termGrp><termGrp><term>b
+        </term></termGrp></languageGrp><languageGrp><language type="German" lang="DE"/><termGrp><term>c</term></termGrp>
+        </languageGrp></conceptGrp></mtf>""",
     "wmt_xml": b"""<?xml version="1.0"?><dataset id="x"><doc id="a" origlang="en"><src lang="en"><p><seg id="1">a &lt; b
         </seg></p></src><ref lang="de" translator="A"><p><seg id="1">c</seg></p></ref><ref lang="de" translator="B"><p>
         <seg id="1">d</seg></p></ref><hyp lang="de" system="S"><p><seg id="1">e</seg></p></hyp></doc></dataset>""",

@@ -7,9 +7,11 @@ from typing import ClassVar, Protocol
 
 from nmt.config.sections import DataConfig
 from nmt.data.formats.languages import WantedLanguage
+from nmt.data.formats.multiterm import MultiTerm
 from nmt.data.formats.po import Po
 from nmt.data.formats.segment import Segment, has_marks, with_placeholders, without_codes
 from nmt.data.formats.tally import Tally
+from nmt.data.formats.tbx import Tbx
 from nmt.data.formats.tmx import Tmx
 from nmt.data.formats.xliff import Xliff
 from nmt.data.text import is_visible
@@ -28,7 +30,13 @@ class SegmentFile(Protocol):
         """The file's segments, in order."""
 
 
-FORMATS: dict[str, type[Tmx] | type[Xliff] | type[Po]] = {"tmx": Tmx, "xliff": Xliff, "po": Po}
+FORMATS: dict[str, type[Tmx] | type[Xliff] | type[Po] | type[Tbx] | type[MultiTerm]] = {
+    "tmx": Tmx,
+    "xliff": Xliff,
+    "po": Po,
+    "tbx": Tbx,
+    "multiterm": MultiTerm,
+}
 
 
 class SegmentPairs:

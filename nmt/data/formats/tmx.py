@@ -26,7 +26,7 @@ class Tmx:
 
     def segments(self) -> Iterator[Segment]:
         """The file's units; if a unit has several texts in a language, the first with the best fitting tag counts."""
-        return (self._segment(unit) for unit in read_elements(self.path, ["tu"], "tmx"))
+        return (self._segment(unit) for unit in read_elements(self.path, ["tu"], ["tmx"]))
 
     def _segment(self, unit: etree._Element) -> Segment:
         wanted_src, wanted_tgt = self._wanted

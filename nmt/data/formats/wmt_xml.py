@@ -20,7 +20,7 @@ def read_wmt_xml(path: Path, src: WantedLanguage | None, tgt: WantedLanguage | N
     Raises DataError for XML that cannot be read, a segment without id, an id that a text has twice, and two references
     by one translator in a document. Raises ConfigError if the references are in several languages and `tgt` is not set.
     """
-    for document in read_elements(path, ["doc"], "dataset"):
+    for document in read_elements(path, ["doc"], ["dataset"]):
         texts = [each for each in document.iterchildren() if isinstance(each.tag, str)]
         sources = [each for each in texts if local_name(each) == "src"]
         references = [each for each in texts if local_name(each) == "ref"]

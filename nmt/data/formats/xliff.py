@@ -43,7 +43,7 @@ class Xliff:
 
     def segments(self) -> Iterator[Segment]:
         """The file's segments; the languages that the file names decide which side is which."""
-        for unit in read_elements(self.path, ["trans-unit", "unit"], "xliff"):
+        for unit in read_elements(self.path, ["trans-unit", "unit"], ["xliff"]):
             if unit.tag.endswith("trans-unit"):
                 yield from self._of_version_1(unit)
             else:

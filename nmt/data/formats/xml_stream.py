@@ -13,8 +13,8 @@ CHUNK = 1 << 16
 MOST_BYTES = 1 << 23  # most bytes between the ends of two elements: their tree may take thirty times as much memory
 
 
-def read_elements(path: Path, names: Sequence[str], root: str) -> Iterator[etree._Element]:
-    """Yields the elements with these names, in any namespace, of a file whose root element is called `root`.
+def read_elements(path: Path, names: Sequence[str], roots: Sequence[str]) -> Iterator[etree._Element]:
+    """Yields the elements with these names, in any namespace, of a file whose root element is one of `roots`.
 
     Each element is whole, and is emptied when the next one is requested. The file may be in any encoding that its XML
     declaration names. Raises DataError for another root, XML that is not well-formed, and elements that are too large.
@@ -44,7 +44,7 @@ def read_elements(path: Path, names: Sequence[str], root: str) -> Iterator[etree
                 last = None
                 for _, element in parser.read_events():
                     if not checked:
-                        _refuse_other_root(path, element.getroottree().getroot(), root)
+                        _refuse_other_root(path, element.getroottree().getroot(), roots)
                         checked = True
                     yield element
                     element.clear(keep_tail=True)
@@ -61,7 +61,7 @@ def read_elements(path: Path, names: Sequence[str], root: str) -> Iterator[etree
     except etree.XMLSyntaxError as error:
         raise _malformed(path, error) from error
     if not checked:
-        _refuse_other_root(path, first, root)
+        _refuse_other_root(path, first, roots)
 
 
 def local_name(element: etree._Element) -> str:
@@ -87,10 +87,11 @@ def _forget_before(element: etree._Element) -> None:
         element = parent
 
 
-def _refuse_other_root(path: Path, found: etree._Element, root: str) -> None:
-    if local_name(found) != root:
+def _refuse_other_root(path: Path, found: etree._Element, roots: Sequence[str]) -> None:
+    if local_name(found) not in roots:
+        wanted = " or ".join(f"<{root}>" for root in roots)
         raise DataError(
-            f"{path}: its first element is <{printable(local_name(found))[:40]}>, not <{root}>;"
+            f"{path}: its first element is <{printable(local_name(found))[:40]}>, not {wanted};"
             " name another file, or another data="
         )
 

@@ -1,0 +1,45 @@
+"""Glossaries in TBX (ISO 30042): version 2 with `termEntry`, and both styles of version 3 with `conceptEntry`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from lxml import etree
+
+from nmt.data.formats.inline import Code, read_text
+from nmt.data.formats.languages import WantedLanguage
+from nmt.data.formats.segment import Mark, Segment
+from nmt.data.formats.terms import Term, is_usable, segments_of
+from nmt.data.formats.tmx import XML_LANG
+from nmt.data.formats.xml_stream import local_name, read_elements
+
+STATUS = "administrativeStatus"  # attribute type of a <termNote> (style DCA), or name of an element (style DCT)
+CODES = ("bpt", "ept", "ph")  # inline elements that hold native code and no text
+
+
+class Tbx:
+    """A file of concepts, each with terms in several languages."""
+
+    noun: ClassVar[str] = "term"
+
+    def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
+        self.path = path
+        self._wanted = (src, tgt)
+
+    def segments(self) -> Iterator[Segment]:
+        """The file's pairs of terms, concept by concept."""
+        for concept in read_elements(self.path, ["conceptEntry", "termEntry"], ["tbx", "martif"]):
+            terms: dict[str, list[Term]] = {}
+            for language in concept.iterchildren("{*}langSec", "{*}langSet"):
+                own = terms.setdefault(language.get(XML_LANG) or language.get("lang") or "", [])
+                own += map(self._term, language.iterchildren("{*}termSec", "{*}tig", "{*}ntig"))
+            yield from segments_of(concept.get("id"), terms, self._wanted)
+
+    def _term(self, section: etree._Element) -> Term:
+        term = next(section.iter("{*}term"), None)
+        text = read_text(self.path, term, lambda name, _: Code(Mark("single", name), has_text=name not in CODES))
+        notes = (note for note in section.iter("{*}termNote", f"{{*}}{STATUS}"))
+        return Term(
+            text,
+            is_usable(note.text or "" for note in notes if STATUS in (local_name(note), note.get("type"))),
+        )

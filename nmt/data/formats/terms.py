@@ -1,0 +1,50 @@
+"""Concepts of a glossary, with several terms in each language, as segments."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from nmt.data.formats.languages import WantedLanguage
+from nmt.data.formats.segment import Segment, State, Text
+
+# Beginnings of the statuses of terms that nobody should use, such as deprecatedTerm-admn-sts in TBX
+NOT_TO_BE_USED = ("deprecated", "superseded", "obsolete", "forbidden", "prohibited", "rejected", "do not use")
+
+
+class Term(NamedTuple):
+    """A term of a concept."""
+
+    text: Text
+    usable: bool  # False: the glossary lists it as one that nobody should use
+
+
+def is_usable(statuses: Iterator[str]) -> bool:
+    """Do all statuses of a term allow its use?"""
+    return not any(status.strip().lower().startswith(NOT_TO_BE_USED) for status in statuses)
+
+
+def segments_of(
+    concept: str | None, terms: Mapping[str, Sequence[Term]], wanted: tuple[WantedLanguage, WantedLanguage]
+) -> Iterator[Segment]:
+    """Pairs of terms; `terms` by language tag, in the file's order, which has the preferred term first.
+
+    The first source term is paired with each target term, and the first target term with each other source term: n and
+    m terms give n + m - 1 pairs. A term that is not to be used gives an obsolete segment. A concept without a language
+    gives one segment.
+    """
+    src, tgt = (
+        max((tag for tag in terms if terms[tag] and side.fit(tag) > other.fit(tag)), key=side.fit, default=None)
+        for side, other in (wanted, wanted[::-1])
+    )
+
+    def segment(source: Text | None, target: Text | None, state: State = "approved") -> Segment:
+        return Segment(concept, source, target, tuple(terms), None, state)
+
+    if src is None or tgt is None:
+        yield segment(terms[src][0].text if src is not None else None, terms[tgt][0].text if tgt is not None else None)
+        return
+    sources, targets = ([term.text for term in terms[tag] if term.usable] for tag in (src, tgt))
+    if sources and targets:
+        yield from (segment(sources[0], target) for target in targets)
+        yield from (segment(source, targets[0]) for source in sources[1:])
+    for term in (term for tag in (src, tgt) for term in terms[tag] if not term.usable):
+        yield segment(term.text, term.text, "obsolete")

@@ -1,0 +1,150 @@
+"""Glossaries in TBX and of MultiTerm: terms become pairs; those that nobody should use are counted."""
+
+import pytest
+from helpers.segment_files import SegmentFiles
+
+from nmt.errors import ConfigError
+
+TBX, MULTITERM = SegmentFiles("tbx", "glossary.tbx"), SegmentFiles("multiterm", "glossary.xml")
+NOT_TO_BE_USED = ["deprecatedTerm-admn-sts", "supersededTerm-admn-sts", "Obsolete", "forbidden"]
+CONCEPTS = [
+    {"en": ["dog"], "de": ["Hund"]},
+    {"de": ["Bildschirm", "Monitor"], "fr": ["écran"], "en": ["screen", "display", "monitor"]},
+    {"en": ["cat"], "fr": ["chat"]},
+    {"en": ["server"], "de": ["server"]},
+]
+PAIRS = [
+    ("dog", "Hund"),
+    ("screen", "Bildschirm"),
+    ("screen", "Monitor"),
+    ("display", "Bildschirm"),
+    ("monitor", "Bildschirm"),
+    ("server", "server"),
+]
+
+
+def tbx2(concepts, status=""):
+    """Version 2: the first language with <tig>, the others with <ntig>."""
+    note = f'<termNote type="administrativeStatus">{status}</termNote>' if status else ""
+    forms = ("<tig><term>{}</term>{}</tig>", "<ntig><termGrp><term>{}</term>{}</termGrp></ntig>")
+    entries = "".join(
+        f'<termEntry id="c{number}"><descrip type="subjectField">x</descrip>'
+        + "".join(
+            f'<langSet xml:lang="{tag}">{"".join(forms[place > 0].format(term, note) for term in terms)}</langSet>'
+            for place, (tag, terms) in enumerate(concept.items())
+        )
+        + "</termEntry>"
+        for number, concept in enumerate(concepts)
+    )
+    start = '<?xml version="1.0"?><!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd"><martif type="TBX" xml:lang="en">'
+    return f"{start}<martifHeader/><text><body>{entries}</body></text></martif>"
+
+
+def tbx3(concepts, status="", style="dca"):
+    note = {
+        "dca": '<termNoteGrp><termNote type="administrativeStatus">{}</termNote></termNoteGrp>',
+        "dct": "<min:administrativeStatus>{}</min:administrativeStatus>",
+    }[style].format(status)
+    entries = "".join(
+        f'<conceptEntry id="c{number}">'
+        + "".join(
+            f'<langSec xml:lang="{tag}">'
+            + "".join(f"<termSec><term>{term}</term>{note if status else ''}</termSec>" for term in terms)
+            + "</langSec>"
+            for tag, terms in concept.items()
+        )
+        + "</conceptEntry>"
+        for number, concept in enumerate(concepts)
+    )
+    spaces = 'xmlns="urn:iso:std:iso:30042:ed-2" xmlns:min="http://www.tbxinfo.net/ns/min"'
+    return f'<tbx type="TBX-Min" style="{style}" xml:lang="en" {spaces}><text><body>{entries}</body></text></tbx>'
+
+
+def tbx3_dct(concepts, status=""):
+    return tbx3(concepts, status, "dct")
+
+
+def multiterm(concepts, status=""):
+    descrip = f'<descripGrp><descrip type="Usage Status">{status}</descrip></descripGrp>' if status else ""
+    entries = "".join(
+        f"<conceptGrp><concept>{number}</concept>"
+        + "".join(
+            f'<languageGrp><language type="{tag}x" lang="{tag.upper()}"/>'
+            + "".join(f"<termGrp><term>{term}</term>{descrip}</termGrp>" for term in terms)
+            + "</languageGrp>"
+            for tag, terms in concept.items()
+        )
+        + "</conceptGrp>"
+        for number, concept in enumerate(concepts)
+    )
+    return f'<?xml version="1.0" encoding="UTF-16"?><mtf>{entries}</mtf>'.encode("utf-16")
+
+
+FORMS = {"tbx2": (TBX, tbx2), "tbx3": (TBX, tbx3), "tbx3_dct": (TBX, tbx3_dct), "multiterm": (MULTITERM, multiterm)}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_term_is_paired_with_the_first_of_the_other_language(tmp_path, form):
+    files, write = FORMS[form]
+    split = files.split(tmp_path, write(CONCEPTS))
+    for _ in range(2):
+        assert list(split.pairs()) == PAIRS
+        assert str(split.tallies[0]) == f"{files.name}: 7 terms, 6 pairs; left out: 1 without German"
+    backwards = files.pairs(tmp_path, write(CONCEPTS), src_lang="de", tgt_lang="en")
+    assert sorted(backwards[:1] + backwards[-1:]) == [("Hund", "dog"), ("server", "server")]
+    assert ("Monitor", "screen") in backwards
+    assert len(backwards) == 6
+
+
+@pytest.mark.parametrize("status", NOT_TO_BE_USED)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_term_that_is_not_to_be_used_is_left_out(tmp_path, form, status):
+    files, write = FORMS[form]
+    usable, banned = write(CONCEPTS[:1]), write([{"en": ["hound"], "de": ["Köter"]}], status)
+    split = files.split(tmp_path, usable)
+    assert list(split.pairs()) == PAIRS[:1]
+    assert files.refusal(tmp_path, banned).startswith(
+        f"{tmp_path / files.name}: 2 terms, 0 pairs; left out: 2 obsolete"
+    )
+
+
+@pytest.mark.parametrize("status", ["preferredTerm-admn-sts", "admittedTerm-admn-sts", "Approved"])
+@pytest.mark.parametrize("form", FORMS)
+def test_any_other_status_is_no_reason(tmp_path, form, status):
+    files, write = FORMS[form]
+    assert files.pairs(tmp_path, write(CONCEPTS, status)) == PAIRS
+
+
+def test_a_note_of_another_type_is_no_status(tmp_path):
+    content = tbx2(CONCEPTS, "obsolete").replace('type="administrativeStatus"', 'type="usageNote"')
+    assert TBX.pairs(tmp_path, content) == PAIRS
+
+
+def test_only_the_usable_of_several_terms_are_paired(tmp_path):
+    usable = "<termSec><term>Hund</term></termSec>"
+    banned = f"<termSec><term>Köter</term><administrativeStatus>{NOT_TO_BE_USED[0]}</administrativeStatus></termSec>"
+    english = "".join(f"<termSec><term>{term}</term></termSec>" for term in ("dog", "hound"))
+    sections = f'<langSec xml:lang="en-US">{english}</langSec><langSec xml:lang="DE">{banned}{usable}</langSec>'
+    whole = f"<tbx><text><body><conceptEntry>{sections}</conceptEntry></body></text></tbx>"
+    split = TBX.split(tmp_path, whole)
+    assert list(split.pairs()) == [("dog", "Hund"), ("hound", "Hund")]
+    assert split.tallies[0].left_out == {"obsolete": 1}
+
+
+def test_text_in_a_term_stays_and_native_code_does_not(tmp_path):
+    content = tbx2([{"en": ["the <hi>big</hi> <ph>{0}</ph>dog"], "de": ["Hund"]}])
+    assert TBX.pairs(tmp_path, content) == [("the big dog", "Hund")]
+
+
+def test_languages_that_are_not_there_are_named(tmp_path):
+    assert "are there: en, de" in TBX.refusal(tmp_path, tbx2(CONCEPTS[:1]), src_lang="fi")
+    assert "glossary.xml has EN, DE, FR" in MULTITERM.refusal(tmp_path, multiterm(CONCEPTS), ConfigError, src_lang=None)
+
+
+def test_a_file_that_is_no_glossary_is_refused(tmp_path):
+    assert "its first element is <tmx>, not <tbx> or <martif>; name" in TBX.refusal(tmp_path, "<tmx/>")
+    assert "its first element is <x>, not <mtf>; name" in MULTITERM.refusal(tmp_path, "<x/>")
+    assert "not well-formed XML" in TBX.refusal(tmp_path, tbx2(CONCEPTS)[:-30])
+    assert "is an entity, which nmt never expands" in TBX.refusal(
+        tmp_path, '<!DOCTYPE tbx [<!ENTITY e "x">]>' + tbx3([{"en": ["a <hi>b</hi> &e;"], "de": ["c"]}])
+    )
