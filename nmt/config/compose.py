@@ -19,6 +19,7 @@ from nmt.config.habits import key_meant
 from nmt.config.hydra_private import opened_hydra, options_of
 from nmt.config.overrides import parse, run_name, text_of
 from nmt.config.plain import plain
+from nmt.config.sections import SPLITS
 from nmt.config.verbs import keys_of, read_command
 from nmt.errors import ConfigError, nearest
 
@@ -45,14 +46,18 @@ def settled(verb: str, config: DictConfig, hydra: Any) -> Any:
 
 
 def with_corpus(verb: str, words: list[str]) -> list[str]:
-    """The words, with data=auto added if training files are typed but no corpus; `loader` must be open.
+    """The words, with data=auto added if files are typed but no corpus; `loader` must be open.
 
-    The default corpus comes with nmt, and its dev and test files would not fit the user's training files.
+    Training files count for any verb: the default corpus comes with nmt, and its dev and test files would not fit them.
+    For a verb without a default corpus, such as evaluate, files of every split count.
     """
     keys = [parse(word).key_or_group for word in words]
-    files = any(key.startswith("data.train.") for key in keys)
-    typed = {"data", "data.root", "experiment", "resume"} & set(keys)
-    return [*words, "data=auto"] if files and not typed and "data" in groups_of(verb) else words
+    splits = {split for split in SPLITS if any(key.startswith(f"data.{split}.") for key in keys)}
+    if not splits or {"data", "data.root", "experiment", "resume"} & set(keys):
+        return words
+    groups = groups_of(verb)
+    counts = "data" in groups and ("train" in splits or groups["data"] is None)
+    return [*words, "data=auto"] if counts else words
 
 
 def command_of(verb: str, words: list[str], config_dir: str | None = None) -> Any:
@@ -86,9 +91,9 @@ def loader(config_dir: str | None = None) -> Iterator[ConfigLoader]:
         yield hydra.config_loader
 
 
-def groups_of(verb: str) -> list[str]:
-    """The groups that the verb's configuration is made of; `loader` must be open."""
-    return list(choices(compose(verb, return_hydra_config=True).hydra))
+def groups_of(verb: str) -> dict[str, str | None]:
+    """The groups that the verb's configuration is made of, each with its default choice; `loader` must be open."""
+    return choices(compose(verb, return_hydra_config=True).hydra)
 
 
 def choices(hydra: Any) -> dict[str, str | None]:

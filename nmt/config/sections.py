@@ -29,6 +29,7 @@ Format = Literal[
 ]
 Inline = Literal["strip", "keep"]
 Unit = Literal["words", "tokens"]  # the units that word alignments link
+SPLITS = ("train", "dev", "test")  # of a corpus
 MOST_HYPOTHESES = 10_000  # largest beam
 
 Device = Annotated[

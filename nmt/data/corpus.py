@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from nmt.config.sections import DataConfig
+from nmt.config.sections import SPLITS, DataConfig
 from nmt.data.cache import cached
 from nmt.data.filters import Sieve, Sifted, cache_key, hash_of
 from nmt.data.parallel import LengthAgreement
@@ -28,10 +28,9 @@ from nmt.machine.digests import digest
 if TYPE_CHECKING:
     from datasets import Dataset
 
-__all__ = ["SPLITS", "Corpus", "load_table", "read_batches", "read_corpus", "read_lines", "resolve"]
+__all__ = ["Corpus", "load_table", "read_batches", "read_corpus", "read_lines", "resolve"]
 
 CORPUS_VERSION = 3  # version of the cached tables; raise it whenever their content changes
-SPLITS = ("train", "dev", "test")
 CORPUS_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string()), ("index", pa.int64())])
 BATCH_CHARACTERS = 1 << 25
 

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import sentencepiece
 
-from nmt.config.sections import DataConfig, TokenizerConfig
+from nmt.config.sections import SPLITS, DataConfig, TokenizerConfig
 from nmt.data.batching import Mix
 from nmt.data.cache import cached
-from nmt.data.corpus import SPLITS, Corpus, read_corpus
+from nmt.data.corpus import Corpus, read_corpus
 from nmt.data.letter_case import LETTER_CASE_FILE, LetterCase
 from nmt.data.letter_case import VERSION as LETTER_CASE_VERSION
 from nmt.data.tables import TableWriter, load_table, read_batches

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from nmt.data.kinds import refuse_other_kinds
+from nmt.data.pairing import natural_order
 from nmt.data.paths import decode_lines, read_lines
 from nmt.errors import ConfigError, DataError
 from nmt.machine.home import expanded
@@ -26,7 +27,10 @@ def input_lines(given: str | list[str] | None) -> Iterator[str]:
 
 
 def input_files(given: str | list[str]) -> list[Path]:
-    """The files, pipes or folders that `input` names; files of a glob are sorted. Refuses names without a file."""
+    """The files, pipes or folders that `input` names; refuses names without a file.
+
+    Files of a glob are sorted, part.2 before part.10.
+    """
     names = [given] if isinstance(given, str) else given
     if not names:
         raise ConfigError("input is an empty list; name a file, or leave input out to read standard input")
@@ -39,8 +43,8 @@ def _named(name: str) -> list[Path]:
         return [path]
     if not glob.has_magic(name):
         raise DataError(f"no file {name}, input={name}; check the path")
-    found = sorted(Path(each) for each in glob.glob(str(path), recursive=True))
-    files = [each for each in found if each.is_file()]
+    found = sorted(glob.glob(str(path), recursive=True), key=natural_order)
+    files = [Path(each) for each in found if Path(each).is_file()]
     if not files:
         raise DataError(f"no file matches {name}, input={name}; check the pattern")
     return files

@@ -42,7 +42,7 @@ class TatoebaPairs:
         for found, what in ((self._sentences, "sentences"), (self._links, "links")):
             if not found:
                 raise DataError(
-                    f"{printable(', '.join(path.name for path in files))}: no file of {what} is among them; name files "
+                    f"{printable(', '.join(map(str, files)))}: no file of {what} is among them; name files "
                     "of both, such as data.train.files=[eng_sentences.tsv,deu_sentences.tsv,eng-deu_links.tsv]"
                 )
         self.tally = Tally(f"{len(files):,} files", "link")
@@ -64,7 +64,7 @@ class TatoebaPairs:
             yield texts[pair[0]], texts[pair[1]]
         if not self.tally.pairs:
             raise DataError(
-                f"{self.tally.name}: no link joins a sentence in {self._wanted[0].name} with one in "
+                f"{self._links[0]}: no link joins a sentence in {self._wanted[0].name} with one in "
                 f"{self._wanted[1].name}; name other files, or other languages"
             )
 

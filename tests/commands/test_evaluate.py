@@ -283,6 +283,8 @@ def test_a_file_with_both_languages_needs_no_ref(run: Path, capsys: pytest.Captu
     assert scored(f"model={run}", "src=both.tsv.gz", "intervals=false") == expected
     tables = ("data=tsv", "data.test.files=both.tsv.gz", "data.tgt_lang=de", "data.src_lang=en")
     assert scored(f"model={run}", *tables, "intervals=false") == expected  # no training split is asked for
+    for files in (["data.test.files=both.tsv.gz"], ["data.test.src=s", "data.test.tgt=a"]):  # data=auto, untyped
+        assert scored(f"model={run}", *files, "intervals=false") == expected
     texts = "".join(
         f"<{tag}>" + "".join(f"<seg id='{n}'>{line}</seg>" for n, line in enumerate(lines)) + f"</{tag.split()[0]}>"
         for tag, lines in (

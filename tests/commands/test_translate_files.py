@@ -82,6 +82,15 @@ def test_a_glob_is_its_files_one_after_another_in_one_output(run: Path, capsys: 
     assert Path("together").read_text("utf-8") == capsys.readouterr().out
 
 
+def test_files_of_a_glob_are_in_natural_order(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in (10, 2, 1):
+        Path(f"part.{number}").write_text(f"{sentences(1, number)[0]}\n")
+    translate(run, "input='part.*'")
+    by_glob = capsys.readouterr().out
+    translate(run, "input=[part.1,part.2,part.10]")
+    assert by_glob == capsys.readouterr().out
+
+
 def test_draws_depend_on_seed_and_file_alone(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sample = ["search=sample", "seed=3"]
     translate(run, "input='in/*'", "output=out/", *sample)

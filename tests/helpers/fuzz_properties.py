@@ -13,13 +13,14 @@ import tempfile
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from hypothesis import strategies as st
 
+from helpers.fuzz_corpora import CORPORA, SEGMENTS, whole_corpora
 from helpers.small_corpora import data_config, make_pairs, tokenizer_config
 from helpers.small_runs import make_run
 from nmt.commands.translate import translation_json
@@ -30,7 +31,7 @@ from nmt.config.sections import DataConfig, SearchConfig, SplitConfig, Tokenizer
 from nmt.config.verbs import COMMANDS, read_command
 from nmt.data import text as unicode
 from nmt.data.paths import decode_lines
-from nmt.data.readers import Pair, find_split
+from nmt.data.readers import FILE_PER_LANGUAGE, Pair, find_split
 from nmt.data.text import clean
 from nmt.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from nmt.data.train_tokenizers import train_tokenizer
@@ -60,34 +61,6 @@ BYTES = [
     b"\x1f\x8b\x08\x00",
     b"PAR1", *(text.encode() for text in TEXTS),
 ]  # fmt: skip
-SEGMENTS = {
-    "tmx": b"""<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE tmx SYSTEM "x.dtd" [<!ENTITY e "f">]>
-        <tmx version="1.4"><header srclang="en"/><body><tu tuid="1"><tuv xml:lang="en"><seg>a <bpt i="1">b</bpt>c<ept
-        i="1">/b</ept> &lt;<ph x="1"><sub>d</sub></ph></seg></tuv><tuv lang="DE"><seg>e<hi>f</hi></seg></tuv></tu>
-        </body></tmx>""",
-    "xliff": b"""<x:xliff xmlns:x="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><x:file source-language="en"
-        target-language="de"><x:body><x:trans-unit id="1"><x:source>a<x:g id="1">b</x:g></x:source><x:seg-source><x:mrk
-        mtype="seg" mid="1">a</x:mrk></x:seg-source><x:target state="new"><x:mrk mtype="seg" mid="1">c<x:bx id="2"/>d
-        </x:mrk></x:target></x:trans-unit><unit><originalData><data id="d">x</data></originalData><segment><source>a<ph
-        id="1" dataRef="d"/></source><target>b<sc id="3"/>c<ec startRef="3"/></target></segment></unit></x:body>
-        </x:file></x:xliff>""",
-    "tbx": b"""<?xml version="1.0"?><tbx style="dca" xmlns="urn:iso:std:iso:30042:ed-2"><text><body>
-        <conceptEntry id="1"><langSec xml:lang="en"><termSec><term>a <hi>b</hi></term><termNote
-        type="administrativeStatus">deprecated</termNote></termSec><termSec><term>c</term></termSec></langSec><langSec
-        xml:lang="de"><termSec><term>d</term></termSec></langSec></conceptEntry><termEntry><langSet xml:lang="en"><tig>
-        <term>e</term></tig></langSet><langSet lang="de"><ntig><termGrp><term>f</term></termGrp></ntig></langSet>
-        </termEntry></body></text></tbx>""",
-    "multiterm": b"""<mtf><conceptGrp><concept>1</concept><languageGrp><language type="English" lang="EN"/><termGrp>
-        <term>a</term><descripGrp><descrip type="Status">rejected</descrip></descripGrp></termGrp><termGrp><term>b
-        </term></termGrp></languageGrp><languageGrp><language type="German" lang="DE"/><termGrp><term>c</term></termGrp>
-        </languageGrp></conceptGrp></mtf>""",
-    "wmt_xml": b"""<?xml version="1.0"?><dataset id="x"><doc id="a" origlang="en"><src lang="en"><p><seg id="1">a &lt; b
-        </seg></p></src><ref lang="de" translator="A"><p><seg id="1">c</seg></p></ref><ref lang="de" translator="B"><p>
-        <seg id="1">d</seg></p></ref><hyp lang="de" system="S"><p><seg id="1">e</seg></p></hyp></doc></dataset>""",
-    "po": b"""msgid ""\nmsgstr ""\n"Language: de\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"
-"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n#, fuzzy\n#| msgid "x"\nmsgctxt "y"\nmsgid "a"\nmsgstr "b"\n
-msgid "c"\nmsgid_plural "d"\nmsgstr[0] "e"\nmsgstr[1] "f"\n\n#~ msgid "g"\n#~ msgstr "h"\n""",
-}
 OTHER_KIND = re.compile("NUL bytes|of CR alone|UTF-(16|32) text|read it with data=|hold the same text")
 LINES = 12
 SHORT_RUN = re.compile("[^\x00-\u02ff]{2,}")
@@ -167,20 +140,20 @@ def folder() -> Path:
 
 
 @cache
-def corpus(kind: str) -> DataConfig:
-    """The configuration of a corpus in this format."""
-    files = SplitConfig("src", "tgt", None) if kind == "text" else SplitConfig(None, None, "table")
+def corpus(kind: str, names: tuple[str, ...]) -> DataConfig:
+    """The configuration of a corpus in this format; `names` of its files."""
+    files = SplitConfig(*names, None) if kind in FILE_PER_LANGUAGE else SplitConfig(None, None, list(names))
     return data_config(kind, root=str(folder()), train=files, src_lang="en", tgt_lang="de")
 
 
-def read_table(kind: str, contents: dict[str, bytes]) -> list[Pair] | str:
+def read_files(kind: str, contents: dict[str, bytes]) -> list[Pair] | str:
     """The pairs of a corpus in this format, or the message of the refusal."""
     for name, content in contents.items():
         (folder() / name).write_bytes(content)
     found: list[Pair] = []
 
     def read() -> None:
-        split = find_split(corpus(kind), "train", folder())
+        split = find_split(corpus(kind, tuple(contents)), "train", folder())
         assert split is not None
         found.extend(split.pairs())
 
@@ -193,7 +166,7 @@ def text_pairs_are_those_of_the_files(contents: tuple[bytes, bytes]) -> None:
     """Pair N is line N of both, or nothing is: a refusal names a file."""
     if any(content[:2] == b"\x1f\x8b" for content in contents):  # gzip, tried by the other readers
         return
-    found = read_table("text", {"src": contents[0], "tgt": contents[1]})
+    found = read_files("text", {"src": contents[0], "tgt": contents[1]})
     if isinstance(found, str) and OTHER_KIND.search(found):  # tried in tests/data/test_kinds.py
         return
     (src, bad_src), (tgt, bad_tgt) = map(reference_lines, contents)
@@ -206,7 +179,7 @@ def text_pairs_are_those_of_the_files(contents: tuple[bytes, bytes]) -> None:
 
 def tsv_pairs_are_those_of_the_file(content: bytes) -> None:
     """Every line a pair, or its number in a refusal."""
-    found = read_table("tsv", {"table": content})
+    found = read_files("tsv", {"table": content})
     if not isinstance(found, str) and content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         wide = "utf-32" if content[:4] == codecs.BOM_UTF32_LE else "utf-16"
         content = content.decode(wide).encode()
@@ -224,17 +197,18 @@ def tsv_pairs_are_those_of_the_file(content: bytes) -> None:
 def any_table_gives_pairs_or_a_refusal(given: tuple[str, bytes]) -> None:
     """Text on both sides and nothing else, whatever the file holds."""
     kind, content = given
-    found = read_table(kind, {"table": content})
+    found = read_files(kind, {"table": content})
     assert isinstance(found, str) or all(isinstance(side, str) for pair in found for side in pair)
 
 
-def damaged_segments_are_pairs_or_a_refusal(given: tuple[str, bytes]) -> None:
-    """A whole file of the format, with these bytes in a place that the first of them names."""
-    kind, damage = given
-    whole = SEGMENTS[kind]
-    place = int.from_bytes(damage[:2], "little") % len(whole)
+def damaged(name: str, damage: bytes) -> None:
+    """A corpus in a format, in whose first file these bytes stand in a place that the first of them names."""
+    kind, whole = whole_corpora()[name]
+    file, content = next(iter(whole.items()))
+    place = int.from_bytes(damage[:2], "little") % len(content)
     cut = place + (damage[2] % 20 if len(damage) > 2 else 1)
-    any_table_gives_pairs_or_a_refusal((kind, whole[:place] + spelled_in_bytes(damage[3:]) + whole[cut:]))
+    found = read_files(kind, whole | {file: content[:place] + spelled_in_bytes(damage[3:]) + content[cut:]})
+    assert isinstance(found, str) or all(isinstance(side, str) for pair in found for side in pair)
 
 
 def csv_gives_back_what_was_written(pairs: list[Pair]) -> None:
@@ -242,7 +216,7 @@ def csv_gives_back_what_was_written(pairs: list[Pair]) -> None:
     file = io.StringIO(newline="")
     csv.writer(file).writerows([("src", "tgt"), *pairs])
     content = file.getvalue().encode("utf-8", "surrogatepass")
-    found = read_table("csv", {"table": content})
+    found = read_files("csv", {"table": content})
     lines = content.splitlines()
     if sum(b"\0" in line for line in lines) > len(lines) / 2:
         assert isinstance(found, str)
@@ -259,7 +233,7 @@ def csv_gives_back_what_was_written(pairs: list[Pair]) -> None:
 def jsonl_gives_back_what_was_written(pairs: list[Pair]) -> None:
     """Each line an object; text as JSON has it, half a surrogate pair too."""
     content = "".join(json.dumps({"src": src, "tgt": tgt}) + "\n" for src, tgt in pairs)
-    assert read_table("jsonl", {"table": content.encode()}) == pairs
+    assert read_files("jsonl", {"table": content.encode()}) == pairs
 
 
 def clean_text_is_one_line_of_utf8(text: str) -> None:
@@ -391,15 +365,14 @@ PROPERTIES = {
     "text": Property(st.tuples(streams, streams), text_pairs_are_those_of_the_files, 0.1),
     "tsv": Property(streams, tsv_pairs_are_those_of_the_file, 0.05),
     "tables": Property(
-        st.tuples(st.sampled_from(["csv", "jsonl", "tsv", "parquet", *SEGMENTS]), streams),
+        st.tuples(st.sampled_from(["csv", "jsonl", "tsv", "parquet", "xlsx", "moses_zip", *SEGMENTS]), streams),
         any_table_gives_pairs_or_a_refusal,
         0.1,
     ),
-    "segments": Property(
-        st.tuples(st.sampled_from(sorted(SEGMENTS)), st.binary(min_size=2, max_size=8)),
-        damaged_segments_are_pairs_or_a_refusal,
-        0.1,
-    ),
+    **{
+        f"damaged {name}": Property(st.binary(min_size=2, max_size=8), partial(damaged, name), 0.1 / len(CORPORA))
+        for name in CORPORA
+    },
     "csv": Property(pairs, csv_gives_back_what_was_written, 0.05),
     "jsonl": Property(pairs, jsonl_gives_back_what_was_written, 0.05),
     "clean": Property(texts, clean_text_is_one_line_of_utf8, 0.044),

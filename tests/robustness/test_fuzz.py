@@ -15,7 +15,6 @@ from time import perf_counter, sleep
 from types import FrameType
 
 import pytest
-from helpers import fuzz_commands, fuzz_properties
 from helpers.fuzz_commands import COMMANDS
 from helpers.fuzz_properties import PROPERTIES, Property
 from hypothesis import HealthCheck, given, seed, settings
@@ -92,19 +91,24 @@ def fuzz(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(ROOT / "scripts" / "fuzz"), *words], capture_output=True, text=True)
 
 
-def test_no_cases_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--cases", "0"], "--cases 0 tries nothing; give 1 or more"),
+        (["--only", "nothing,none"], "--only nothing,none names none of lines, text, tsv"),
+    ],
+)
+def test_nothing_to_try_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        everything.main(["--cases", "0"])
+        everything.main(words)
     assert stopped.value.code == 2
-    assert "--cases 0 tries nothing; give 1 or more" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_the_script_counts_every_case(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     # Fewer names; a process for each knows them all.
-    monkeypatch.setattr(fuzz_properties, "PROPERTIES", dict.fromkeys(["normal form"]))
-    monkeypatch.setattr(fuzz_commands, "COMMANDS", dict.fromkeys(["commands"]))
-    code, out = everything.main(["--cases", "50"]), capsys.readouterr().out
+    code, out = everything.main(["--cases", "50", "--only", "normal,commands"]), capsys.readouterr().out
     assert code == 0, out
     counts = {
         name: int(count.replace(",", ""))

@@ -1,0 +1,103 @@
+"""A whole corpus in each format that nmt reads, English and German, for damage."""
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+from collections.abc import Mapping
+from functools import cache
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import zstandard
+
+SEGMENTS = {
+    "tmx": b"""<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE tmx SYSTEM "x.dtd" [<!ENTITY e "f">]>
+        <tmx version="1.4"><header srclang="en"/><body><tu tuid="1"><tuv xml:lang="en"><seg>a <bpt i="1">b</bpt>c<ept
+        i="1">/b</ept> &lt;<ph x="1"><sub>d</sub></ph></seg></tuv><tuv lang="DE"><seg>e<hi>f</hi></seg></tuv></tu>
+        </body></tmx>""",
+    "xliff": b"""<x:xliff xmlns:x="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><x:file source-language="en"
+        target-language="de"><x:body><x:trans-unit id="1"><x:source>a<x:g id="1">b</x:g></x:source><x:seg-source><x:mrk
+        mtype="seg" mid="1">a</x:mrk></x:seg-source><x:target state="new"><x:mrk mtype="seg" mid="1">c<x:bx id="2"/>d
+        </x:mrk></x:target></x:trans-unit><unit><originalData><data id="d">x</data></originalData><segment><source>a<ph
+        id="1" dataRef="d"/></source><target>b<sc id="3"/>c<ec startRef="3"/></target></segment></unit></x:body>
+        </x:file></x:xliff>""",
+    "tbx": b"""<?xml version="1.0"?><tbx style="dca" xmlns="urn:iso:std:iso:30042:ed-2"><text><body>
+        <conceptEntry id="1"><langSec xml:lang="en"><termSec><term>a <hi>b</hi></term><termNote
+        type="administrativeStatus">deprecated</termNote></termSec><termSec><term>c</term></termSec></langSec><langSec
+        xml:lang="de"><termSec><term>d</term></termSec></langSec></conceptEntry><termEntry><langSet xml:lang="en"><tig>
+        <term>e</term></tig></langSet><langSet lang="de"><ntig><termGrp><term>f</term></termGrp></ntig></langSet>
+        </termEntry></body></text></tbx>""",
+    "multiterm": b"""<mtf><conceptGrp><concept>1</concept><languageGrp><language type="English" lang="EN"/><termGrp>
+        <term>a</term><descripGrp><descrip type="Status">rejected</descrip></descripGrp></termGrp><termGrp><term>b
+        </term></termGrp></languageGrp><languageGrp><language type="German" lang="DE"/><termGrp><term>c</term></termGrp>
+        </languageGrp></conceptGrp></mtf>""",
+    "wmt_xml": b"""<?xml version="1.0"?><dataset id="x"><doc id="a" origlang="en"><src lang="en"><p><seg id="1">a &lt; b
+        </seg></p></src><ref lang="de" translator="A"><p><seg id="1">c</seg></p></ref><ref lang="de" translator="B"><p>
+        <seg id="1">d</seg></p></ref><hyp lang="de" system="S"><p><seg id="1">e</seg></p></hyp></doc></dataset>""",
+    "po": b"""msgid ""\nmsgstr ""\n"Language: de\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"
+"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n#, fuzzy\n#| msgid "x"\nmsgctxt "y"\nmsgid "a"\nmsgstr "b"\n
+msgid "c"\nmsgid_plural "d"\nmsgstr[0] "e"\nmsgstr[1] "f"\n\n#~ msgid "g"\n#~ msgstr "h"\n""",
+}
+TABLES = {
+    "csv": b'English;German\r\n"a ""b""";c\r\n"d\ne";f\r\n',
+    "tsv": b"a\tb\nc\td\n",
+    "jsonl": b'{"src": "a \\u00e4", "tgt": "b"}\n{"src": "c", "tgt": "d"}\n',
+    "json": b'[{"src": "a", "tgt": "b"}, {"src": "c", "tgt": "d"}]',
+}
+SGML = b"""<!DOCTYPE srcset SYSTEM "x.dtd"><srcset setid="x" srclang="en"><doc docid="1"><hl><seg id="1">a & b</seg>
+    </hl><p><seg id="2">c</seg></p></doc></srcset>"""
+REFERENCES = b"""<refset setid="x" srclang="en" trglang="de"><doc docid="1" sysid="r"><seg id="1">d</seg>
+    <seg id="2">e</seg></doc></refset>"""
+TAGGED = b"<url>x</url>\n<talkid>1</talkid>\n<title>a</title>\nb\nc\n"
+PACKED = ("gzip", "xz", "bz2", "zst", "zip")
+# Names of whole_corpora
+CORPORA = (*SEGMENTS, *TABLES, "parquet", "arrow", "xlsx", "moses zip", "sgml", "tagged lines", "tatoeba", *PACKED)
+
+
+@cache
+def whole_corpora() -> dict[str, tuple[str, dict[str, bytes]]]:
+    """Name -> value of data.format, and the files; the first of them is to be damaged."""
+    rows = pa.table({"src": ["a", "b"], "tgt": ["c", "d"]})
+    parquet, arrow, workbook = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    pq.write_table(rows, parquet)
+    with pa.ipc.new_file(arrow, rows.schema) as writer:
+        writer.write_table(rows)
+    book = openpyxl.Workbook()
+    for row in (("English", "German"), ("a", "b"), ("c", "d")):
+        book.active.append(row)
+    book.save(workbook)
+    tmx = SEGMENTS["tmx"]
+    packed = {
+        "gzip": gzip.compress(tmx, mtime=0),
+        "xz": lzma.compress(tmx),
+        "bz2": bz2.compress(tmx),
+        "zst": zstandard.compress(tmx),
+        "zip": zipped({"a.tmx": tmx}),
+    }
+    two_sides = {"x.en": b"a\nb\n", "x.de": b"c\nd\n", "LICENSE": b"x"}
+    return (
+        {name: (name, {"table": content}) for name, content in SEGMENTS.items()}
+        | {name: ("jsonl" if name == "json" else name, {"table": content}) for name, content in TABLES.items()}
+        | {name: ("tmx", {"table": content}) for name, content in packed.items()}
+        | {
+            "parquet": ("parquet", {"table": parquet.getvalue()}),
+            "arrow": ("parquet", {"table": arrow.getvalue()}),
+            "xlsx": ("xlsx", {"table": workbook.getvalue()}),
+            "moses zip": ("moses_zip", {"table": zipped(two_sides)}),
+            "sgml": ("sgm", {"src": SGML, "tgt": REFERENCES}),
+            "tagged lines": ("sgm", {"src": TAGGED, "tgt": TAGGED.replace(b"b", b"d")}),
+            "tatoeba": ("tatoeba", {"sentences": b"1\teng\ta\n2\tdeu\tb\n", "links": b"1\t2\n"}),
+        }
+    )
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """A zip of these files."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
