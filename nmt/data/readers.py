@@ -317,7 +317,10 @@ def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
 
 
 def _read_arrow(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
-    """The pairs of an Arrow file or stream, with one batch in memory at a time."""
+    """The pairs of an Arrow file or stream, with one batch in memory at a time.
+
+    Arrow trusts what a file says of its buffers, and would read elsewhere in memory; so every batch is checked first.
+    """
     try:
         with pa.OSFile(str(path)) as source:
             is_file = source.read(len(ARROW)) == ARROW
@@ -328,6 +331,7 @@ def _read_arrow(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
             else:
                 batches = iter(pa.ipc.open_stream(source))
             for batch in batches:
+                batch.validate(full=True)
                 yield from _pairs_of(pa.table(batch), src, tgt, str(path))
     except (pa.ArrowInvalid, OSError) as error:
         raise DataError(f"{path} is not an Arrow file that can be read: {_first_line(error)}; check it") from error

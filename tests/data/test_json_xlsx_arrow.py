@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import struct
 import sys
 import tracemalloc
 import zipfile
@@ -206,3 +207,19 @@ def test_arrow_files_are_read_as_parquet_is(tmp_path, kind):
     assert "is not an Arrow file that can be read: " in refused(tmp_path, "parquet", **options)
     pq.write_table(table, tmp_path / "f")
     assert read(tmp_path, "parquet", **options)[0] == PAIRS
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_an_arrow_file_that_points_outside_of_itself_is_refused(tmp_path, kind):
+    """Arrow itself would read whatever lies at such an offset, or crash."""
+    texts = ["a", "bc", "def"]
+    new = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
+    with new(str(tmp_path / "f"), pa.schema([("src", pa.string()), ("tgt", pa.string())])) as writer:
+        writer.write_table(pa.table({"src": texts, "tgt": texts}))
+    content = (tmp_path / "f").read_bytes()
+    ends = struct.pack("<4i", 0, 1, 3, 6)
+    assert content.count(ends) == 2
+    options = {"src_column": "src", "tgt_column": "tgt"}
+    for wrong in (2**31 - 1, -5, 10**6):
+        (tmp_path / "f").write_bytes(content.replace(ends, struct.pack("<4i", 0, wrong, 3, 6)))
+        assert "f is not an Arrow file that can be read: ArrowInvalid: " in refused(tmp_path, "parquet", **options)
