@@ -10,7 +10,8 @@ from bench.cleaned import join, main, pairs_in, removed, words_of_scorer, write_
 from bench.noise import noisy
 
 DEMO = Path(__file__).parents[2] / "data" / "demo_en_de"
-FEW = ["train.max_updates=3", "train.validate_every=3", "train.bleu_sentences=5", "train.workers=1"]
+FEW = ["train.max_updates=3", "train.validate_every=3", "train.bleu_sentences=5", "train.examples=0", "train.workers=1"]
+FEW += ["encoder.d_hidden=16", "decoder.d_hidden=16"]
 
 
 def test_noise_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,6 +51,7 @@ def test_what_is_removed_is_counted_by_kind() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("nmt_in_process")
 def test_a_row_for_each_corpus_and_the_loss(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

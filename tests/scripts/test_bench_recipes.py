@@ -22,6 +22,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("nmt_in_process")
 def test_a_row_for_each_training_and_none_is_trained_twice(
     corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,10 +8,12 @@ from helpers.small_corpora import write_splits
 from bench.replay import Scores, judged, main
 from nmt.cli.main import main as nmt
 
-FEW = ["train.max_updates=3", "train.validate_every=3", "train.bleu_sentences=5", "train.workers=1"]
+FEW = ["train.max_updates=3", "train.validate_every=3", "train.bleu_sentences=5", "train.examples=0", "train.workers=1"]
+FEW += ["encoder.d_hidden=16", "decoder.d_hidden=16"]
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("nmt_in_process")
 def test_models_are_trained_once_and_evaluated_on_both(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     general = write_splits(tmp_path / "general", {"train": 1200, "dev": 20, "test": 21})
     domain = write_splits(tmp_path / "domain", {"train": 600, "val": 22, "test_2016_flickr": 23})

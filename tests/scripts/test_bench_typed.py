@@ -11,6 +11,7 @@ from nmt.data.plain import plain
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("nmt_in_process")
 def test_a_row_for_each_way(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     texts = [f"Heute {text} sieht der Hund." for text in sentences(6, seed=2)]
     run = make_run(tmp_path / "run", letter_case=LetterCase.learned(texts, "de"))
