@@ -15,14 +15,15 @@ FEW += ["encoder.d_hidden=16", "decoder.d_hidden=16"]
 
 
 def test_noise_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    clean, noisy = write_splits(tmp_path / "clean", {"train": 400}), tmp_path / "noisy"
-    write_noisy(clean, noisy)
+    clean, noisy, spared = write_splits(tmp_path / "clean", {"train": 400}), tmp_path / "noisy", tmp_path / "spared"
+    write_noisy(clean, noisy, spared)
     assert "30% of 400 pairs are noise" in capsys.readouterr().err
     before, after = ((folder / "train.de").read_text().splitlines() for folder in (clean, noisy))
     assert len(after) == len(before)
     assert 0.2 < sum(a != b for a, b in zip(before, after, strict=True)) / 400 <= 0.3
+    assert pairs_in(spared) == [pair for pair in pairs_in(clean) if pair in pairs_in(noisy)]
     (noisy / "train.de").write_text("kept")
-    write_noisy(clean, noisy)
+    write_noisy(clean, noisy, spared)
     assert (noisy / "train.de").read_text() == "kept"
 
 
@@ -62,15 +63,15 @@ def test_a_row_for_each_corpus_and_the_loss(
         for language in ("en", "de"):
             lines = (DEMO / f"{name}.{language}").read_text().splitlines(keepends=True)
             (corpus / f"{name}.{language}").write_text("".join(lines[:count]))
-    words = ["--tatoeba", f"{corpus}", "--runs", f"{tmp_path}/runs", "--budget", "null", "--only", "clean,cleaned"]
+    words = ["--tatoeba", f"{corpus}", "--runs", f"{tmp_path}/runs", "--budget", "null", "--only", "spared,cleaned"]
     words += [f"cache_dir={tmp_path}/cache", *FEW]
     assert main(words) == 0
     out = capfd.readouterr().out
     rows = [line.split("|") for line in out.splitlines() if line.startswith("| ")][1:]
-    assert [row[1].strip() for row in rows] == ["clean", "cleaned"]
-    assert rows[0][2].strip() == "1,200"
+    assert [row[1].strip() for row in rows] == ["spared", "cleaned"]
+    assert rows[0][2].strip() == "840"
     assert int(rows[1][2].replace(",", "")) < 1200
-    assert out.count("BLEU below clean (bar 0.5: ") == 1
+    assert out.count("BLEU below spared (bar 0.5: ") == 1
     assert "cleaned: removed " in out
     assert "% clean" in out
     assert "tok:13a" in out
@@ -79,7 +80,7 @@ def test_a_row_for_each_corpus_and_the_loss(
 def test_what_is_no_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for option, value, message in (
         ("--tatoeba", f"{tmp_path}", "has no train.de"),
-        ("--only", "dirty", "dirty is none of clean, noisy, filtered, cleaned"),
+        ("--only", "dirty", "dirty is none of clean, noisy, spared, filtered, cleaned"),
     ):
         with pytest.raises(SystemExit) as stopped:
             main(["--tatoeba", ".", "--runs", f"{tmp_path}", option, value])
