@@ -3,11 +3,12 @@
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from nmt.config.sections import DataConfig
 from nmt.config.unread import refuse_unread
 from nmt.config.verbs import EvaluateCommand
 from nmt.errors import counted
@@ -50,7 +51,7 @@ def main(command: EvaluateCommand) -> int:
     second = command.compare_with
     other = None if second is None else open_model(command, second, "compare_with")
     translators = [translator, *([] if other is None else [other])]
-    data = command.changes.of(translator.config.data)
+    data = corpus_of(command, translator.config.data)
     refuse_unread(data, command.changes)
     whole = read_benchmark(command, data)
     for note in whole.notes:
@@ -105,6 +106,13 @@ def main(command: EvaluateCommand) -> int:
     print(*shown, sep="\n\n", flush=True)  # last: a reader that closes the pipe loses no file
     print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
     return 0
+
+
+def corpus_of(command: EvaluateCommand, stored: DataConfig) -> DataConfig:
+    """The corpus that is typed, or the run's own; languages that nobody names are those of the run."""
+    data, typed = command.changes.of(stored), command.changes.values
+    keys = [key for key in ("src_lang", "tgt_lang") if getattr(data, key) is None and f"data.{key}" not in typed]
+    return replace(data, **{key: getattr(stored, key) for key in keys})
 
 
 def before_translating(command: EvaluateCommand, translators: list[Translator], benchmark: Benchmark) -> Iterator[str]:

@@ -285,6 +285,13 @@ def test_a_file_with_both_languages_needs_no_ref(run: Path, capsys: pytest.Captu
     assert scored(f"model={run}", *tables, "intervals=false") == expected  # no training split is asked for
     for files in (["data.test.files=both.tsv.gz"], ["data.test.src=s", "data.test.tgt=a"]):  # data=auto, untyped
         assert scored(f"model={run}", *files, "intervals=false") == expected
+    terms = "".join(
+        f"<conceptEntry><langSec xml:lang='en'><termSec><term>{src}</term></termSec></langSec><langSec xml:lang='de'>"
+        f"<termSec><term>{ref}</term></termSec></langSec></conceptEntry>"
+        for src, ref in zip(sources, first, strict=True)
+    )
+    Path("terms.tbx").write_text(f"<tbx><text><body>{terms}</body></text></tbx>")
+    assert scored(f"model={run}", "data.test.files=terms.tbx", "intervals=false") == expected  # the run's languages
     texts = "".join(
         f"<{tag}>" + "".join(f"<seg id='{n}'>{line}</seg>" for n, line in enumerate(lines)) + f"</{tag.split()[0]}>"
         for tag, lines in (
