@@ -5,13 +5,17 @@ from pathlib import Path
 from nmt.config.verbs import TrainCommand
 from nmt.data.prepare import prepare
 from nmt.machine.home import expanded
+from nmt.training.first_weights import config_from
 from nmt.training.recipe import filled
 
 
 def main(command: TrainCommand) -> int:
     """Fills the cache and prints what was read, dropped and made."""
     command = filled(command)
-    cache_dir = Path(command.run.cache_dir)
-    report = prepare(command.run.data, command.run.tokenizer, cache_dir).report
+    run, given = command.run, None
+    if run.init_from is not None:  # a model that is trained further keeps its tokenizers
+        run, _, given = config_from(expanded(run.init_from), run, command.changes, command.trust)
+    cache_dir = Path(run.cache_dir)
+    report = prepare(run.data, run.tokenizer, cache_dir, given).report
     print(*report, f"cached in {expanded(cache_dir)}", sep="\n")
     return 0

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from helpers.small_corpora import data_config, load_yaml, make_pairs, text_data, tokenizer_config
+from helpers.small_runs import make_run
 
 from nmt.commands.prepare import main
 from nmt.config.compose import command_of
@@ -163,6 +164,17 @@ def test_the_command_fills_the_cache_and_prints_the_report(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert all(line in printed for line in prepare(data, TOKENS, tmp_path / "c").report)
     assert str(tmp_path / "c") in printed
+
+
+def test_a_model_that_is_trained_further_keeps_its_tokenizers(tmp_path, capsys):
+    text_data(tmp_path, make_pairs(400))
+    run = make_run(tmp_path / "first")
+    files = [f"data.train.src={tmp_path}/train.src", f"data.train.tgt={tmp_path}/train.tgt"]
+    assert main(command_of("prepare", [*files, f"init_from={run}", f"cache_dir={tmp_path}/c"])) == 0
+    assert "tokenizer: that of the model\n" in capsys.readouterr().out
+    assert not list((tmp_path / "c").glob("tokenizer-*"))
+    with pytest.raises(ConfigError, match="keeps its tokenizer; leave it out"):
+        main(command_of("prepare", [*files, f"init_from={run}", "tokenizer.vocab_size=999"]))
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of the GNU C library")
