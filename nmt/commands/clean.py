@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -34,11 +34,16 @@ def main(command: CleanCommand) -> int:
     split = training_split(data, expanded(command.cache_dir))
     for note in split.notes:
         print(note, file=sys.stderr)
-    trained_on = hashes_of_training(command)
     scoring = open_scoring(command)
+    trained_on = hashes_of_training(command)
     with folder_beside(output) as folder:
         files = folder / f"train.{data.src_lang}", folder / f"train.{data.tgt_lang}"
         cleaned = clean(split, data, scoring, files, command.samples, command.seed)
+        for key, known in trained_on.items():
+            src, tgt = (some_lines(file, cleaned.kept) for file in files)
+            sides = (tgt, src) if key == "scorer_reverse" else (src, tgt)
+            for text in of_scorer(known, f"{key}={getattr(command, key)}", *sides):
+                cleaned = replace(cleaned, cautions=[*cleaned.cautions, f"caution: {text}"])
         report = settings(command) | asdict(cleaned)
         plain = json.dumps(report, indent=1, ensure_ascii=False)
         (folder / "report.json").write_bytes(plain.encode(errors="backslashreplace"))
@@ -48,12 +53,8 @@ def main(command: CleanCommand) -> int:
         put_in_place(folder, output)
     for tally in split.tallies:
         print(f"train: {tally}", file=sys.stderr)
-    if cleaned.caution is not None:
-        print(cleaned.caution, file=sys.stderr)
-    for key, known in trained_on.items():
-        sides = [first_lines(output / file.name) for file in (files[::-1] if key == "scorer_reverse" else files)]
-        for caution in of_scorer(known, f"{key}={getattr(command, key)}", *sides):
-            print(f"caution: {caution}", file=sys.stderr)
+    for text in cleaned.cautions:
+        print(text, file=sys.stderr)
     print(text_table(table(cleaned)), flush=True)
     names = f"{files[0].name} and {files[1].name}"
     print(f"\n{counted(cleaned.kept, 'pair')} in {names}; samples in report.html: {output}", file=sys.stderr)
@@ -75,7 +76,8 @@ def open_scoring(command: CleanCommand) -> Scoring | None:
     ):
         if folder is None:
             continue
-        model = Translator.load(folder, None, command.trust, command.device, "float", False, workers=command.workers)
+        place = expanded(folder)
+        model = Translator.load(place, None, command.trust, command.device, "float", False, workers=command.workers)
         refuse_other_direction(key, model, direction)
         models.append(model)
     there, back = models[0], models[1] if len(models) > 1 else None
@@ -94,10 +96,10 @@ def hashes_of_training(command: CleanCommand) -> dict[str, Path]:
     return {key: seen_file(expanded(folder)) for key, folder in given.items() if folder is not None}
 
 
-def first_lines(file: Path) -> list[str]:
-    """At most LOOKED_AT lines of a file that was just written."""
+def some_lines(file: Path, count: int) -> list[str]:
+    """About LOOKED_AT lines from all over a file of `count` lines that was just written."""
     with open(file, encoding="utf-8", newline="\n") as lines:
-        return [line[:-1] for line in islice(lines, LOOKED_AT)]
+        return [line[:-1] for line in islice(lines, 0, None, 1 + count // LOOKED_AT)]
 
 
 def settings(command: CleanCommand) -> dict[str, Any]:

@@ -53,10 +53,11 @@ def with_corpus(verb: str, words: list[str]) -> list[str]:
     """
     keys = [parse(word).key_or_group for word in words]
     splits = {split for split in SPLITS if any(key.startswith(f"data.{split}.") for key in keys)}
-    if not splits or {"data", "data.root", "experiment", "resume"} & set(keys):
+    if not splits or {"data", "experiment", "resume"} & set(keys):
         return words
     groups = groups_of(verb)
-    counts = "data" in groups and ("train" in splits or groups["data"] is None)
+    has_default = groups.get("data") is not None
+    counts = "data" in groups and (not has_default or ("train" in splits and "data.root" not in keys))
     return [*words, "data=auto"] if counts else words
 
 

@@ -145,7 +145,7 @@ class EvaluateCommand(TranslationCommand):
     src: Annotated[
         str | None,
         "file to translate: text, or a test set in SGML or IWSLT's XML; or a file with its translations: WMT's "
-        "XML, TSV, CSV, xlsx, TMX, XLIFF; null = the corpus's own split",
+        "XML, TSV, CSV, xlsx, TMX, XLIFF, PO, TBX, MultiTerm; null = the corpus's own split",
     ]
     ref: Annotated[str | list[str] | None, "its reference, or several: [A,B]; null if src holds it"]
     test_set: Annotated[str | None, "a test set that sacreBLEU knows by name, such as wmt14"]

@@ -76,7 +76,7 @@ class Cleaned:
     read: int
     kept: int
     dropped: list[Dropped]
-    caution: str | None  # a warning if the two sides do not look like translations
+    cautions: list[str]  # if the two sides do not look like translations, and the like
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def clean(
         Dropped(name, pairs, pairs / count, [Sample(row + 1, *shown[row], scores.get(row)) for row in rows])
         for (name, pairs), rows in zip(sifted.counts.items(), chosen, strict=True)
     ]
-    return Cleaned(count, int(sifted.keep.sum()), dropped, judged.caution)
+    return Cleaned(count, int(sifted.keep.sum()), dropped, [] if judged.caution is None else [judged.caution])
 
 
 def judge(split: Split, data: DataConfig, scoring: Scoring | None, table: Path) -> Judged:

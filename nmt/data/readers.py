@@ -30,6 +30,7 @@ from nmt.machine.home import expanded
 ColumnKey = str | int
 TextFile = tuple[Path, str | None]  # a file, and the name in it if it is a zip
 ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # first bytes of Arrow files and streams
+ARROW_ERRORS = (pa.ArrowException, UnicodeDecodeError, OSError)  # what a damaged file of Arrow or Parquet may raise
 FEWEST_ALIKE = 5  # fewer lines may be the same on both sides by chance: "OK" is "OK" in many languages
 FILE_PER_LANGUAGE = ("text", "sgm")  # formats with a file for each language
 BOTH_SIDES = "name the file of each language, or data=tsv data.train.files=FILE for one with both"
@@ -285,7 +286,7 @@ def _names_in_parquet(path: Path) -> list[str]:
                 schema = pa.ipc.open_stream(file).schema
             else:
                 schema = pq.read_schema(file)
-    except (pa.ArrowInvalid, OSError) as error:
+    except ARROW_ERRORS as error:
         raise DataError(f"{path} is not a Parquet file that can be read: {_first_line(error)}; check it") from error
     return [name for field in schema for name in _nested(field)]
 
@@ -312,7 +313,7 @@ def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
                 raise DataError(f"column '{missing}' is not in {path}; {nearest(missing, names)}")
             for batch in file.iter_batches(batch_size=4096, columns=sorted(tops)):
                 yield from _pairs_of(pa.table(batch), src, tgt, str(path))
-    except (pa.ArrowInvalid, OSError) as error:
+    except ARROW_ERRORS as error:
         raise DataError(f"{path} is not a Parquet file that can be read: {_first_line(error)}; check it") from error
 
 
@@ -333,7 +334,7 @@ def _read_arrow(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
             for batch in batches:
                 batch.validate(full=True)
                 yield from _pairs_of(pa.table(batch), src, tgt, str(path))
-    except (pa.ArrowInvalid, OSError) as error:
+    except ARROW_ERRORS as error:
         raise DataError(f"{path} is not an Arrow file that can be read: {_first_line(error)}; check it") from error
 
 

@@ -141,7 +141,7 @@ def _with_both(path: Path, kind: Format, data: DataConfig) -> Split:
     """The split in a file that also holds the references; its columns and the like are detected."""
     if kind in FILE_PER_LANGUAGE:
         raise ConfigError(
-            f"ref is not given, and src={path} holds no references (WMT XML, TMX, XLIFF, PO and tables do);"
+            f"ref is not given, and src={path} holds no references (WMT XML, TMX, XLIFF, PO, glossaries and tables do);"
             " give src=FILE ref=FILE"
         )
     changes: dict[str, Any] = {"format": kind, "root": None, **dict.fromkeys(OF_TABLES)}

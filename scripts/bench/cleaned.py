@@ -24,6 +24,7 @@ from bench.evaluation import Score, evaluated
 from bench.noise import KINDS, SHARE, Pair, noisy, read
 from bench.recipes import REFUSED, split_words, train
 from command_line import new_parser
+from nmt.machine.safe_files import folder_beside, put_in_place
 
 SIDES = {"src": "en", "tgt": "de"}
 LIMITS = ("max_contrast=0.87", "max_end_surprise=1")  # docs/cleaning.md
@@ -108,11 +109,11 @@ def languages(sides: dict[str, str]) -> list[str]:
 
 def write_noisy(clean: Path, folder: Path, spared: Path) -> None:
     """The training split with noise in place of some of its pairs, and the pairs that it spared."""
-    if spared.is_dir():
-        return
     pairs, kinds = noisy(pairs_in(clean), SEED)
-    write(folder, pairs)
     write(spared, [pair for pair, kind in zip(pairs, kinds, strict=True) if kind == "clean"])
+    if folder.is_dir():
+        return
+    write(folder, pairs)
     print(f"{folder}: {6 * SHARE:.0%} of {len(pairs):,} pairs are noise", file=sys.stderr)
 
 
@@ -131,22 +132,24 @@ def write_halves(whole: Path, runs: Path) -> tuple[Path, Path]:
     pairs = pairs_in(whole)
     halves = runs / "odd", runs / "even"
     for first, half in enumerate(halves):
-        if not half.is_dir():
-            write(half, pairs[first::2])
+        write(half, pairs[first::2])
     return halves
 
 
 def join(parts: Sequence[Path], folder: Path) -> None:
     """The pairs of several corpora, one after the other."""
-    if not folder.is_dir():
-        write(folder, [pair for part in parts for pair in pairs_in(part)])
+    write(folder, [pair for part in parts for pair in pairs_in(part)])
 
 
 def write(folder: Path, pairs: Sequence[Pair]) -> None:
-    """A new folder with these training pairs."""
-    folder.mkdir(parents=True)
-    for side, language in enumerate(SIDES.values()):
-        (folder / f"train.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), "utf-8")
+    """A new folder with these training pairs, whole or not at all; one that is there stays as it is."""
+    if folder.is_dir():
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder_beside(folder) as whole:
+        for side, language in enumerate(SIDES.values()):
+            (whole / f"train.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), "utf-8")
+        put_in_place(whole, folder)
 
 
 def pairs_in(folder: Path) -> list[Pair]:

@@ -38,9 +38,11 @@ def main(words: Sequence[str]) -> int:
     from helpers.fuzz_properties import PROPERTIES  # type: ignore[import-not-found]
 
     properties = PROPERTIES | COMMANDS
-    names = [name for name in properties if name.startswith(tuple(arguments.only.split(",")))]
-    if not names:
-        parser.error(f"--only {arguments.only} names none of {', '.join(properties)}")
+    beginnings = [each.strip() for each in arguments.only.split(",")]
+    for each in beginnings:
+        if not any(name.startswith(each) for name in properties) or (arguments.only and not each):
+            parser.error(f"--only {arguments.only}: '{each}' is the beginning of none of {', '.join(properties)}")
+    names = [name for name in properties if name.startswith(tuple(beginnings))]
     share = sum(properties[name].share for name in names)  # of all cases
     environment = os.environ | {
         "NMT_FUZZ_CASES": str(round(arguments.cases / share)),

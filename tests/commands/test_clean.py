@@ -257,11 +257,21 @@ def test_a_scorer_that_was_trained_on_the_pairs_gets_a_caution(
     (knows / "seen.bin").write_bytes(content)
     (knows / "manifest.json").write_text(json.dumps(manifest))
     words = {"scorer": runs["there"], "scorer_reverse": runs["back"]}
-    clean(*(f"{key}={run}" for key, run in (words | {key: knows}).items()), "max_end_surprise=100", *FAST)
+    report = clean(*(f"{key}={run}" for key, run in (words | {key: knows}).items()), "max_end_surprise=100", *FAST)
+    assert next(line for line in report["cautions"] if "scorer" in line) in Path("out/report.html").read_text("utf-8")
     said = [line for line in capsys.readouterr().err.splitlines() if "caution: scorer" in line]
     assert len(said) == 1
-    assert said[0].startswith(f"caution: {key}={knows} was trained on 2 of the first 20 pairs that are left: it has ")
+    assert said[0].startswith(f"caution: {key}={knows} was trained on 2 of 20 pairs that it has left: it has learned ")
     assert said[0].endswith("score each half of the corpus with a model that was trained on the other half")
+
+
+def test_a_scorer_may_be_in_the_home_of_the_user(
+    runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(runs["there"].parent))
+    assert clean(f"scorer=~/{runs['there'].name}", "max_end_surprise=100", *FAST)["kept"]
+    assert main(["clean", *FILES, "output=more", NO_PACKAGE, "scorer=~/nothing", "drop_worst=0.1", *FAST]) == 2
+    assert "nothing is not a folder; give a run folder such as runs/NAME" in capsys.readouterr().err
 
 
 def test_a_scorer_whose_training_is_not_known_is_refused(

@@ -6,7 +6,7 @@ from helpers.segment_files import SegmentFiles
 from nmt.errors import ConfigError
 
 TBX, MULTITERM = SegmentFiles("tbx", "glossary.tbx"), SegmentFiles("multiterm", "glossary.xml")
-NOT_TO_BE_USED = ["deprecatedTerm-admn-sts", "supersededTerm-admn-sts", "Obsolete", "forbidden"]
+NOT_TO_BE_USED = ["deprecatedTerm-admn-sts", "supersededTerm-admn-sts", "Obsolete", "forbidden", "Not recommended"]
 CONCEPTS = [
     {"en": ["dog"], "de": ["Hund"]},
     {"de": ["Bildschirm", "Monitor"], "fr": ["écran"], "en": ["screen", "display", "monitor"]},
@@ -89,7 +89,7 @@ def test_each_term_is_paired_with_the_first_of_the_other_language(tmp_path, form
     split = files.split(tmp_path, write(CONCEPTS))
     for _ in range(2):
         assert list(split.pairs()) == PAIRS
-        assert str(split.tallies[0]) == f"{files.name}: 7 terms, 6 pairs; left out: 1 without German"
+        assert str(split.tallies[0]) == f"{files.name}: 7 term pairs, 6 pairs; left out: 1 without German"
     backwards = files.pairs(tmp_path, write(CONCEPTS), src_lang="de", tgt_lang="en")
     assert sorted(backwards[:1] + backwards[-1:]) == [("Hund", "dog"), ("server", "server")]
     assert ("Monitor", "screen") in backwards
@@ -103,9 +103,7 @@ def test_a_term_that_is_not_to_be_used_is_left_out(tmp_path, form, status):
     usable, banned = write(CONCEPTS[:1]), write([{"en": ["hound"], "de": ["Köter"]}], status)
     split = files.split(tmp_path, usable)
     assert list(split.pairs()) == PAIRS[:1]
-    assert files.refusal(tmp_path, banned).startswith(
-        f"{tmp_path / files.name}: 2 terms, 0 pairs; left out: 2 obsolete"
-    )
+    assert "2 term pairs, 0 pairs; left out: 2 obsolete; no pair is left" in files.refusal(tmp_path, banned)
 
 
 @pytest.mark.parametrize("status", ["preferredTerm-admn-sts", "admittedTerm-admn-sts", "Approved"])
@@ -129,6 +127,42 @@ def test_only_the_usable_of_several_terms_are_paired(tmp_path):
     split = TBX.split(tmp_path, whole)
     assert list(split.pairs()) == [("dog", "Hund"), ("hound", "Hund")]
     assert split.tallies[0].left_out == {"obsolete": 1}
+
+
+def test_terms_of_all_regions_count_and_the_exact_tag_comes_first(tmp_path):
+    concept = {"en-GB": ["lorry", "truck"], "EN": ["truck"], "en-US": ["rig"], "de": ["LKW"], "de-AT": ["LKW"]}
+    for files, write in FORMS.values():
+        assert files.pairs(tmp_path, write([concept])) == [("truck", "LKW"), ("lorry", "LKW"), ("rig", "LKW")]
+        assert files.pairs(tmp_path, write([concept]), src_lang="en-GB") == [("lorry", "LKW"), ("truck", "LKW")]
+
+
+def test_a_usable_term_of_another_region_is_taken(tmp_path):
+    banned = (
+        "<termSec><term>rig</term><termNote type='normativeAuthorization'><b>deprecatedTerm</b></termNote></termSec>"
+    )
+    sections = "".join(
+        f"<langSec xml:lang='{tag}'>{terms}</langSec>"
+        for tag, terms in (
+            ("en", banned),
+            ("en-GB", "<termSec><term>lorry</term></termSec>"),
+            ("de", "<termSec><term>LKW</term></termSec>"),
+        )
+    )
+    split = TBX.split(tmp_path, f"<tbx><conceptEntry>{sections}</conceptEntry></tbx>")
+    assert list(split.pairs()) == [("lorry", "LKW")]
+    assert split.tallies[0].left_out == {"obsolete": 1}
+
+
+@pytest.mark.parametrize("empty", ["", " ", "<ph>x</ph>"])
+def test_an_empty_term_does_not_take_the_place_of_another(tmp_path, empty):
+    content = tbx2([{"en": [empty, "dog"], "de": ["Hund", "Köter"]}])
+    assert TBX.pairs(tmp_path, content) == [("dog", "Hund"), ("dog", "Köter")]
+    assert "left out: 1 empty" in TBX.refusal(tmp_path, tbx2([{"en": [empty], "de": ["Hund"]}]))
+
+
+def test_codes_are_never_kept(tmp_path):
+    content = tbx2([{"en": ["the <hi>big</hi> <it>x</it>dog"], "de": ["Hund"]}])
+    assert TBX.pairs(tmp_path, content, inline="keep") == [("the big dog", "Hund")]
 
 
 def test_text_in_a_term_stays_and_native_code_does_not(tmp_path):

@@ -210,6 +210,22 @@ def test_arrow_files_are_read_as_parquet_is(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", ["file", "stream"])
+def test_whatever_damage_arrow_finds_is_one_line(tmp_path, kind):
+    texts = pa.array(["a", "b"]).dictionary_encode()
+    new = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
+    table = pa.table({"src": texts, "tgt": texts})
+    with new(str(tmp_path / "f"), table.schema) as writer:
+        writer.write_table(table)
+    content = (tmp_path / "f").read_bytes()
+    for options in ({}, {"src_column": "src", "tgt_column": "tgt"}):
+        (tmp_path / "f").write_bytes(content.replace(b"src", b"s\xffc"))
+        assert "is not a" in refused(tmp_path, "parquet", **options)
+        for place in range(0, len(content), 7):
+            (tmp_path / "f").write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
+            refused(tmp_path, "parquet", **options)
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
 def test_an_arrow_file_that_points_outside_of_itself_is_refused(tmp_path, kind):
     """Arrow itself would read whatever lies at such an offset, or crash."""
     texts = ["a", "bc", "def"]

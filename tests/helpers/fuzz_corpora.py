@@ -1,4 +1,4 @@
-"""A whole corpus in each format that nmt reads, English and German, for damage."""
+"""A whole corpus in each format that nmt reads but text, English and German, for damage."""
 
 import bz2
 import gzip
@@ -54,17 +54,32 @@ REFERENCES = b"""<refset setid="x" srclang="en" trglang="de"><doc docid="1" sysi
 TAGGED = b"<url>x</url>\n<talkid>1</talkid>\n<title>a</title>\nb\nc\n"
 PACKED = ("gzip", "xz", "bz2", "zst", "zip")
 # Names of whole_corpora
-CORPORA = (*SEGMENTS, *TABLES, "parquet", "arrow", "xlsx", "moses zip", "sgml", "tagged lines", "tatoeba", *PACKED)
+CORPORA = (
+    *SEGMENTS,
+    *TABLES,
+    "parquet",
+    "arrow",
+    "arrow stream",
+    "xlsx",
+    "moses zip",
+    "sgml",
+    "tagged lines",
+    "tatoeba",
+    *PACKED,
+)
 
 
 @cache
 def whole_corpora() -> dict[str, tuple[str, dict[str, bytes]]]:
     """Name -> value of data.format, and the files; the first of them is to be damaged."""
     rows = pa.table({"src": ["a", "b"], "tgt": ["c", "d"]})
-    parquet, arrow, workbook = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    parquet, arrow, stream, workbook = io.BytesIO(), io.BytesIO(), io.BytesIO(), io.BytesIO()
     pq.write_table(rows, parquet)
     with pa.ipc.new_file(arrow, rows.schema) as writer:
         writer.write_table(rows)
+    more = rows.append_column("kind", pa.array(["x", "y"]).dictionary_encode())
+    with pa.ipc.new_stream(stream, more.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(more)
     book = openpyxl.Workbook()
     for row in (("English", "German"), ("a", "b"), ("c", "d")):
         book.active.append(row)
@@ -85,6 +100,7 @@ def whole_corpora() -> dict[str, tuple[str, dict[str, bytes]]]:
         | {
             "parquet": ("parquet", {"table": parquet.getvalue()}),
             "arrow": ("parquet", {"table": arrow.getvalue()}),
+            "arrow stream": ("parquet", {"table": stream.getvalue()}),
             "xlsx": ("xlsx", {"table": workbook.getvalue()}),
             "moses zip": ("moses_zip", {"table": zipped(two_sides)}),
             "sgml": ("sgm", {"src": SGML, "tgt": REFERENCES}),

@@ -143,7 +143,8 @@ def folder() -> Path:
 def corpus(kind: str, names: tuple[str, ...]) -> DataConfig:
     """The configuration of a corpus in this format; `names` of its files."""
     files = SplitConfig(*names, None) if kind in FILE_PER_LANGUAGE else SplitConfig(None, None, list(names))
-    return data_config(kind, root=str(folder()), train=files, src_lang="en", tgt_lang="de")
+    columns = {"src_column": None, "tgt_column": None} if kind == "parquet" else {}  # found by their names
+    return data_config(kind, root=str(folder()), train=files, src_lang="en", tgt_lang="de", **columns)
 
 
 def read_files(kind: str, contents: dict[str, bytes]) -> list[Pair] | str:
@@ -206,8 +207,10 @@ def damaged(name: str, damage: bytes) -> None:
     kind, whole = whole_corpora()[name]
     file, content = next(iter(whole.items()))
     place = int.from_bytes(damage[:2], "little") % len(content)
-    cut = place + (damage[2] % 20 if len(damage) > 2 else 1)
-    found = read_files(kind, whole | {file: content[:place] + spelled_in_bytes(damage[3:]) + content[cut:]})
+    new = spelled_in_bytes(damage[3:])
+    size = damage[2] if len(damage) > 2 else 1
+    cut = place + (len(new) if size % 2 else size % 20)  # every other time, what follows stays where it was
+    found = read_files(kind, whole | {file: content[:place] + new + content[cut:]})
     assert isinstance(found, str) or all(isinstance(side, str) for pair in found for side in pair)
 
 

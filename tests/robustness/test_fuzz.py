@@ -95,7 +95,8 @@ def fuzz(*words: str) -> subprocess.CompletedProcess[str]:
     ("words", "message"),
     [
         (["--cases", "0"], "--cases 0 tries nothing; give 1 or more"),
-        (["--only", "nothing,none"], "--only nothing,none names none of lines, text, tsv"),
+        (["--only", "tsv, none"], "--only tsv, none: 'none' is the beginning of none of lines, text, tsv"),
+        (["--only", "tsv,"], "--only tsv,: '' is the beginning of none of lines"),
     ],
 )
 def test_nothing_to_try_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

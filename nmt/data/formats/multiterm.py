@@ -16,7 +16,7 @@ from nmt.data.formats.xml_stream import read_elements
 class MultiTerm:
     """A file of concepts, each with terms in several languages."""
 
-    noun: ClassVar[str] = "term"
+    noun: ClassVar[str] = "term pair"
 
     def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
         self.path = path
@@ -36,4 +36,4 @@ class MultiTerm:
     def _term(self, group: etree._Element) -> Term:
         text = read_text(self.path, next(group.iterchildren("{*}term"), None), lambda *_: Code())
         notes = (each for each in group.iter("{*}descrip") if "status" in (each.get("type") or "").lower())
-        return Term(text, is_usable(note.text or "" for note in notes))
+        return Term(text, is_usable("".join(note.itertext()) for note in notes))

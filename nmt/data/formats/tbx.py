@@ -8,19 +8,19 @@ from lxml import etree
 
 from nmt.data.formats.inline import Code, read_text
 from nmt.data.formats.languages import WantedLanguage
-from nmt.data.formats.segment import Mark, Segment
+from nmt.data.formats.segment import Segment
 from nmt.data.formats.terms import Term, is_usable, segments_of
 from nmt.data.formats.tmx import XML_LANG
 from nmt.data.formats.xml_stream import local_name, read_elements
 
-STATUS = "administrativeStatus"  # attribute type of a <termNote> (style DCA), or name of an element (style DCT)
-CODES = ("bpt", "ept", "ph")  # inline elements that hold native code and no text
+STATUSES = ("administrativeStatus", "normativeAuthorization")  # type of a <termNote> (style DCA), or an element (DCT)
+CODES = ("bpt", "ept", "it", "ph", "ut")  # inline elements that hold native code and no text
 
 
 class Tbx:
     """A file of concepts, each with terms in several languages."""
 
-    noun: ClassVar[str] = "term"
+    noun: ClassVar[str] = "term pair"
 
     def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
         self.path = path
@@ -37,9 +37,7 @@ class Tbx:
 
     def _term(self, section: etree._Element) -> Term:
         term = next(section.iter("{*}term"), None)
-        text = read_text(self.path, term, lambda name, _: Code(Mark("single", name), has_text=name not in CODES))
-        notes = (note for note in section.iter("{*}termNote", f"{{*}}{STATUS}"))
-        return Term(
-            text,
-            is_usable(note.text or "" for note in notes if STATUS in (local_name(note), note.get("type"))),
-        )
+        text = read_text(self.path, term, lambda name, _: Code(has_text=name not in CODES))
+        notes = section.iter("{*}termNote", *(f"{{*}}{status}" for status in STATUSES))
+        statuses = (note for note in notes if not {local_name(note), note.get("type")}.isdisjoint(STATUSES))
+        return Term(text, is_usable("".join(note.itertext()) for note in statuses))

@@ -4,10 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nmt.data.formats.languages import WantedLanguage
-from nmt.data.formats.segment import Segment, State, Text
+from nmt.data.formats.segment import Segment, State, Text, without_codes
+from nmt.data.text import is_visible
 
-# Beginnings of the statuses of terms that nobody should use, such as deprecatedTerm-admn-sts in TBX
-NOT_TO_BE_USED = ("deprecated", "superseded", "obsolete", "forbidden", "prohibited", "rejected", "do not use")
+NOT_TO_BE_USED = (  # beginnings of statuses, such as deprecatedTerm-admn-sts in TBX
+    "deprecated",
+    "superseded",
+    "obsolete",
+    "forbidden",
+    "prohibited",
+    "rejected",
+    "not recommended",
+    "do not use",
+)
 
 
 class Term(NamedTuple):
@@ -27,24 +36,28 @@ def segments_of(
 ) -> Iterator[Segment]:
     """Pairs of terms; `terms` by language tag, in the file's order, which has the preferred term first.
 
-    The first source term is paired with each target term, and the first target term with each other source term: n and
-    m terms give n + m - 1 pairs. A term that is not to be used gives an obsolete segment. A concept without a language
-    gives one segment.
+    All tags that fit a wanted language count, the best fitting first. The first source term is paired with each target
+    term, and the first target term with each other source term: n and m terms give n + m - 1 pairs. A term that is not
+    to be used gives an obsolete segment. A concept without a language gives one segment.
     """
-    src, tgt = (
-        max((tag for tag in terms if terms[tag] and side.fit(tag) > other.fit(tag)), key=side.fit, default=None)
-        for side, other in (wanted, wanted[::-1])
-    )
+    src, tgt = (_of_language(terms, side, other) for side, other in (wanted, wanted[::-1]))
 
     def segment(source: Text | None, target: Text | None, state: State = "approved") -> Segment:
         return Segment(concept, source, target, tuple(terms), None, state)
 
-    if src is None or tgt is None:
-        yield segment(terms[src][0].text if src is not None else None, terms[tgt][0].text if tgt is not None else None)
+    if not src or not tgt:
+        yield segment(src[0].text if src else None, tgt[0].text if tgt else None)
         return
-    sources, targets = ([term.text for term in terms[tag] if term.usable] for tag in (src, tgt))
+    sources, targets = ([term.text for term in side if term.usable] for side in (src, tgt))
     if sources and targets:
         yield from (segment(sources[0], target) for target in targets)
         yield from (segment(source, targets[0]) for source in sources[1:])
-    for term in (term for tag in (src, tgt) for term in terms[tag] if not term.usable):
+    for term in (term for side in (src, tgt) for term in side if not term.usable):
         yield segment(term.text, term.text, "obsolete")
+
+
+def _of_language(terms: Mapping[str, Sequence[Term]], side: WantedLanguage, other: WantedLanguage) -> list[Term]:
+    """Different terms whose tags fit this side better than the other; empty ones count only if there is no other."""
+    tags = sorted((tag for tag in terms if side.fit(tag) > other.fit(tag)), key=side.fit, reverse=True)
+    found = list(dict.fromkeys(term for tag in tags for term in terms[tag]))
+    return [term for term in found if is_visible(without_codes(term.text))] or found
