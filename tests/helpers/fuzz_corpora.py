@@ -53,20 +53,8 @@ REFERENCES = b"""<refset setid="x" srclang="en" trglang="de"><doc docid="1" sysi
     <seg id="2">e</seg></doc></refset>"""
 TAGGED = b"<url>x</url>\n<talkid>1</talkid>\n<title>a</title>\nb\nc\n"
 PACKED = ("gzip", "xz", "bz2", "zst", "zip")
-# Names of whole_corpora
-CORPORA = (
-    *SEGMENTS,
-    *TABLES,
-    "parquet",
-    "arrow",
-    "arrow stream",
-    "xlsx",
-    "moses zip",
-    "sgml",
-    "tagged lines",
-    "tatoeba",
-    *PACKED,
-)
+COLUMNS = ("parquet", "arrow", "arrow stream", "xlsx")
+CORPORA = (*SEGMENTS, *TABLES, *COLUMNS, "moses zip", "sgml", "tagged lines", "tatoeba", *PACKED)  # of whole_corpora
 
 
 @cache
