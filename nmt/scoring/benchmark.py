@@ -1,5 +1,6 @@
 """The data on which a model is evaluated: sentences, references, gold alignments."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -47,7 +48,11 @@ class GoldAlignments:
 
 
 def read_benchmark(config: EvaluateCommand, data: DataConfig) -> Benchmark:
-    """The test set: files, a set that sacreBLEU knows by name, or a split of the model's own corpus."""
+    """The test set: files, a set that sacreBLEU knows by name, or a split of the model's or a typed corpus."""
+    typed = next((key for key in config.changes.values if key.startswith(f"data.{config.split}.")), None)
+    for key, value in (("src", config.src), ("test_set", config.test_set)):
+        if value is not None and typed is not None:
+            raise ConfigError(f"{key}={value} and {typed} are both given; leave one of them out")
     if config.src is not None:
         return from_files(config.src, config.ref, data)
     if config.test_set is not None:
@@ -58,7 +63,14 @@ def read_benchmark(config: EvaluateCommand, data: DataConfig) -> Benchmark:
             )
         sources, references = named_test_set(config.test_set, data.src_lang, data.tgt_lang)
         return Benchmark(config.test_set, sources, references, rule_of(data, references))
-    return from_corpus(config.split, data, expanded(config.cache_dir))
+    name = config.split if typed is None else _name_of(getattr(data, config.split))
+    return from_corpus(config.split, data, expanded(config.cache_dir), name)
+
+
+def _name_of(files: SplitConfig) -> str:
+    """The name of the first file of a split, without what a folder's name should not have."""
+    given = files.files or files.src or files.tgt or ""
+    return re.sub(r"[^\w.-]+", "_", Path(given if isinstance(given, str) else given[0]).name)
 
 
 def read_alignments(config: EvaluateCommand, data: DataConfig, benchmark: Benchmark) -> GoldAlignments | None:
@@ -94,15 +106,19 @@ def referenced(references: Sequence[Sequence[str]]) -> list[int]:
     return [row for row, lines in enumerate(zip(*references, strict=True)) if any(map(str.strip, lines))]
 
 
-def from_corpus(split: str, data: DataConfig, cache_dir: Path) -> Benchmark:
-    """A split of a corpus; if the split has files of its own, no other files are read."""
+def from_corpus(split: str, data: DataConfig, cache_dir: Path, name: str) -> Benchmark:
+    """A split of a corpus, called `name`; if the split has files of its own, no other files are read."""
     if split != "train" and (found := find_split(data, split, cache_dir)) is not None:
-        return of_split(split, found, data, Cleaning.of(data))
+        return of_split(name, found, data, Cleaning.of(data))
+    if split != "train" and data.train.src is None and data.train.tgt is None and data.train.files is None:
+        raise ConfigError(
+            f"data.{split} is not given, split={split}; set data.{split}.files, or .src and .tgt, or another split="
+        )
     table = getattr(read_corpus(data, cache_dir), split)
     if not len(table):
         raise DataError(f"the corpus has no pairs in its {split} split, split={split}; give src=FILE ref=FILE")
     references = [list(table["tgt"])]
-    return Benchmark(split, list(table["src"]), references, rule_of(data, references))
+    return Benchmark(name, list(table["src"]), references, rule_of(data, references))
 
 
 def of_split(name: str, split: Split, data: DataConfig, cleaning: Cleaning) -> Benchmark:

@@ -285,6 +285,8 @@ def test_a_file_with_both_languages_needs_no_ref(run: Path, capsys: pytest.Captu
     assert scored(f"model={run}", *tables, "intervals=false") == expected  # no training split is asked for
     for files in (["data.test.files=both.tsv.gz"], ["data.test.src=s", "data.test.tgt=a"]):  # data=auto, untyped
         assert scored(f"model={run}", *files, "intervals=false") == expected
+    assert main(["evaluate", *FAST, f"model={run}", "data.test.files=both.tsv.gz", "intervals=false"]) == 0
+    assert (run / "evaluations" / "both.tsv.gz" / "scores.json").exists()  # the run's own test split keeps its scores
     terms = "".join(
         f"<conceptEntry><langSec xml:lang='en'><termSec><term>{src}</term></termSec></langSec><langSec xml:lang='de'>"
         f"<termSec><term>{ref}</term></termSec></langSec></conceptEntry>"
@@ -309,7 +311,10 @@ def test_a_file_with_both_languages_needs_no_ref(run: Path, capsys: pytest.Captu
         ("src=x.xml", "ref=a"): "x.xml is WMT XML; read it with data=wmt_xml, or nmt evaluate src=FILE without ref",
         ("src=s", "ref=x.xml"): "x.xml is WMT XML; read it with",
         ("src=s",): "ref is not given, and src=s holds no references",
-        ("data=tsv",): "the training split is not given, data.format=tsv; set data.train.files",
+        ("data=tsv",): "data.test is not given, split=test; set data.test.files, or .src and .tgt, or another split=",
+        ("data.dev.files=x.xml",): "data.test is not given, split=test; set data.test.files",
+        ("data.root=.", "data.test.files=nothing"): "file nothing does not exist, data.test.files",
+        ("src=s", "ref=a", "data.test.files=x.xml"): "src=s and data.test.files are both given; leave one of them out",
     }.items():
         assert message in fails(capsys, f"model={run}", *words), words
 
