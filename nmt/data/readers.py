@@ -286,9 +286,9 @@ def _names_in_parquet(path: Path) -> list[str]:
                 schema = pa.ipc.open_stream(file).schema
             else:
                 schema = pq.read_schema(file)
+        return [name for field in schema for name in _nested(field)]
     except ARROW_ERRORS as error:
         raise DataError(f"{path} is not a Parquet file that can be read: {_first_line(error)}; check it") from error
-    return [name for field in schema for name in _nested(field)]
 
 
 def _nested(field: pa.Field) -> list[str]:

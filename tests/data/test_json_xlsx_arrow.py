@@ -217,7 +217,8 @@ def test_whatever_damage_arrow_finds_is_one_line(tmp_path, kind):
     with new(str(tmp_path / "f"), table.schema) as writer:
         writer.write_table(table)
     content = (tmp_path / "f").read_bytes()
-    for options in ({}, {"src_column": "src", "tgt_column": "tgt"}):
+    for columns in ((None, None), ("src", "tgt")):  # found by their names, or typed
+        options = dict(zip(("src_column", "tgt_column"), columns, strict=True))
         (tmp_path / "f").write_bytes(content.replace(b"src", b"s\xffc"))
         assert "is not a" in refused(tmp_path, "parquet", **options)
         for place in range(0, len(content), 7):
