@@ -11,7 +11,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol, cast
 
@@ -59,6 +59,7 @@ WRITERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
     ".zst": lambda file: cast(IO[bytes], zstandard.ZstdCompressor().stream_writer(file, closefd=False)),
 }
 ZIP = re.compile(rb"PK(\x03\x04|\x05\x06)")
+UNREADABLE = (NotImplementedError, UnicodeDecodeError)  # of a zip: newer than this Python, or a name that is no text
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, zipfile.BadZipFile)
 
 
@@ -146,6 +147,8 @@ def zipped_names(path: Path) -> list[str]:
                 return []
         with zipfile.ZipFile(path) as archive:
             return [entry.filename for entry in _texts_of(archive)]
+    except UNREADABLE as error:
+        raise _unreadable(path, error) from error
     except zipfile.BadZipFile as error:
         raise _damaged(path, "zip", error) from error
     except OSError as error:
@@ -166,22 +169,30 @@ def _texts_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 @contextmanager
 def _opened(path: Path, name: str | None) -> Iterator[io.BufferedReader]:
     """The file `name` in a zip; without a `name`, the only file."""
-    with zipfile.ZipFile(path) as archive:
-        for part, document in DOCUMENTS.items():
-            if part in archive.namelist():
-                raise DataError(f"{path} is {document}")
-        chosen = [entry for entry in _texts_of(archive) if name in (None, entry.filename)]
-        if len(chosen) != 1:
-            held = shown_names([entry.filename for entry in chosen])
-            raise DataError(f"{path} is a zip with {held}; unpack it, and name the files in it")
-        [entry] = chosen
-        if entry.flag_bits & 1:
-            raise DataError(f"{path} is a zip with a password; unpack it, and name the files in it")
+    with ExitStack() as opened:
         try:
-            with archive.open(entry) as text:
-                yield io.BufferedReader(cast(io.RawIOBase, text), BUFFERED)
-        except NotImplementedError as error:
-            raise DataError(f"{path} is a zip that cannot be read ({error}); unpack it, and name the file") from error
+            archive = opened.enter_context(zipfile.ZipFile(path))
+            text = opened.enter_context(archive.open(_chosen(archive, path, name)))
+        except UNREADABLE as error:
+            raise _unreadable(path, error) from error
+        yield io.BufferedReader(cast(io.RawIOBase, text), BUFFERED)
+
+
+def _chosen(archive: zipfile.ZipFile, path: Path, name: str | None) -> zipfile.ZipInfo:
+    for part, document in DOCUMENTS.items():
+        if part in archive.namelist():
+            raise DataError(f"{path} is {document}")
+    chosen = [entry for entry in _texts_of(archive) if name in (None, entry.filename)]
+    if len(chosen) != 1:
+        held = shown_names([entry.filename for entry in chosen])
+        raise DataError(f"{path} is a zip with {held}; unpack it, and name the files in it")
+    if chosen[0].flag_bits & 1:
+        raise DataError(f"{path} is a zip with a password; unpack it, and name the files in it")
+    return chosen[0]
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    return DataError(f"{path} is a zip that cannot be read ({printable(str(error))}); unpack it, and name the file")
 
 
 def _is_beside_data(name: str) -> bool:

@@ -12,6 +12,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt.data.packed import zipped_names
 from nmt.data.paths import LONGEST_LINE, read_lines
 from nmt.errors import DataError
 
@@ -122,3 +123,23 @@ def test_a_zip_with_a_password_is_refused(tmp_path):
         content[start] |= 1
     with pytest.raises(DataError, match="is a zip with a password; unpack it"):
         lines_of(tmp_path / "f", bytes(content))
+
+
+@pytest.mark.parametrize("damage", ["name in the head", "name in the list", "version"])
+def test_a_zip_that_python_cannot_open_is_one_line(tmp_path, damage):
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.writestr("é.en", "text\n")
+    content = bytearray(whole.getvalue())
+    in_list = content.index(b"PK\x01\x02")
+    if damage == "version":
+        content[in_list + 6] = 128
+    else:
+        name = content.index("é.en".encode(), 0 if damage == "name in the head" else in_list)
+        content[name + 1] = ord("x")
+    (tmp_path / "a.zip").write_bytes(content)
+    with pytest.raises(DataError, match=r"a\.zip is a zip that cannot be read \(.*\); unpack it, and name the file"):
+        list(read_lines(tmp_path / "a.zip"))
+    if damage != "name in the head":
+        with pytest.raises(DataError, match=r"a\.zip is a zip that cannot be read \("):
+            zipped_names(tmp_path / "a.zip")
