@@ -163,7 +163,8 @@ def shown_names(names: Sequence[str]) -> str:
 
 
 def _texts_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    return [entry for entry in archive.infolist() if not entry.is_dir() and not _is_beside_data(entry.filename)]
+    named = (entry for entry in archive.infolist() if entry.filename)  # damaged zips have files without a name
+    return [entry for entry in named if not entry.is_dir() and not _is_beside_data(entry.filename)]
 
 
 @contextmanager

@@ -125,6 +125,14 @@ def test_a_zip_with_a_password_is_refused(tmp_path):
         lines_of(tmp_path / "f", bytes(content))
 
 
+def test_a_file_without_a_name_in_a_zip_is_none(tmp_path):
+    whole = zipped("text\n")
+    place = whole.index(b"folder/corpus.en", whole.index(b"PK\x01\x02"))  # Python ends a name at a NUL
+    (tmp_path / "a.zip").write_bytes(whole[:place] + b"\0" + whole[place + 1 :])
+    with pytest.raises(DataError, match=r"a\.zip is a zip with no text file; unpack it"):
+        list(read_lines(tmp_path / "a.zip"))
+
+
 @pytest.mark.parametrize("damage", ["name in the head", "name in the list", "version"])
 def test_a_zip_that_python_cannot_open_is_one_line(tmp_path, damage):
     whole = io.BytesIO()
