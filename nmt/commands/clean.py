@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -35,15 +35,15 @@ def main(command: CleanCommand) -> int:
     for note in split.notes:
         print(note, file=sys.stderr)
     scoring = open_scoring(command)
-    trained_on = hashes_of_training(command)
+    trained_on = {key: seen_file(folder) for key, folder in scorers(command).items()}
     with folder_beside(output) as folder:
         files = folder / f"train.{data.src_lang}", folder / f"train.{data.tgt_lang}"
         cleaned = clean(split, data, scoring, files, command.samples, command.seed)
+        src, tgt = (some_lines(file, cleaned.kept) if trained_on else [] for file in files)
         for key, known in trained_on.items():
-            src, tgt = (some_lines(file, cleaned.kept) for file in files)
             sides = (tgt, src) if key == "scorer_reverse" else (src, tgt)
-            for text in of_scorer(known, f"{key}={getattr(command, key)}", *sides):
-                cleaned = replace(cleaned, cautions=[*cleaned.cautions, f"caution: {text}"])
+            found = of_scorer(known, f"{key}={getattr(command, key)}", *sides)
+            cleaned.cautions.extend(f"caution: {text}" for text in found)
         report = settings(command) | asdict(cleaned)
         plain = json.dumps(report, indent=1, ensure_ascii=False)
         (folder / "report.json").write_bytes(plain.encode(errors="backslashreplace"))
@@ -70,15 +70,9 @@ def open_scoring(command: CleanCommand) -> Scoring | None:
 
     languages = command.data.src_lang, command.data.tgt_lang
     models = []
-    for key, folder, direction in (
-        ("scorer", command.scorer, languages),
-        ("scorer_reverse", command.scorer_reverse, languages[::-1]),
-    ):
-        if folder is None:
-            continue
-        place = expanded(folder)
-        model = Translator.load(place, None, command.trust, command.device, "float", False, workers=command.workers)
-        refuse_other_direction(key, model, direction)
+    for key, folder in scorers(command).items():
+        model = Translator.load(folder, None, command.trust, command.device, "float", False, workers=command.workers)
+        refuse_other_direction(key, model, languages[::-1] if key == "scorer_reverse" else languages)
         models.append(model)
     there, back = models[0], models[1] if len(models) > 1 else None
     return Scoring(
@@ -90,10 +84,10 @@ def open_scoring(command: CleanCommand) -> Scoring | None:
     )
 
 
-def hashes_of_training(command: CleanCommand) -> dict[str, Path]:
-    """For each scorer, by its key, the file with hashes of the pairs that it was trained on."""
+def scorers(command: CleanCommand) -> dict[str, Path]:
+    """The run folder of each scorer that is given, by its key."""
     given = {"scorer": command.scorer, "scorer_reverse": command.scorer_reverse}
-    return {key: seen_file(expanded(folder)) for key, folder in given.items() if folder is not None}
+    return {key: expanded(folder) for key, folder in given.items() if folder is not None}
 
 
 def some_lines(file: Path, count: int) -> list[str]:

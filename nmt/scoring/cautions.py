@@ -85,8 +85,8 @@ def of_scorer(file: Path, whose: str, sources: Sequence[str], targets: Sequence[
     known = train_hashes.seen(file, sources, [targets])
     if known.normalised > HARDLY * known.pairs:
         yield (
-            f"{whose} was trained on {known.normalised:,} of {known.pairs:,} pairs that it has left: it has learned "
-            "the wrong ones among them and hardly finds any; score each half of the corpus with a model that "
+            f"{whose} was trained on {known.normalised:,} of {known.pairs:,} pairs that were looked at: it has "
+            "learned the wrong ones among them and hardly finds any; score each half of the corpus with a model that "
             "was trained on the other half"
         )
 

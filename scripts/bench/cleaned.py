@@ -43,17 +43,11 @@ def main(given: Sequence[str]) -> int:
         write_noisy(tatoeba, folders["noisy"], folders["spared"])
     if {"filtered", "cleaned"} & set(arguments.only):
         clean(folders["noisy"], folders["filtered"], [])
-    if "cleaned" in arguments.only:
-        halves = write_halves(folders["filtered"], runs)
-        for half in halves:
-            for key, sides in SCORERS.items():
-                own = words_of_scorer(words, arguments.budget)
-                if not train(runs / f"{key}_{half.name}", [*training_words(half, tatoeba, sides), *own]):
-                    return REFUSED
-        for half, other in (halves, halves[::-1]):
-            scorers = [f"{key}={runs / f'{key}_{other.name}'}" for key in SCORERS]
-            clean(half, runs / f"{half.name}_cleaned", [*scorers, *LIMITS])
-        join([runs / f"{half.name}_cleaned" for half in halves], folders["cleaned"])
+    of_scorers = words_of_scorer(words, arguments.budget)
+    if "cleaned" in arguments.only and not clean_by_halves(
+        folders["filtered"], folders["cleaned"], tatoeba, of_scorers
+    ):
+        return REFUSED
     print("| trained on | pairs | BLEU |\n|---|---:|---:|")
     found: dict[str, Score] = {}
     for name in arguments.only:
@@ -74,6 +68,21 @@ def main(given: Sequence[str]) -> int:
             shares = removed(*noisy(pairs_in(tatoeba), SEED), pairs_in(folders[name]))
             print(f"{name}: removed {', '.join(f'{share:.1%} {kind}' for kind, share in shares.items())}")
     return 0
+
+
+def clean_by_halves(filtered: Path, cleaned: Path, clean_corpus: Path, words: Sequence[str]) -> bool:
+    """Each half of the filtered corpus, cleaned with models of the other; False: nmt refused the words for training."""
+    runs = cleaned.parent
+    halves = write_halves(filtered, runs)
+    for half in halves:
+        for key, sides in SCORERS.items():
+            if not train(runs / f"{key}_{half.name}", [*training_words(half, clean_corpus, sides), *words]):
+                return False
+    for half, other in (halves, halves[::-1]):
+        scorers = [f"{key}={runs / f'{key}_{other.name}'}" for key in SCORERS]
+        clean(half, runs / f"{half.name}_cleaned", [*scorers, *LIMITS])
+    join([runs / f"{half.name}_cleaned" for half in halves], cleaned)
+    return True
 
 
 def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:

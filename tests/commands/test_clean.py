@@ -261,7 +261,7 @@ def test_a_scorer_that_was_trained_on_the_pairs_gets_a_caution(
     assert next(line for line in report["cautions"] if "scorer" in line) in Path("out/report.html").read_text("utf-8")
     said = [line for line in capsys.readouterr().err.splitlines() if "caution: scorer" in line]
     assert len(said) == 1
-    assert said[0].startswith(f"caution: {key}={knows} was trained on 2 of 20 pairs that it has left: it has learned ")
+    assert said[0].startswith(f"caution: {key}={knows} was trained on 2 of 20 pairs that were looked at: it has ")
     assert said[0].endswith("score each half of the corpus with a model that was trained on the other half")
 
 

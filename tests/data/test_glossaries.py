@@ -1,4 +1,4 @@
-"""Glossaries in TBX and of MultiTerm: terms become pairs; those that nobody should use are counted."""
+"""Terms of TBX and MultiTerm glossaries become pairs, and terms that nobody should use are only counted."""
 
 import pytest
 from helpers.segment_files import SegmentFiles

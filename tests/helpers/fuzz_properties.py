@@ -203,7 +203,7 @@ def any_table_gives_pairs_or_a_refusal(given: tuple[str, bytes]) -> None:
 
 
 def damaged(name: str, damage: bytes) -> None:
-    """A corpus in a format, in whose first file these bytes stand in a place that the first of them names."""
+    """Puts bytes into the first file of a corpus; the first two bytes of `damage` choose the place."""
     kind, whole = whole_corpora()[name]
     file, content = next(iter(whole.items()))
     place = int.from_bytes(damage[:2], "little") % len(content)

@@ -1,26 +1,21 @@
 """Glossaries that MultiTerm exports as XML (root element `mtf`), usually in UTF-16."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import ClassVar
 
 from lxml import etree
 
 from nmt.data.formats.inline import Code, read_text
-from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.segment import Segment
+from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.terms import Term, is_usable, segments_of
 from nmt.data.formats.xml_stream import read_elements
 
 
-class MultiTerm:
+class MultiTerm(SegmentFile):
     """A file of concepts, each with terms in several languages."""
 
     noun: ClassVar[str] = "term pair"
-
-    def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
-        self.path = path
-        self._wanted = (src, tgt)
 
     def segments(self) -> Iterator[Segment]:
         """The file's pairs of terms, concept by concept."""

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar, Protocol
 
 from nmt.config.sections import DataConfig
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.multiterm import MultiTerm
 from nmt.data.formats.po import Po
 from nmt.data.formats.segment import Segment, has_marks, with_placeholders, without_codes
+from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.tally import Tally
 from nmt.data.formats.tbx import Tbx
 from nmt.data.formats.tmx import Tmx
@@ -21,16 +21,7 @@ LOOKED_AT = 1000  # units of a file in which to find the languages that an error
 MOST_COUNTED, MOST_NAMED = 1000, 20  # languages that are counted, and that an error names
 
 
-class SegmentFile(Protocol):
-    """A file that holds segments."""
-
-    noun: ClassVar[str]  # the report's word for a segment
-
-    def segments(self) -> Iterator[Segment]:
-        """The file's segments, in order."""
-
-
-FORMATS: dict[str, type[Tmx] | type[Xliff] | type[Po] | type[Tbx] | type[MultiTerm]] = {
+FORMATS: dict[str, type[SegmentFile]] = {
     "tmx": Tmx,
     "xliff": Xliff,
     "po": Po,

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar
 
 import polib
 
-from nmt.data.formats.languages import WantedLanguage, sides_of
+from nmt.data.formats.languages import sides_of
 from nmt.data.formats.segment import Segment, State
+from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.packed import unpacked
 from nmt.errors import DataError, printable
 
@@ -29,14 +29,8 @@ _WHOLE_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _PLACE = re.compile(r"\(line (\d+)\)(?:: (.*))?")
 
 
-class Po:
+class Po(SegmentFile):
     """A PO file. A message gives one segment, or two if it has a plural."""
-
-    noun: ClassVar[str] = "segment"
-
-    def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
-        self.path = path
-        self._wanted = (src, tgt)
 
     def segments(self) -> Iterator[Segment]:
         """The file's segments, without the header."""

@@ -1,14 +1,13 @@
 """Glossaries in TBX (ISO 30042): version 2 with `termEntry`, and both styles of version 3 with `conceptEntry`."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import ClassVar
 
 from lxml import etree
 
 from nmt.data.formats.inline import Code, read_text
-from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.segment import Segment
+from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.terms import Term, is_usable, segments_of
 from nmt.data.formats.tmx import XML_LANG
 from nmt.data.formats.xml_stream import local_name, read_elements
@@ -17,14 +16,10 @@ STATUSES = ("administrativeStatus", "normativeAuthorization")  # type of a <term
 CODES = ("bpt", "ept", "it", "ph", "ut")  # inline elements that hold native code and no text
 
 
-class Tbx:
+class Tbx(SegmentFile):
     """A file of concepts, each with terms in several languages."""
 
     noun: ClassVar[str] = "term pair"
-
-    def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
-        self.path = path
-        self._wanted = (src, tgt)
 
     def segments(self) -> Iterator[Segment]:
         """The file's pairs of terms, concept by concept."""

@@ -1,28 +1,23 @@
 """Translation memories in TMX 1.4."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import ClassVar
 
 from lxml import etree
 
 from nmt.data.formats.inline import Code, breaks_line, read_text
-from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.segment import Kind, Mark, Segment, Text
+from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.xml_stream import read_elements
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 KINDS: dict[str, Kind] = {"bpt": "open", "ept": "close", "ph": "single", "it": "single", "ut": "single"}
 
 
-class Tmx:
+class Tmx(SegmentFile):
     """A file of units, each in several languages."""
 
     noun: ClassVar[str] = "unit"
-
-    def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
-        self.path = path
-        self._wanted = (src, tgt)
 
     def segments(self) -> Iterator[Segment]:
         """The file's units; if a unit has several texts in a language, the first with the best fitting tag counts."""

@@ -1,14 +1,13 @@
 """Localisation files in XLIFF 1.2 and 2.x."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import ClassVar
 
 from lxml import etree
 
 from nmt.data.formats.inline import Code, breaks_line, read_text
-from nmt.data.formats.languages import WantedLanguage, sides_of
+from nmt.data.formats.languages import sides_of
 from nmt.data.formats.segment import Kind, Mark, Segment, State
+from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.xml_stream import read_elements
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -32,14 +31,8 @@ ENDS: dict[str, Kind] = {"bx": "open", "bpt": "open", "sc": "open", "ex": "close
 SINGLE = ("x", "ph", "it", "cp")
 
 
-class Xliff:
+class Xliff(SegmentFile):
     """An XLIFF file. Version 1.2 has units, which tools may divide into segments; version 2 has segments."""
-
-    noun: ClassVar[str] = "segment"
-
-    def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
-        self.path = path
-        self._wanted = (src, tgt)
 
     def segments(self) -> Iterator[Segment]:
         """The file's segments; the languages that the file names decide which side is which."""

@@ -1,0 +1,23 @@
+"""What every file of segments has: a path, two wanted languages, and its segments one at a time."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from nmt.data.formats.languages import WantedLanguage
+from nmt.data.formats.segment import Segment
+
+
+class SegmentFile(ABC):
+    """A file that holds segments; each format is a subclass."""
+
+    noun: ClassVar[str] = "segment"  # the report's word for a segment
+
+    def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
+        self.path = path
+        self._wanted = (src, tgt)
+
+    @abstractmethod
+    def segments(self) -> Iterator[Segment]:
+        """The file's segments, in order."""
