@@ -19,6 +19,7 @@ from nmt.figures.table import TableRows, text_table
 from nmt.machine.home import expanded
 from nmt.machine.safe_files import folder_beside, put_in_place, refuse_unwritable
 from nmt.runs.folder import seen_file
+from nmt.runs.learned import say_caution_of
 from nmt.scoring.cautions import of_scorer
 
 LOOKED_AT = 10_000  # pairs that are left, in which to look for the training pairs of a scorer
@@ -73,6 +74,7 @@ def open_scoring(command: CleanCommand) -> Scoring | None:
     for key, folder in scorers(command).items():
         model = Translator.load(folder, None, command.trust, command.device, "float", False, workers=command.workers)
         refuse_other_direction(key, model, languages[::-1] if key == "scorer_reverse" else languages)
+        say_caution_of(folder)
         models.append(model)
     there, back = models[0], models[1] if len(models) > 1 else None
     return Scoring(

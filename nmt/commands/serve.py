@@ -13,7 +13,7 @@ from nmt.errors import ConfigError, NmtError, in_one_line
 from nmt.machine.allocator import keep_freed_memory
 from nmt.machine.home import expanded
 from nmt.runs.folder import read_run
-from nmt.runs.learned import caution_of
+from nmt.runs.learned import say_caution_of
 
 NEEDED = ("starlette", "uvicorn", "python_multipart", "prometheus_client")
 
@@ -27,8 +27,7 @@ def main(command: ServeCommand) -> int:
 
     for folder in map(expanded, command.folders):  # finds mistakes before the server listens
         read_run(folder)
-        if (caution := caution_of(folder)) is not None:
-            print(f"caution: {folder}: {caution}", file=sys.stderr)
+        say_caution_of(folder)
     allow_connections()
     bound = listen(command.host, command.port)
     with TemporaryDirectory(prefix="nmt-serve-") as shared:

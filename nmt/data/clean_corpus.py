@@ -97,9 +97,9 @@ def clean(
     sifted, count = judged.sifted, len(judged.sifted.dropped_by)
     if not sifted.keep.any():
         counts = ", ".join(f"{pairs:,} {name}" for name, pairs in sifted.counts.items() if pairs)
-        raise DataError(
-            f"no pair is left of {counted(count, 'pair')} read, data.train: dropped: {counts}; loosen data.filters"
-        )
+        by_score = any(sifted.counts.get(name) for name in judged.scores)
+        remedy = "loosen data.filters, or take a better scorer or another limit" if by_score else "loosen data.filters"
+        raise DataError(f"no pair is left of {counted(count, 'pair')} read, data.train: dropped: {counts}; {remedy}")
     chosen = _chosen(sifted, samples, seed)
     scores = {
         row: float(judged.scores[name][row])

@@ -1,6 +1,7 @@
 """Whether a finished model has learned to translate, measured on dev at the end of training; kept in its run folder."""
 
 import json
+import sys
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -101,3 +102,9 @@ def caution_of(run: Path) -> str | None:
     """A warning if the run's model has learned next to nothing; else None."""
     learned = read_learned(run)
     return None if learned is None else learned.caution()
+
+
+def say_caution_of(folder: Path) -> None:
+    """Prints the caution about a run's model, if there is one, for a command that uses the model."""
+    if (caution := caution_of(folder)) is not None:
+        print(f"caution: {folder}: {caution}", file=sys.stderr)

@@ -11,7 +11,7 @@ from nmt.errors import ConfigError, counted
 from nmt.machine.allocator import keep_freed_memory
 from nmt.machine.home import expanded
 from nmt.runs.folder import read_run
-from nmt.runs.learned import caution_of
+from nmt.runs.learned import say_caution_of
 from nmt.translation.translator import Translator
 
 
@@ -36,8 +36,7 @@ def open_model(command: TranslationCommand, named: str | list[str] | None = None
         command.workers,
     )
     for folder in folders:
-        if (caution := caution_of(folder)) is not None:
-            print(f"caution: {folder}: {caution}", file=sys.stderr)
+        say_caution_of(folder)
     return translator
 
 

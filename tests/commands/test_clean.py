@@ -16,6 +16,7 @@ from helpers.small_runs import make_run
 from nmt.cli.main import main
 from nmt.data.batch import make_batch
 from nmt.data.train_hashes import hashes
+from nmt.runs.learned import Learned, write_learned
 from nmt.translation.misalignment import scores, surprise
 from nmt.translation.translator import LONGEST_FORCED, Translator
 
@@ -263,6 +264,19 @@ def test_a_scorer_that_was_trained_on_the_pairs_gets_a_caution(
     assert len(said) == 1
     assert said[0].startswith(f"caution: {key}={knows} was trained on 2 of 20 pairs that were looked at: it has ")
     assert said[0].endswith("score each half of the corpus with a model that was trained on the other half")
+
+
+def test_a_scorer_that_has_learned_nothing_gets_a_caution_and_the_right_remedy(
+    runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(runs["there"], tmp_path / "weak")
+    write_learned(tmp_path / "weak", Learned(0.1, 5.0, 5.0, 6.0, 5.0, 30, 10, 20, 0.9, 0.0))
+    write(make_pairs(20))
+    words = [f"scorer={tmp_path / 'weak'}", "max_end_surprise=0.0001", *FAST]
+    assert main(["clean", *FILES, "output=out", NO_PACKAGE, *words]) == 2
+    said = capsys.readouterr().err
+    assert f"caution: {tmp_path / 'weak'}: the model has learned next to nothing: " in said
+    assert "20 max_end_surprise; loosen data.filters, or take a better scorer or another limit\n" in said
 
 
 def test_a_scorer_may_be_in_the_home_of_the_user(
