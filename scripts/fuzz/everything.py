@@ -3,11 +3,11 @@
     make fuzz                                (a million cases on two cores, under an hour)
     make fuzz ARGS="--cases 20000"           (fewer)
     make fuzz ARGS="--seed 2"                (others)
-    make fuzz ARGS="--only damaged"          (the properties whose names begin so; several with commas)
+    make fuzz ARGS="--only tsv"              (the properties whose names begin so; several with commas)
 
 The properties are in tests/helpers/fuzz_properties.py and fuzz_commands.py beside it. Prints how many cases each was
 tried with, and the smallest input found where one does not hold; the exit code is then 1. One property by what code its
-inputs reach: python scripts/fuzz guided --help
+inputs reach: python scripts/fuzz guided --help. Many more damaged files: python scripts/fuzz damaged --help
 """
 
 import os

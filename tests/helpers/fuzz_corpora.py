@@ -5,7 +5,8 @@ import gzip
 import io
 import lzma
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 import openpyxl
@@ -54,12 +55,36 @@ REFERENCES = b"""<refset setid="x" srclang="en" trglang="de"><doc docid="1" sysi
 TAGGED = b"<url>x</url>\n<talkid>1</talkid>\n<title>a</title>\nb\nc\n"
 PACKED = ("gzip", "xz", "bz2", "zst", "zip")
 COLUMNS = ("parquet", "arrow", "arrow stream", "xlsx")
-CORPORA = (*SEGMENTS, *TABLES, *COLUMNS, "moses zip", "sgml", "tagged lines", "tatoeba", *PACKED)  # of whole_corpora
+SHEET = "xl/worksheets/sheet1.xml"
+CORPORA = (
+    *SEGMENTS,
+    *TABLES,
+    *COLUMNS,
+    "moses zip",
+    "sgml",
+    "tagged lines",
+    "tatoeba",
+    "sheet",
+    *PACKED,
+)  # of whole_corpora
+
+
+def _as_it_is(content: bytes) -> bytes:
+    return content
+
+
+@dataclass(frozen=True)
+class WholeCorpus:
+    """Files of a corpus; the first of them is to be damaged, and then packed."""
+
+    format: str  # value of data.format
+    files: Mapping[str, bytes]
+    pack: Callable[[bytes], bytes] = _as_it_is
 
 
 @cache
-def whole_corpora() -> dict[str, tuple[str, dict[str, bytes]]]:
-    """Name -> value of data.format, and the files; the first of them is to be damaged."""
+def whole_corpora() -> dict[str, WholeCorpus]:
+    """One corpus for each name in CORPORA."""
     rows = pa.table({"src": ["a", "b"], "tgt": ["c", "d"]})
     parquet, arrow, stream, workbook = io.BytesIO(), io.BytesIO(), io.BytesIO(), io.BytesIO()
     pq.write_table(rows, parquet)
@@ -81,19 +106,22 @@ def whole_corpora() -> dict[str, tuple[str, dict[str, bytes]]]:
         "zip": zipped({"a.tmx": tmx}),
     }
     two_sides = {"x.en": b"a\nb\n", "x.de": b"c\nd\n", "LICENSE": b"x"}
+    with zipfile.ZipFile(workbook) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
     return (
-        {name: (name, {"table": content}) for name, content in SEGMENTS.items()}
-        | {name: ("jsonl" if name == "json" else name, {"table": content}) for name, content in TABLES.items()}
-        | {name: ("tmx", {"table": content}) for name, content in packed.items()}
+        {name: WholeCorpus(name, {"table": content}) for name, content in SEGMENTS.items()}
+        | {name: WholeCorpus("jsonl" if name == "json" else name, {"table": text}) for name, text in TABLES.items()}
+        | {name: WholeCorpus("tmx", {"table": content}) for name, content in packed.items()}
         | {
-            "parquet": ("parquet", {"table": parquet.getvalue()}),
-            "arrow": ("parquet", {"table": arrow.getvalue()}),
-            "arrow stream": ("parquet", {"table": stream.getvalue()}),
-            "xlsx": ("xlsx", {"table": workbook.getvalue()}),
-            "moses zip": ("moses_zip", {"table": zipped(two_sides)}),
-            "sgml": ("sgm", {"src": SGML, "tgt": REFERENCES}),
-            "tagged lines": ("sgm", {"src": TAGGED, "tgt": TAGGED.replace(b"b", b"d")}),
-            "tatoeba": ("tatoeba", {"sentences": b"1\teng\ta\n2\tdeu\tb\n", "links": b"1\t2\n"}),
+            "parquet": WholeCorpus("parquet", {"table": parquet.getvalue()}),
+            "arrow": WholeCorpus("parquet", {"table": arrow.getvalue()}),
+            "arrow stream": WholeCorpus("parquet", {"table": stream.getvalue()}),
+            "xlsx": WholeCorpus("xlsx", {"table": workbook.getvalue()}),
+            "sheet": WholeCorpus("xlsx", {"table": parts[SHEET]}, lambda sheet: zipped(parts | {SHEET: sheet})),
+            "moses zip": WholeCorpus("moses_zip", {"table": zipped(two_sides)}),
+            "sgml": WholeCorpus("sgm", {"src": SGML, "tgt": REFERENCES}),
+            "tagged lines": WholeCorpus("sgm", {"src": TAGGED, "tgt": TAGGED.replace(b"b", b"d")}),
+            "tatoeba": WholeCorpus("tatoeba", {"sentences": b"1\teng\ta\n2\tdeu\tb\n", "links": b"1\t2\n"}),
         }
     )
 

@@ -202,16 +202,40 @@ def any_table_gives_pairs_or_a_refusal(given: tuple[str, bytes]) -> None:
     assert isinstance(found, str) or all(isinstance(side, str) for pair in found for side in pair)
 
 
-def damaged(name: str, damage: bytes) -> None:
-    """Puts bytes into the first file of a corpus; the first two bytes of `damage` choose the place."""
-    kind, whole = whole_corpora()[name]
-    file, content = next(iter(whole.items()))
-    place = int.from_bytes(damage[:2], "little") % len(content)
-    new = spelled_in_bytes(damage[3:])
-    size = damage[2] if len(damage) > 2 else 1
-    cut = place + (len(new) if size % 2 else size % 20)  # every other time, what follows stays where it was
-    found = read_files(kind, whole | {file: content[:place] + new + content[cut:]})
-    assert isinstance(found, str) or all(isinstance(side, str) for pair in found for side in pair)
+def damaged(name: str, damage: bytes) -> bool:
+    """Is a corpus still readable whose first file is damaged, once for each five bytes? Raises unless it is refused."""
+    corpus = whole_corpora()[name]
+    file, content = next(iter(corpus.files.items()))
+    for start in range(0, len(damage), 5):
+        content = damaged_once(content, damage[start : start + 5])
+    found = read_files(corpus.format, {**corpus.files, file: corpus.pack(content)})
+    if isinstance(found, str):
+        return False
+    assert all(isinstance(side, str) for pair in found for side in pair)
+    return True
+
+
+def damaged_once(content: bytes, damage: bytes) -> bytes:
+    """Bytes 1 and 2 of `damage` choose the place, byte 3 what happens there, the others what is put there."""
+    place, other = (int.from_bytes(part, "little") % max(1, len(content)) for part in (damage[:2], damage[3:]))
+    how = damage[2] if len(damage) > 2 else 1
+    size, new = how // 8, spelled_in_bytes(damage[3:])
+    before, after = content[:place], content[place:]
+    match how % 8:
+        case 0:  # the file ends here
+            return before
+        case 1:  # a part of it is there twice
+            return before + after[:size] + after
+        case 2:  # or not at all
+            return before + after[size:]
+        case 3:  # or elsewhere, too
+            return before + content[other : other + size] + after
+        case 4:  # one bit is another
+            return before + bytes(byte ^ 1 << size % 8 for byte in after[:1]) + after[1:]
+        case 5:  # bytes are put in
+            return before + new + after
+        case _:  # or replaced
+            return before + new + after[len(new) :]
 
 
 def csv_gives_back_what_was_written(pairs: list[Pair]) -> None:
@@ -373,7 +397,7 @@ PROPERTIES = {
         0.1,
     ),
     **{
-        f"damaged {name}": Property(st.binary(min_size=2, max_size=8), partial(damaged, name), 0.1 / len(CORPORA))
+        f"damaged {name}": Property(st.binary(min_size=2, max_size=15), partial(damaged, name), 0.1 / len(CORPORA))
         for name in CORPORA
     },
     "csv": Property(pairs, csv_gives_back_what_was_written, 0.05),

@@ -1,0 +1,144 @@
+"""Damages small files of every format that nmt reads: each time, pairs of text come out, or one clear error.
+
+    python scripts/fuzz damaged                             (10,000 cases of each format)
+    python scripts/fuzz damaged --cases 100000 --seed 2     (more, others)
+    python scripts/fuzz damaged --only tmx,xlsx             (formats whose names begin so)
+
+The corpora are in tests/helpers/fuzz_corpora.py. One to four damages are drawn at random: bytes put in, left out,
+replaced or repeated, a bit, the end cut off (`damaged_once` in tests/helpers/fuzz_properties.py). One process for each
+format, as many at once as there are cores. A case that takes over 20 s ends its process, as a crash does. Prints how
+many files were still readable, and by how much memory grew; the exit code is 1 where something does not hold.
+"""
+
+import multiprocessing
+import os
+import random
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import Synchronized
+from time import perf_counter
+from typing import TypeAlias
+
+from command_line import ROOT, new_parser
+
+Check = Callable[[bytes], bool]  # is a file with this damage still readable? raises unless it is refused
+Case: TypeAlias = "Synchronized[int]"
+HANGS_S = 20  # a case that takes so long
+GROWTH_MB = 200  # of memory, at most
+WARM = 200  # cases after which libraries have loaded what they need
+SIZES = (5, 5, 10, 20)  # bytes of damage: one place, two or four
+
+
+@dataclass
+class Tried:
+    """What came of the cases of one format."""
+
+    cases: int = 0
+    readable: int = 0
+    seconds: float = 0.0
+    growth_mb: float = 0.0
+    failure: str | None = None  # and the case that shows it
+
+
+def main(words: Sequence[str]) -> int:
+    """1 if something does not hold."""
+    parser = new_parser("fuzz damaged", __doc__)
+    parser.add_argument("--cases", type=int, default=10_000, help="of each format (10,000)")
+    parser.add_argument("--seed", type=int, default=1, help="of the cases (1)")
+    parser.add_argument("--only", default="", help="beginnings of names of formats, with commas (all)")
+    arguments = parser.parse_args(words)
+    if arguments.cases < 1:
+        parser.error(f"--cases {arguments.cases} tries nothing; give 1 or more")
+    sys.path.insert(0, str(ROOT / "tests"))
+    from helpers.fuzz_corpora import CORPORA  # type: ignore[import-not-found]
+
+    beginnings = [each.strip() for each in arguments.only.split(",")]
+    for each in beginnings:
+        if not any(name.startswith(each) for name in CORPORA) or (arguments.only and not each):
+            parser.error(f"--only {arguments.only}: '{each}' is the beginning of none of {', '.join(CORPORA)}")
+    names = [name for name in CORPORA if name.startswith(tuple(beginnings))]
+    failures = total = 0
+    print("| format | cases | still readable | memory grew by, MB | s |\n|---|---:|---:|---:|---:|", flush=True)
+    with ThreadPoolExecutor(os.cpu_count()) as side_by_side:
+        all_tried = side_by_side.map(lambda name: in_a_process(check_of, name, arguments.cases, arguments.seed), names)
+        for name, tried in zip(names, all_tried, strict=True):
+            total += tried.cases
+            numbers = f"{tried.cases:,} | {tried.readable:,} | {tried.growth_mb:.0f} | {tried.seconds:.0f}"
+            print(f"| {name} | {numbers} |", flush=True)
+            if tried.failure is not None:
+                failures += 1
+                print(f"{name} FAILED: {tried.failure}", flush=True)
+    print(f"\n{total:,} cases, {failures} of {len(names)} formats fail")
+    return 1 if failures else 0
+
+
+def check_of(name: str) -> Check:
+    """Damages the corpus of that name."""
+    from helpers.fuzz_properties import damaged  # type: ignore[import-not-found]
+
+    return partial(damaged, name)
+
+
+def in_a_process(find_check: Callable[[str], Check], name: str, cases: int, seed: int) -> Tried:
+    """Tries a format in a process of its own, which a damaged file may end."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    case = context.Value("q", 0)
+    process = context.Process(target=_child, args=(sender, case, find_check, name, cases, seed), daemon=True)
+    process.start()
+    sender.close()
+    try:
+        tried: Tried = receiver.recv()
+        process.join()
+    except EOFError:
+        process.join()
+        end = process.exitcode or 0
+        how = signal.Signals(-end).name if end < 0 else f"exit code {end}"
+        damage = damage_of(seed, case.value)
+        tried = Tried(case.value, failure=f"{how} ended its process in case {case.value}, damage {damage!r}")
+    return tried
+
+
+def _child(sender: Connection, case: Case, find_check: Callable[[str], Check], name: str, *of: int) -> None:
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process, even inside a library
+    sender.send(try_cases(find_check(name), case, *of))
+
+
+def try_cases(check: Check, case: Case, cases: int, seed: int) -> Tried:
+    """Checks each case until one raises; keeps its number in `case`, for who looks at a process that has ended."""
+    tried, start, before = Tried(), perf_counter(), 0.0
+    for number in range(cases):
+        case.value = number
+        signal.alarm(HANGS_S)
+        try:
+            tried.readable += check(damage_of(seed, number))
+        except Exception:
+            tried.failure = f"case {number}, damage {damage_of(seed, number)!r}\n{traceback.format_exc()}"
+            break
+        finally:
+            signal.alarm(0)
+        tried.cases += 1
+        if number == min(WARM, cases - 1):
+            before = peak_mb()
+    tried.seconds, tried.growth_mb = perf_counter() - start, peak_mb() - before
+    if tried.failure is None and tried.growth_mb > GROWTH_MB:
+        tried.failure = f"memory grew by {tried.growth_mb:.0f} MB (at most {GROWTH_MB})"
+    return tried
+
+
+def damage_of(seed: int, number: int) -> bytes:
+    """The same for each run with this seed."""
+    drawn = random.Random(seed * 1_000_000_007 + number)
+    return drawn.randbytes(drawn.choice(SIZES))
+
+
+def peak_mb() -> float:
+    """The most memory that this process has used."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
