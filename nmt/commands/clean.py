@@ -2,9 +2,9 @@
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,6 @@ from nmt.runs.folder import seen_file
 from nmt.runs.learned import say_caution_of
 from nmt.scoring.cautions import of_scorer
 
-LOOKED_AT = 10_000  # pairs that are left, in which to look for the training pairs of a scorer
-
 
 def main(command: CleanCommand) -> int:
     """Writes both sides and the report, and prints how many pairs each filter dropped."""
@@ -36,15 +34,9 @@ def main(command: CleanCommand) -> int:
     for note in split.notes:
         print(note, file=sys.stderr)
     scoring = open_scoring(command)
-    trained_on = {key: seen_file(folder) for key, folder in scorers(command).items()}
     with folder_beside(output) as folder:
         files = folder / f"train.{data.src_lang}", folder / f"train.{data.tgt_lang}"
-        cleaned = clean(split, data, scoring, files, command.samples, command.seed)
-        src, tgt = (some_lines(file, cleaned.kept) if trained_on else [] for file in files)
-        for key, known in trained_on.items():
-            sides = (tgt, src) if key == "scorer_reverse" else (src, tgt)
-            found = of_scorer(known, f"{key}={getattr(command, key)}", *sides)
-            cleaned.cautions.extend(f"caution: {text}" for text in found)
+        cleaned = clean(split, data, scoring, files, command.samples, command.seed, say)
         report = settings(command) | asdict(cleaned)
         plain = json.dumps(report, indent=1, ensure_ascii=False)
         (folder / "report.json").write_bytes(plain.encode(errors="backslashreplace"))
@@ -54,8 +46,6 @@ def main(command: CleanCommand) -> int:
         put_in_place(folder, output)
     for tally in split.tallies:
         print(f"train: {tally}", file=sys.stderr)
-    for text in cleaned.cautions:
-        print(text, file=sys.stderr)
     print(text_table(table(cleaned)), flush=True)
     names = f"{files[0].name} and {files[1].name}"
     print(f"\n{counted(cleaned.kept, 'pair')} in {names}; samples in report.html: {output}", file=sys.stderr)
@@ -70,15 +60,17 @@ def open_scoring(command: CleanCommand) -> Scoring | None:
     from nmt.translation.translator import Translator  # imports torch, a second that filters alone do not need
 
     languages = command.data.src_lang, command.data.tgt_lang
-    models = []
+    models, trained_on = [], {}
     for key, folder in scorers(command).items():
         model = Translator.load(folder, None, command.trust, command.device, "float", False, workers=command.workers)
         refuse_other_direction(key, model, languages[::-1] if key == "scorer_reverse" else languages)
         say_caution_of(folder)
         models.append(model)
+        trained_on[f"{key}={getattr(command, key)}"] = seen_file(folder)
     there, back = models[0], models[1] if len(models) > 1 else None
     return Scoring(
         partial(scores, there, back, command.max_contrast is not None),
+        partial(of_scorers, trained_on),
         command.max_end_surprise,
         command.max_contrast,
         command.max_cross_entropy,
@@ -92,10 +84,16 @@ def scorers(command: CleanCommand) -> dict[str, Path]:
     return {key: expanded(folder) for key, folder in given.items() if folder is not None}
 
 
-def some_lines(file: Path, count: int) -> list[str]:
-    """About LOOKED_AT lines from all over a file of `count` lines that was just written."""
-    with open(file, encoding="utf-8", newline="\n") as lines:
-        return [line[:-1] for line in islice(lines, 0, None, 1 + count // LOOKED_AT)]
+def of_scorers(trained_on: dict[str, Path], sources: Sequence[str], targets: Sequence[str]) -> Iterator[str]:
+    """Says which scorers were trained on such pairs; `trained_on` has their files of hashes, by their words."""
+    for scorer, known in trained_on.items():
+        sides = (targets, sources) if scorer.startswith("scorer_reverse=") else (sources, targets)
+        yield from of_scorer(known, scorer, *sides)
+
+
+def say(text: str) -> None:
+    """Prints a line for the user, at once."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def settings(command: CleanCommand) -> dict[str, Any]:

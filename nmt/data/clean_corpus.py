@@ -3,7 +3,7 @@
 The result is two text files. Until then the text is in a table on disk; memory holds some tens of bytes per pair.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from nmt.data.text import Cleaning
 from nmt.errors import DataError, counted
 from nmt.machine.progress_bar import progress_bar
 
+LOOKED_AT = 10_000  # pairs that the filters leave, in which to look for the training pairs of a scorer
 TABLE_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string())])
 SHOWN_CHARACTERS = 1000  # characters shown of each side of a sample, at most
 
@@ -43,6 +44,7 @@ class Scoring:
     """The scorer of pairs and the limits of its scores; None turns a limit off. One of the last two is always off."""
 
     score: Callable[[Sequence[str], Sequence[str]], PairScores]
+    cautions: Callable[[Sequence[str], Sequence[str]], Iterable[str]]  # reasons to distrust the scores, of some pairs
     max_end_surprise: float | None
     max_contrast: float | None
     max_cross_entropy: float | None
@@ -85,15 +87,24 @@ class Judged:
 
     sifted: Sifted
     scores: dict[str, npt.NDArray[np.float32]]  # for each active limit, the score of each pair; inf: not scored
-    caution: str | None
+    cautions: list[str]
 
 
 def clean(
-    split: Split, data: DataConfig, scoring: Scoring | None, files: tuple[Path, Path], samples: int, seed: int
+    split: Split,
+    data: DataConfig,
+    scoring: Scoring | None,
+    files: tuple[Path, Path],
+    samples: int,
+    seed: int,
+    say: Callable[[str], None],
 ) -> Cleaned:
-    """Writes the remaining pairs, one a line, to the file of each side; a temporary table is beside these files."""
+    """Writes the remaining pairs, one a line, to the file of each side; a temporary table is beside these files.
+
+    Each caution goes to `say` as soon as it is known: scoring may take hours.
+    """
     table = files[0].with_name("read.arrow")
-    judged = judge(split, data, scoring, table)
+    judged = judge(split, data, scoring, table, say)
     sifted, count = judged.sifted, len(judged.sifted.dropped_by)
     if not sifted.keep.any():
         counts = ", ".join(f"{pairs:,} {name}" for name, pairs in sifted.counts.items() if pairs)
@@ -114,17 +125,23 @@ def clean(
         Dropped(name, pairs, pairs / count, [Sample(row + 1, *shown[row], scores.get(row)) for row in rows])
         for (name, pairs), rows in zip(sifted.counts.items(), chosen, strict=True)
     ]
-    return Cleaned(count, int(sifted.keep.sum()), dropped, [] if judged.caution is None else [judged.caution])
+    return Cleaned(count, int(sifted.keep.sum()), dropped, judged.cautions)
 
 
-def judge(split: Split, data: DataConfig, scoring: Scoring | None, table: Path) -> Judged:
+def judge(split: Split, data: DataConfig, scoring: Scoring | None, table: Path, say: Callable[[str], None]) -> Judged:
     """Cleans the pairs and writes them to a table. Filters judge all pairs, then the scorer judges the pairs left."""
     agreement = LengthAgreement()
     sifted = _store(split, data, table, agreement)
     scores: dict[str, npt.NDArray[np.float32]] = {}
+    caution = agreement.caution("train")
+    cautions = [] if caution is None else [caution]
+    if scoring is not None:
+        cautions += [f"caution: {text}" for text in scoring.cautions(*_some_left(table, sifted.keep))]
+    for text in cautions:
+        say(text)
     if scoring is not None:
         sifted, scores = _scored(sifted, scoring, table)
-    return Judged(sifted, scores, agreement.caution("train"))
+    return Judged(sifted, scores, cautions)
 
 
 def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreement) -> Sifted:
@@ -142,6 +159,19 @@ def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreeme
     if not count:
         raise DataError("the train split holds no sentence pair, data.train; check its files")
     return sieve.result()
+
+
+def _some_left(table: Path, keep: npt.NDArray[np.bool_]) -> tuple[list[str], list[str]]:
+    """Both sides of about LOOKED_AT pairs, from all over those that stay."""
+    chosen = np.zeros(len(keep), np.bool_)
+    chosen[np.flatnonzero(keep)[:: 1 + int(keep.sum()) // LOOKED_AT]] = True
+    src: list[str] = []
+    tgt: list[str] = []
+    for batch, here in _with_rows(table, chosen):
+        left = batch.filter(pa.array(here))
+        src += left["src"].to_pylist()
+        tgt += left["tgt"].to_pylist()
+    return src, tgt
 
 
 def _scored(sifted: Sifted, scoring: Scoring, table: Path) -> tuple[Sifted, dict[str, npt.NDArray[np.float32]]]:

@@ -81,7 +81,7 @@ def of_training(file: Path, whose: str, sources: Sequence[str], references: Sequ
 
 
 def of_scorer(file: Path, whose: str, sources: Sequence[str], targets: Sequence[str]) -> Iterator[str]:
-    """Says that a model scored pairs that it was trained on; `file` holds the hashes of its training pairs."""
+    """Says that a model is to score pairs that it was trained on; `file` holds the hashes of its training pairs."""
     known = train_hashes.seen(file, sources, [targets])
     if known.normalised > HARDLY * known.pairs:
         yield (

@@ -20,7 +20,7 @@ import numpy as np
 
 from bench.arguments import add_tatoeba, check_corpus
 from command_line import new_parser
-from nmt.commands.clean import open_scoring
+from nmt.commands.clean import open_scoring, say
 from nmt.config.compose import command_of
 from nmt.data.clean_corpus import judge
 from nmt.data.corpus import training_split
@@ -143,7 +143,7 @@ def sifted(pairs: list[Pair], words: list[str], folder: Path) -> Sifted:
     fixed = ["data=text", *place, "data.src_lang=en", "data.tgt_lang=de", f"output={folder / 'clean'}"]
     command = command_of("clean", [*fixed, *words])
     split = training_split(command.data, folder)
-    return judge(split, command.data, open_scoring(command), folder / "read.arrow").sifted
+    return judge(split, command.data, open_scoring(command), folder / "read.arrow", say).sifted
 
 
 def show(found: Sifted, kinds: list[str]) -> None:

@@ -16,6 +16,7 @@ from helpers.small_runs import make_run
 from nmt.cli.main import main
 from nmt.data.batch import make_batch
 from nmt.data.train_hashes import hashes
+from nmt.errors import NmtError
 from nmt.runs.learned import Learned, write_learned
 from nmt.translation.misalignment import scores, surprise
 from nmt.translation.translator import LONGEST_FORCED, Translator
@@ -241,6 +242,17 @@ def test_an_end_that_the_model_does_not_expect_drops_the_pair(runs: dict[str, Pa
     assert kept() == [pair for pair, own in zip(pairs, ends, strict=True) if own < limit]
 
 
+def trained_on(pairs: list[tuple[str, str]], run: Path, folder: Path) -> Path:
+    """A copy of the run, in this folder, whose training pairs are these."""
+    shutil.copytree(run, folder)
+    content = hashes(*zip(*pairs, strict=True)).tobytes()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["sha256"]["seen.bin"] = hashlib.sha256(content).hexdigest()
+    (folder / "seen.bin").write_bytes(content)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
 @pytest.mark.parametrize("key", ["scorer", "scorer_reverse"])
 def test_a_scorer_that_was_trained_on_the_pairs_gets_a_caution(
     runs: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path, key: str
@@ -248,15 +260,8 @@ def test_a_scorer_that_was_trained_on_the_pairs_gets_a_caution(
     pairs = make_pairs(20)
     write(pairs)
     name = "back" if key == "scorer_reverse" else "there"
-    knows = tmp_path / "knows"
-    shutil.copytree(runs[name], knows)
     own = pairs[:2] if name == "there" else [(tgt, src) for src, tgt in pairs[:2]]
-    sides = list(zip(*own, strict=True))
-    content = hashes(*sides).tobytes()
-    manifest = json.loads((knows / "manifest.json").read_text())
-    manifest["sha256"]["seen.bin"] = hashlib.sha256(content).hexdigest()
-    (knows / "seen.bin").write_bytes(content)
-    (knows / "manifest.json").write_text(json.dumps(manifest))
+    knows = trained_on(own, runs[name], tmp_path / "knows")
     words = {"scorer": runs["there"], "scorer_reverse": runs["back"]}
     report = clean(*(f"{key}={run}" for key, run in (words | {key: knows}).items()), "max_end_surprise=100", *FAST)
     assert next(line for line in report["cautions"] if "scorer" in line) in Path("out/report.html").read_text("utf-8")
@@ -264,6 +269,23 @@ def test_a_scorer_that_was_trained_on_the_pairs_gets_a_caution(
     assert len(said) == 1
     assert said[0].startswith(f"caution: {key}={knows} was trained on 2 of 20 pairs that were looked at: it has ")
     assert said[0].endswith("score each half of the corpus with a model that was trained on the other half")
+
+
+def test_cautions_come_before_the_scores(
+    runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which may take hours."""
+
+    def stop(*_: object) -> None:
+        raise NmtError("scoring has begun")
+
+    write(make_pairs(20))
+    knows = trained_on(make_pairs(20), runs["there"], tmp_path / "knows")
+    monkeypatch.setattr("nmt.translation.misalignment.scores", stop)
+    words = [f"scorer={knows}", "max_end_surprise=100", *FAST]
+    assert main(["clean", *FILES, "output=out", NO_PACKAGE, *words]) == 2
+    said = capsys.readouterr().err
+    assert said.index(f"caution: scorer={knows} was trained on ") < said.index("error: scoring has begun")
 
 
 def test_a_scorer_that_has_learned_nothing_gets_a_caution_and_the_right_remedy(

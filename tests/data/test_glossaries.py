@@ -182,3 +182,23 @@ def test_a_file_that_is_no_glossary_is_refused(tmp_path):
     assert "is an entity, which nmt never expands" in TBX.refusal(
         tmp_path, '<!DOCTYPE tbx [<!ENTITY e "x">]>' + tbx3([{"en": ["a <hi>b</hi> &e;"], "de": ["c"]}])
     )
+
+
+@pytest.mark.parametrize(
+    ("file", "concept"),
+    [
+        (TBX, "<conceptEntry><langSec xml:lang='en'><termSec><term>a</term></termSec></langSec>&e;</conceptEntry>"),
+        (TBX, "<conceptEntry><langSec xml:lang='en'>&e;<termSec><term>a</term></termSec></langSec></conceptEntry>"),
+        (TBX, "<termEntry><langSet xml:lang='en'><ntig><termGrp>&e;</termGrp></ntig></langSet></termEntry>"),
+        (MULTITERM, "<conceptGrp><languageGrp><language lang='EN'/>&e;</languageGrp></conceptGrp>"),
+    ],
+)
+def test_an_entity_in_place_of_terms_is_refused(tmp_path, file, concept):
+    root = "tbx" if file is TBX else "mtf"
+    content = f'<!DOCTYPE {root} [<!ENTITY e "x">]>\n<{root}>{concept}</{root}>'
+    assert "line 2: &e; is an entity, which nmt never expands" in file.refusal(tmp_path, content)
+
+
+def test_a_root_in_capitals_is_the_same(tmp_path):
+    content = tbx3(CONCEPTS[:1]).replace("<tbx ", "<TBX ").replace("</tbx>", "</TBX>")
+    assert TBX.pairs(tmp_path, content) == PAIRS[:1]

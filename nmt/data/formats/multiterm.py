@@ -9,7 +9,9 @@ from nmt.data.formats.inline import Code, read_text
 from nmt.data.formats.segment import Segment
 from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.terms import Term, is_usable, segments_of
-from nmt.data.formats.xml_stream import read_elements
+from nmt.data.formats.xml_stream import read_elements, refuse_entities
+
+HOLDERS = ("conceptGrp", "languageGrp", "termGrp")
 
 
 class MultiTerm(SegmentFile):
@@ -20,6 +22,7 @@ class MultiTerm(SegmentFile):
     def segments(self) -> Iterator[Segment]:
         """The file's pairs of terms, concept by concept."""
         for concept in read_elements(self.path, ["conceptGrp"], ["mtf"]):
+            refuse_entities(self.path, concept, HOLDERS)
             terms: dict[str, list[Term]] = {}
             for group in concept.iterchildren("{*}languageGrp"):
                 language = next(group.iterchildren("{*}language"), None)

@@ -10,9 +10,10 @@ from nmt.data.formats.segment import Segment
 from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.terms import Term, is_usable, segments_of
 from nmt.data.formats.tmx import XML_LANG
-from nmt.data.formats.xml_stream import local_name, read_elements
+from nmt.data.formats.xml_stream import local_name, read_elements, refuse_entities
 
 STATUSES = ("administrativeStatus", "normativeAuthorization")  # type of a <termNote> (style DCA), or an element (DCT)
+HOLDERS = ("conceptEntry", "termEntry", "langSec", "langSet", "termSec", "tig", "ntig", "termGrp")
 CODES = ("bpt", "ept", "it", "ph", "ut")  # inline elements that hold native code and no text
 
 
@@ -24,6 +25,7 @@ class Tbx(SegmentFile):
     def segments(self) -> Iterator[Segment]:
         """The file's pairs of terms, concept by concept."""
         for concept in read_elements(self.path, ["conceptEntry", "termEntry"], ["tbx", "martif"]):
+            refuse_entities(self.path, concept, HOLDERS)
             terms: dict[str, list[Term]] = {}
             for language in concept.iterchildren("{*}langSec", "{*}langSet"):
                 own = terms.setdefault(language.get(XML_LANG) or language.get("lang") or "", [])

@@ -1,7 +1,7 @@
 """Elements of an XML file, one at a time, in bounded memory; no DTD is loaded, no entity expanded, nothing fetched."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from lxml import etree
@@ -16,8 +16,9 @@ MOST_BYTES = 1 << 23  # most bytes between the ends of two elements: their tree 
 def read_elements(path: Path, names: Sequence[str], roots: Sequence[str]) -> Iterator[etree._Element]:
     """Yields the elements with these names, in any namespace, of a file whose root element is one of `roots`.
 
-    Each element is whole, and is emptied when the next one is requested. The file may be in any encoding that its XML
-    declaration names. Raises DataError for another root, XML that is not well-formed, and elements that are too large.
+    The root may be in capitals. Each element is whole, and is emptied when the next one is requested. The file may be
+    in any encoding that its XML declaration names. Raises DataError for another root, XML that is not well-formed, and
+    elements that are too large.
     """
     parser = etree.XMLPullParser(
         ("end",),
@@ -78,6 +79,13 @@ def refuse_entity(path: Path, element: etree._Element) -> None:
         )
 
 
+def refuse_entities(path: Path, element: etree._Element, holders: Collection[str]) -> None:
+    """Refuses references to entities in elements with these local names, which hold no text of their own."""
+    for entity in element.iter(etree.Entity):
+        if local_name(entity.getparent()) in holders:
+            refuse_entity(path, entity)
+
+
 def _forget_before(element: etree._Element) -> None:
     """Removes everything before the element from the tree, so that the tree does not grow."""
     while element is not None:
@@ -88,7 +96,7 @@ def _forget_before(element: etree._Element) -> None:
 
 
 def _refuse_other_root(path: Path, found: etree._Element, roots: Sequence[str]) -> None:
-    if local_name(found) not in roots:
+    if local_name(found).lower() not in roots:
         wanted = " or ".join(f"<{root}>" for root in roots)
         raise DataError(
             f"{path}: its first element is <{printable(local_name(found))[:40]}>, not {wanted};"
