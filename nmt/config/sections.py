@@ -22,6 +22,7 @@ Format = Literal[
     "po",
     "tbx",
     "multiterm",
+    "glossary",
     "moses_zip",
     "tatoeba",
     "sgm",
@@ -125,8 +126,8 @@ class DataConfig(Section):
     ]
     src_lang: Annotated[
         str | None,
-        "code of the source language (ISO 639), such as en; tmx, xliff, po, tbx, multiterm, wmt_xml: which texts are "
-        "the source; null = as the names of two text files say, such as my.en and my.de",
+        "code of the source language (ISO 639), such as en; tmx, xliff, po, tbx, multiterm, glossary, wmt_xml: which "
+        "texts are the source; null = as the names of two text files say, such as my.en and my.de",
     ]
     tgt_lang: Annotated[
         str | None,
@@ -138,8 +139,8 @@ class DataConfig(Section):
     ]
     src_column: Annotated[
         str | int | None,
-        "tables: name of the source column, nested with dots (translation.en); csv, tsv, xlsx: or its number, "
-        "counted from 0; null = found by the header (src_lang, or source), or the first of two",
+        "tables: name of the source column, nested with dots (translation.en); csv, tsv, xlsx, glossary: or its "
+        "number, counted from 0; null = found by the header (src_lang, or source), or the first of two",
     ]
     tgt_column: Annotated[str | int | None, "tables: the same for the target"]
     inline: Annotated[
@@ -148,11 +149,14 @@ class DataConfig(Section):
         "with the same numbers on both sides",
     ]
     delimiter: Annotated[
-        Literal["comma", "semicolon", "tab", "pipe"] | None, "csv, tsv: the separator of columns; null = detected"
+        Literal["comma", "semicolon", "tab", "pipe"] | None,
+        "csv, tsv, glossary: the separator of columns; null = detected",
     ]
-    header: Annotated[bool | None, "csv, tsv, xlsx: is the first row a header? null = detected"]
-    quotes: Annotated[bool | None, "csv, tsv: do quotes enclose cells, or are they text? null = detected"]
-    encoding: Annotated[str | None, "csv, tsv: the encoding, such as utf-8, utf-16 or cp1252; null = detected"]
+    header: Annotated[bool | None, "csv, tsv, xlsx, glossary: is the first row a header? null = detected"]
+    quotes: Annotated[bool | None, "csv, tsv, glossary: do quotes enclose cells, or are they text? null = detected"]
+    encoding: Annotated[
+        str | None, "csv, tsv, glossary: the encoding, such as utf-8, utf-16 or cp1252; null = detected"
+    ]
     hub: Annotated[str | None, "format hub: id of the dataset"]
     hub_config: Annotated[str | None, "format hub: name of its configuration"]
     hub_revision: Annotated[str | None, "format hub: branch, tag or commit"]

@@ -4,8 +4,8 @@ from nmt.config.changes import Changes
 from nmt.config.sections import DataConfig
 from nmt.errors import ConfigError
 
-TABLES = ("csv", "tsv", "xlsx", "jsonl", "parquet", "hub")
-CHARACTERS = ("csv", "tsv")
+TABLES = ("csv", "tsv", "xlsx", "glossary", "jsonl", "parquet", "hub")
+CHARACTERS = ("csv", "tsv", "glossary")
 DEFAULTS = (None, "strip")  # without effect even if typed: files without inline codes have none to strip
 READ_BY = {  # key of the section data -> the formats that read it
     "src_column": TABLES,

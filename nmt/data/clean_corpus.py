@@ -162,7 +162,7 @@ def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreeme
 
 
 def _some_left(table: Path, keep: npt.NDArray[np.bool_]) -> tuple[list[str], list[str]]:
-    """Both sides of about LOOKED_AT pairs, from all over those that stay."""
+    """Source and target sentences of about LOOKED_AT pairs, from all over the pairs that stay."""
     chosen = np.zeros(len(keep), np.bool_)
     chosen[np.flatnonzero(keep)[:: 1 + int(keep.sum()) // LOOKED_AT]] = True
     src: list[str] = []

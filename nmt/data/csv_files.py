@@ -91,6 +91,12 @@ def find_named(names: list[str], path: Path, data: DataConfig) -> tuple[str, str
 
 def read_pairs(path: Path, form: Form) -> Iterator[tuple[str, str]]:
     """Source and target of every row except the header."""
+    for cells in islice(read_rows(path, form), 1 if form.header else 0, None):
+        yield cells[form.src], cells[form.tgt]
+
+
+def read_rows(path: Path, form: Form) -> Iterator[Row]:
+    """The cells of every row, the header too; refuses rows of different lengths."""
     width = None
     for line, cells in _rows(path, form):
         if width is None:
@@ -100,14 +106,12 @@ def read_pairs(path: Path, form: Form) -> Iterator[tuple[str, str]]:
                     f"{path}, line {line}: {counted(width, 'column')}, but column {max(form.src, form.tgt)} is asked "
                     "for; correct the file, or set data.delimiter"
                 )
-            if form.header:
-                continue
         if len(cells) != width:
             wanted = "the header has" if form.header else "line 1 has"
             raise DataError(
                 f"{path}, line {line}: {counted(len(cells), 'column')}, but {wanted} {width}; correct the file"
             )
-        yield cells[form.src], cells[form.tgt]
+        yield cells
 
 
 def _rows(path: Path, form: Form) -> Iterator[tuple[int, Row]]:

@@ -88,7 +88,7 @@ def _find(data: DataConfig, split: SplitConfig, name: str, cache_dir: Path) -> S
     if data.format == "wmt_xml":
         return _find_wmt_xml(data, find_files(split.files, data.root, f"data.{name}.files"))
     if data.format in FORMATS:
-        return _find_segments(data, find_files(split.files, data.root, f"data.{name}.files"))
+        return _find_segments(data, find_files(split.files, data.root, f"data.{name}.files"), name)
     if data.format in ("csv", "tsv", "xlsx"):
         find = _find_xlsx if data.format == "xlsx" else _find_csv
         return find(data, find_files(split.files, data.root, f"data.{name}.files"), name)
@@ -238,20 +238,23 @@ def _find_xlsx(data: DataConfig, files: list[Path], name: str) -> Split:
 
 
 def _notes(split: str, files: list[Path], said: list[str]) -> tuple[str, ...]:
-    """One line for each description; the line names the first file that it describes and counts the others."""
+    """One line for each description but empty ones; it names the first file that it describes and counts the others."""
     named: dict[str, list[str]] = {}
     for path, words in zip(files, said, strict=True):
         named.setdefault(words, []).append(path.name)
     return tuple(
         f"{split}: {names[0]}{f' and {len(names) - 1:,} more' if len(names) > 1 else ''}: {words}"
         for words, names in named.items()
+        if words
     )
 
 
-def _find_segments(data: DataConfig, files: list[Path]) -> Split:
+def _find_segments(data: DataConfig, files: list[Path], name: str) -> Split:
     pairs = SegmentPairs(data, files)
     settings = digest([data.src_lang, data.tgt_lang, data.inline, pairs.tally.name])  # the name is in the report
-    return Split([settings, *map(file_digest, files)], lambda: iter(pairs), tallies=(pairs.tally,))
+    found = [opened.described() for opened in map(pairs.open, files)]
+    content = [settings, *map(file_digest, files), *filter(None, found)]
+    return Split(content, lambda: iter(pairs), _notes(name, files, found), (pairs.tally,))
 
 
 def _read_text(src_file: TextFile, tgt_file: TextFile) -> Iterator[Pair]:

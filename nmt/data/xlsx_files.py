@@ -3,6 +3,7 @@
 import zipfile
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,13 @@ def find_sheet(path: Path, data: DataConfig) -> tuple[Columns, bool, str]:
 
 
 def read_sheet(path: Path, columns: Columns, header: bool) -> Iterator[tuple[str, str]]:
-    """Source and target of every row that is not empty; cells that a row lacks at its end count as empty."""
+    """Source and target of every row that is not empty, but the header."""
+    for cells in islice(read_rows(path, columns), 1 if header else 0, None):
+        yield cells[columns[0]], cells[columns[1]]
+
+
+def read_rows(path: Path, columns: Columns) -> Iterator[Row]:
+    """The cells of every row that is not empty, the header too; cells that a row lacks at its end count as empty."""
     width = None
     for number, cells in _rows(path):
         if width is None:
@@ -37,10 +44,7 @@ def read_sheet(path: Path, columns: Columns, header: bool) -> Iterator[tuple[str
                     f"{path}, row {number}: {counted(width, 'column')}, but column {max(columns)} is asked for; "
                     "correct the file"
                 )
-            if header:
-                continue
-        src, tgt = (cells[at] if at < len(cells) else "" for at in columns)
-        yield src, tgt
+        yield cells + [""] * (max(columns) + 1 - len(cells))
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Row]]:

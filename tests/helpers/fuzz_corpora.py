@@ -38,6 +38,7 @@ SEGMENTS = {
     "wmt_xml": b"""<?xml version="1.0"?><dataset id="x"><doc id="a" origlang="en"><src lang="en"><p><seg id="1">a &lt; b
         </seg></p></src><ref lang="de" translator="A"><p><seg id="1">c</seg></p></ref><ref lang="de" translator="B"><p>
         <seg id="1">d</seg></p></ref><hyp lang="de" system="S"><p><seg id="1">e</seg></p></hyp></doc></dataset>""",
+    "glossary": b'English|Status|German\r\n"a;b"|rejected|d\r\ne|approved|"f\r\ng"\r\nh||i;j\r\n',
     "po": b"""msgid ""\nmsgstr ""\n"Language: de\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"
 "Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n#, fuzzy\n#| msgid "x"\nmsgctxt "y"\nmsgid "a"\nmsgstr "b"\n
 msgid "c"\nmsgid_plural "d"\nmsgstr[0] "e"\nmsgstr[1] "f"\n\n#~ msgid "g"\n#~ msgstr "h"\n""",

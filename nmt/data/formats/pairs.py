@@ -12,6 +12,7 @@ from nmt.data.formats.segment import Segment, has_marks, with_placeholders, with
 from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.tally import Tally
 from nmt.data.formats.tbx import Tbx
+from nmt.data.formats.term_table import TermTable
 from nmt.data.formats.tmx import Tmx
 from nmt.data.formats.xliff import Xliff
 from nmt.data.text import is_visible
@@ -27,6 +28,7 @@ FORMATS: dict[str, type[SegmentFile]] = {
     "po": Po,
     "tbx": Tbx,
     "multiterm": MultiTerm,
+    "glossary": TermTable,
 }
 
 
@@ -34,18 +36,27 @@ class SegmentPairs:
     """The pairs of a split whose files hold segments."""
 
     def __init__(self, data: DataConfig, files: Sequence[Path]) -> None:
-        self._open = FORMATS[data.format]
+        self._data = data
         self._files = files
-        self._inline = data.inline
         self._src, self._tgt = self._languages(data)
-        self.tally = Tally(printable(files[0].name) if len(files) == 1 else f"{len(files):,} files", self._open.noun)
+        self.tally = Tally(
+            printable(files[0].name) if len(files) == 1 else f"{len(files):,} files", FORMATS[data.format].noun
+        )
+
+    def open(self, path: Path) -> SegmentFile:
+        """One of the files."""
+        return self._opened(path, self._src, self._tgt)
+
+    def _opened(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> SegmentFile:
+        kind = FORMATS[self._data.format]
+        return kind(path, src, tgt, self._data) if kind is TermTable else kind(path, src, tgt)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Yields every pair and counts in the tally. Raises DataError if there is no pair."""
         tally = self.tally
         tally.reset()
         for path in self._files:
-            for segment in self._open(path, self._src, self._tgt).segments():
+            for segment in self.open(path).segments():
                 tally.units += 1
                 pair = self._pair(segment)
                 if isinstance(pair, str):
@@ -70,7 +81,7 @@ class SegmentPairs:
             return "fuzzy"
         if segment.state != "approved" and _is_copy(src, tgt, even_without_letters=segment.state == "untranslated"):
             return "copied from the source"
-        match self._inline:
+        match self._data.inline:
             case "strip":
                 return src, tgt
             case "keep":
@@ -81,7 +92,7 @@ class SegmentPairs:
         if data.src_lang is None or data.tgt_lang is None:
             key = "data.src_lang" if data.src_lang is None else "data.tgt_lang"
             nothing = WantedLanguage("und")
-            units = islice(self._open(self._files[0], nothing, nothing).segments(), LOOKED_AT)
+            units = islice(self._opened(self._files[0], nothing, nothing).segments(), LOOKED_AT)
             there = dict.fromkeys(language for unit in units for language in unit.languages)
             raise ConfigError(
                 f"{key} is null, data.format={data.format}; set data.src_lang and data.tgt_lang:"

@@ -18,6 +18,10 @@ class SegmentFile(ABC):
         self.path = path
         self._wanted = (src, tgt)
 
+    def described(self) -> str:
+        """What was found out of its form, for the report; empty where the format leaves nothing open."""
+        return ""
+
     @abstractmethod
     def segments(self) -> Iterator[Segment]:
         """The file's segments, in order."""
