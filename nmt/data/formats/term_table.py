@@ -68,7 +68,7 @@ class TermTable(SegmentFile):
 
 
 def status_columns(header: csv_files.Row, languages: Iterable[str]) -> list[int]:
-    """The columns whose name says status or usage; one whose name also has another language does not count."""
+    """The columns with the word status or usage in their names, and without the name of another language."""
     wanted = {language_of(code) for code in languages}
     found = []
     for number, name in enumerate(header):
