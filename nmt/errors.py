@@ -2,6 +2,7 @@
 
 import difflib
 import errno
+import os
 from collections.abc import Iterable
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # the disk or the quota is full
@@ -55,6 +56,12 @@ def in_one_line(error: BaseException) -> str:
 def counted(count: int, word: str) -> str:
     """A count with its noun: "1 worker", "2 workers"."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def place_of(error: OSError) -> str | None:
+    """The file that an error names, printable; None if it names none. tensorboard names it in bytes."""
+    name = error.filename
+    return None if name is None else printable(os.fsdecode(name) if isinstance(name, bytes) else str(name))
 
 
 def remedy(error: OSError) -> str:

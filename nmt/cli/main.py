@@ -10,7 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
 
-from nmt.errors import FAILING, FORBIDDEN, NO_ROOM, ConfigError, NmtError, in_one_line, nearest, printable, remedy
+from nmt.errors import (
+    FAILING,
+    FORBIDDEN,
+    NO_ROOM,
+    ConfigError,
+    NmtError,
+    in_one_line,
+    nearest,
+    place_of,
+    printable,
+    remedy,
+)
 from nmt.machine.launch import refuse_several
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; a bug in nmt gives a traceback and 1
@@ -94,10 +105,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         if error.filename is None:
             _let_go_of_output()
-        where, helps = error.filename or "standard output or a file", remedy(error)
-        print(
-            f"error: cannot use {printable(str(where))} ({error.strerror}); {helps}, or go elsewhere", file=sys.stderr
-        )
+        where, helps = place_of(error) or "standard output or a file", remedy(error)
+        print(f"error: cannot use {where} ({error.strerror}); {helps}, or go elsewhere", file=sys.stderr)
         return BAD_INPUT
     return code
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from nmt.config.run import RunConfig
 from nmt.data.prepare import Prepared
-from nmt.errors import CheckpointError, NmtError, counted, remedy
+from nmt.errors import CheckpointError, NmtError, counted, place_of, remedy
 from nmt.machine.allocator import keep_few_kernels, keep_freed_memory
 from nmt.machine.device import choose_device, choose_dtype, environment
 from nmt.machine.peers import ALONE, Peers
@@ -111,7 +111,7 @@ class Trainer:
         except BrokenPipeError:  # the program that reads stderr has ended
             raise
         except OSError as error:
-            where = error.filename or self.run
+            where = place_of(error) or self.run
             good = last_good(self.run, remedy(error))
             raise CheckpointError(f"cannot write {where} ({error.strerror or error}); {good}") from None
 

@@ -27,7 +27,7 @@ from helpers.training_runs import (
 
 import nmt
 from nmt.data.batch import make_batch
-from nmt.errors import NmtError
+from nmt.errors import CheckpointError, NmtError
 from nmt.machine.signals import SAVED
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, saved_updates
 from nmt.training import step
@@ -403,6 +403,21 @@ def test_what_is_no_number_stops_the_run_and_spoils_nothing(
     assert f"the last good checkpoint is {checkpoint_folder(run, last)}" in str(raised.value)
     for path in run.rglob("*.safetensors"):
         assert all(tensor.isfinite().all() for tensor in tensors(path).values())
+
+
+def test_a_folder_that_disappears_is_named(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As text: tensorboard names its files in bytes."""
+    update = Trainer.update
+
+    def without_folder(self: Trainer) -> None:
+        update(self)
+        shutil.rmtree(self.run / "tensorboard", ignore_errors=True)
+
+    monkeypatch.setattr(Trainer, "update", without_folder)
+    with pytest.raises(CheckpointError) as raised:
+        start(data, tmp_path, train__validate_every=2, train__log_every=1, train__max_updates=4)
+    assert str(raised.value).startswith(f"cannot write {tmp_path / 'run' / 'tensorboard'}/events")
+    assert "(No such file or directory); " in str(raised.value)
 
 
 def test_two_passes_matter_only_where_dropout_tells_them_apart(data: Path, tmp_path: Path) -> None:
