@@ -18,7 +18,7 @@ from nmt.errors import NmtError, counted, printable
 from nmt.machine.home import expanded
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record, saved_updates
 from nmt.runs.folder import SENTENCES_FILE, read_letter_case, read_run, read_usual_sentences, seen_file
-from nmt.runs.learned import caution_of
+from nmt.runs.learned import caution_of, read_learned
 from nmt.runs.lock import is_held
 from nmt.runs.tensors import check_tensors
 from nmt.training.history import LoggedPoint, damaged_lines, read_points
@@ -38,12 +38,19 @@ def main(command: StatusCommand) -> int:
     recorded = read_points(run / METRICS_FILE)
     damaged = damage(run)
     last, progress = latest(run)
+    of_training = (
+        {"state": f"a model without checkpoints; to train it further: nmt train init_from={run}", **what_is_known(run)}
+        if last is None and (run / "model.safetensors").exists() and not is_held(run)
+        else {
+            "state": state_text(run, progress),
+            "saved": saved(run, last),
+            **how_far([point for _, point in recorded if point and point["kind"] == "train"], progress, settings),
+            **how_good(progress, settings),
+        }
+    )
     rows = {
         "run": f"{run}: {printable(stored.name)}, seed {stored.seed}",
-        "state": state_text(run, progress, settings),
-        "saved": saved(run, last),
-        **how_far([point for _, point in recorded if point and point["kind"] == "train"], progress, settings),
-        **how_good(progress, settings),
+        **of_training,
         **({"caution": caution} if (caution := caution_of(run)) is not None else {}),
         "disk": f"{size(run) / 1e6:,.0f} MB, {shutil.disk_usage(run).free / 1e6:,.0f} MB free",
         "faults": "; ".join(faults(progress, recorded)) or "none",
@@ -67,7 +74,16 @@ def latest(run: Path) -> tuple[int | None, Progress]:
     return last, Progress()
 
 
-def state_text(run: Path, progress: Progress, settings: TrainConfig) -> str:
+def what_is_known(run: Path) -> dict[str, str]:
+    """How far and how good a model is whose checkpoints are gone."""
+    if (learned := read_learned(run)) is None:
+        return {}
+    bleu = "" if learned.bleu is None else f"BLEU {learned.bleu:.2f}, "
+    pairs = f"update {learned.updates:,}, {counted(learned.pairs, 'training pair')}"
+    return {"progress": pairs, "best": f"{bleu}nll {learned.nll:.4f} on dev"}
+
+
+def state_text(run: Path, progress: Progress) -> str:
     """Is a process training the run, is it finished, or how can it be resumed?"""
     if is_held(run):
         return "a process is training it"

@@ -1,6 +1,7 @@
 """`nmt status`: what it says of runs that train, stopped, finished or are damaged."""
 
 import re
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -153,3 +154,18 @@ def test_asking_does_not_hold_the_run(data: Path, tmp_path: Path, capsys: pytest
     page(tmp_path / "run", capsys)
     with hold_run(tmp_path / "run"):
         assert page(tmp_path / "run", capsys)["state"] == "a process is training it"
+
+
+def test_a_model_whose_checkpoints_are_gone_is_not_said_to_be_stopped(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert start(data, tmp_path) == 0
+    shutil.rmtree(run / "checkpoints")
+    shown = page(run, capsys)
+    assert shown["state"] == f"a model without checkpoints; to train it further: nmt train init_from={run}"
+    assert re.fullmatch(r"update 11, \d+ training pairs", shown["progress"])
+    assert re.fullmatch(r"BLEU \d+\.\d\d, nll \d\.\d{4} on dev", shown["best"])
+    assert "saved" not in shown
+    (run / "learned.json").unlink()
+    assert not page(run, capsys).keys() & {"progress", "best", "dev"}
