@@ -17,8 +17,15 @@ from nmt.data.train_hashes import HASHES_FILE
 from nmt.errors import NmtError, counted, printable
 from nmt.machine.home import expanded
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record, saved_updates
-from nmt.runs.folder import SENTENCES_FILE, read_letter_case, read_run, read_usual_sentences, seen_file
-from nmt.runs.learned import caution_of, read_learned
+from nmt.runs.folder import (
+    SENTENCES_FILE,
+    files_written_once,
+    read_letter_case,
+    read_run,
+    read_usual_sentences,
+    seen_file,
+)
+from nmt.runs.learned import LEARNED_FILE, caution_of, read_learned
 from nmt.runs.lock import is_held
 from nmt.runs.tensors import check_tensors
 from nmt.training.history import LoggedPoint, damaged_lines, read_points
@@ -40,7 +47,7 @@ def main(command: StatusCommand) -> int:
     last, progress = latest(run)
     of_training = (
         {"state": f"a model without checkpoints; to train it further: nmt train init_from={run}", **what_is_known(run)}
-        if last is None and (run / "model.safetensors").exists() and not is_held(run)
+        if not saved_updates(run) and (run / "model.safetensors").exists() and not is_held(run)
         else {
             "state": state_text(run, progress),
             "saved": saved(run, last),
@@ -158,11 +165,11 @@ def faults(progress: Progress, recorded: list[LoggedPoint]) -> Iterator[str]:
 
 
 def damage(run: Path) -> list[str]:
-    """An error for each damaged file that translating, resuming or averaging would read.
+    """An error for each damaged or missing file that translating, resuming or averaging would read.
 
     A file that a running training deletes meanwhile does not count as damaged.
     """
-    found = []
+    found = [f"{run / name} is missing; restore it from a copy" for name in missing(run)]
     for path in files(run):
         try:
             if path.suffix == ".safetensors":
@@ -179,6 +186,12 @@ def damage(run: Path) -> list[str]:
             if path.exists():
                 found.append(str(error))
     return found
+
+
+def missing(run: Path) -> list[str]:
+    """Files of a finished run that are not there, apart from checkpoints."""
+    names = [*files_written_once(run), *(["model.safetensors"] if (run / LEARNED_FILE).exists() else [])]
+    return [name for name in names if not (run / name).exists()]
 
 
 def files(run: Path) -> list[Path]:

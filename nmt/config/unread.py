@@ -4,8 +4,8 @@ from nmt.config.changes import Changes
 from nmt.config.sections import DataConfig
 from nmt.errors import ConfigError
 
-TABLES = ("csv", "tsv", "xlsx", "glossary", "jsonl", "parquet", "hub")
-CHARACTERS = ("csv", "tsv", "glossary")
+TABLES = ("csv", "tsv", "xlsx", "jsonl", "parquet", "hub")
+CHARACTERS = ("csv", "tsv")
 DEFAULTS = (None, "strip")  # without effect even if typed: files without inline codes have none to strip
 READ_BY = {  # key of the section data -> the formats that read it
     "src_column": TABLES,
@@ -22,10 +22,10 @@ READ_BY = {  # key of the section data -> the formats that read it
 
 
 def refuse_unread(data: DataConfig, typed: Changes) -> None:
-    """Refuses a typed value that files of this format have no use for; files of data=auto may have any format."""
+    """Refuses a typed value that files of this format have no use for; auto and glossary read any format."""
     for key, formats in READ_BY.items():
         value = typed.values.get(f"data.{key}")
-        if value not in DEFAULTS and data.format not in (*formats, "auto"):
+        if value not in DEFAULTS and data.format not in (*formats, "auto", "glossary"):
             raise ConfigError(
                 f"data.{key}={value} is for {', '.join(formats)}, and data.format is {data.format}; leave it out, or "
                 "name another data="

@@ -162,9 +162,9 @@ def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreeme
 
 
 def _some_left(table: Path, keep: npt.NDArray[np.bool_]) -> tuple[list[str], list[str]]:
-    """Source and target sentences of about LOOKED_AT pairs, from all over the pairs that stay."""
-    chosen = np.zeros(len(keep), np.bool_)
-    chosen[np.flatnonzero(keep)[:: 1 + int(keep.sum()) // LOOKED_AT]] = True
+    """Source and target sentences of at most LOOKED_AT pairs, from all over the pairs that stay."""
+    rows, chosen = np.flatnonzero(keep), np.zeros(len(keep), np.bool_)
+    chosen[rows[:: max(1, -(-len(rows) // LOOKED_AT))]] = True
     src: list[str] = []
     tgt: list[str] = []
     for batch, here in _with_rows(table, chosen):

@@ -79,7 +79,7 @@ def _find(data: DataConfig, split: SplitConfig, name: str, cache_dir: Path) -> S
             )
     if split.files is None:
         return None
-    if data.format == "auto":
+    if data.format in ("auto", "glossary"):
         return _find_any(data, split.files, name, cache_dir)
     if data.format == "moses_zip":
         return _find_zips(data, find_files(split.files, data.root, f"data.{name}.files"), name)
@@ -115,19 +115,29 @@ def _find_table(data: DataConfig, files: list[Path], name: str) -> Split:
 
 
 def _find_any(data: DataConfig, paths: Paths, name: str, cache_dir: Path) -> Split:
-    """Files of any format, grouped by format; text files are paired by the languages in their names."""
+    """Files of any format, grouped by format; text files are paired by the languages in their names.
+
+    With data=glossary, tables are glossaries, and so is text, which may be a table without a name that says so.
+    """
     formats: dict[Format, list[Path]] = {}
     for path in find_files(paths, data.root, f"data.{name}.files"):
-        formats.setdefault(found_format(path), []).append(path)
+        found = found_format(path)
+        in_glossary = data.format == "glossary" and found in ("csv", "tsv", "xlsx", "text")
+        formats.setdefault("glossary" if in_glossary else found, []).append(path)
     splits = []
     for found, files in formats.items():
         if found in FILE_PER_LANGUAGE:
             pairs = paired_texts(files, data, f"data.{name}")
             splits.append(_texts(replace(data, format=found), pairs, name, always=True))
             continue
-        names = [str(path.absolute()) for path in files]
-        split = _find(replace(data, format=found), SplitConfig(None, None, names), name, cache_dir)
-        assert split is not None
+        own = replace(data, format=found)
+        if found in FORMATS:
+            split = _find_segments(own, files, name)
+        else:
+            names = [str(path.absolute()) for path in files]
+            other = _find(own, SplitConfig(None, None, names), name, cache_dir)
+            assert other is not None
+            split = other
         read_as = f"{name}: {files[0].name}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}: data={found}"
         splits.append(replace(split, content=[found, *split.content], notes=(read_as, *split.notes)))
     return splits[0] if len(splits) == 1 else joined(splits)

@@ -76,6 +76,11 @@ def create_run(
     _write_manifest(folder, checksums)
 
 
+def files_written_once(folder: Path) -> list[str]:
+    """The names of the files that the manifest of a run has checksums of."""
+    return [name for name in _manifest(folder)["sha256"] if not name.endswith(", next")]
+
+
 def seen_file(folder: Path) -> Path:
     """The file with hashes of the pairs that a run's model was trained on, checked against the manifest."""
     path = folder / HASHES_FILE

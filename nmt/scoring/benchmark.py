@@ -160,6 +160,8 @@ def _with_both(path: Path, kind: Format, data: DataConfig) -> Split:
             f"ref is not given, and src={path} holds no references (WMT XML, TMX, XLIFF, PO, glossaries and tables do);"
             " give src=FILE ref=FILE"
         )
+    if data.format == "glossary" and kind in ("csv", "tsv", "xlsx"):
+        kind = "glossary"
     changes: dict[str, Any] = {"format": kind, "root": None, **dict.fromkeys(OF_TABLES)}
     split = find_split(replace(data, test=SplitConfig(None, None, str(path)), **changes), "test", Path())
     assert split is not None

@@ -4,7 +4,7 @@
     python scripts/fuzz damaged --cases 100000 --seed 2     (more, others)
     python scripts/fuzz damaged --only tmx,xlsx             (formats whose names begin so)
 
-The corpora are in tests/helpers/fuzz_corpora.py. One to four damages are drawn at random: bytes put in, left out,
+The corpora are in tests/helpers/fuzz_corpora.py. One, two or four damages are drawn at random: bytes put in, left out,
 replaced or repeated, a bit, the end cut off (`damaged_once` in tests/helpers/fuzz_properties.py). One process for each
 format, as many at once as there are cores. A case that takes over 20 s ends its process, as a crash does. Prints how
 many files were still readable, and by how much memory grew; the exit code is 1 where something does not hold.
@@ -16,6 +16,7 @@ import random
 import resource
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import TypeAlias
 
 from command_line import ROOT, new_parser
@@ -33,7 +34,7 @@ Case: TypeAlias = "Synchronized[int]"
 HANGS_S = 20  # a case that takes so long
 GROWTH_MB = 200  # of memory, at most
 WARM = 200  # cases after which libraries have loaded what they need
-SIZES = (5, 5, 10, 20)  # bytes of damage: one place, two or four
+SIZES = (5, 5, 10, 20)  # bytes of damage: in one place, two or four
 
 
 @dataclass
@@ -41,9 +42,9 @@ class Tried:
     """What came of the cases of one format."""
 
     cases: int = 0
-    readable: int = 0
-    seconds: float = 0.0
-    growth_mb: float = 0.0
+    readable: int | None = None  # None: nobody knows, since the process has ended
+    seconds: float | None = None
+    growth_mb: float | None = None  # None: too few cases to tell
     failure: str | None = None  # and the case that shows it
 
 
@@ -68,13 +69,20 @@ def main(words: Sequence[str]) -> int:
     print("| format | cases | still readable | memory grew by, MB | s |\n|---|---:|---:|---:|---:|", flush=True)
     with ThreadPoolExecutor(os.cpu_count()) as side_by_side:
         all_tried = side_by_side.map(lambda name: in_a_process(check_of, name, arguments.cases, arguments.seed), names)
-        for name, tried in zip(names, all_tried, strict=True):
-            total += tried.cases
-            numbers = f"{tried.cases:,} | {tried.readable:,} | {tried.growth_mb:.0f} | {tried.seconds:.0f}"
-            print(f"| {name} | {numbers} |", flush=True)
-            if tried.failure is not None:
-                failures += 1
-                print(f"{name} FAILED: {tried.failure}", flush=True)
+        try:
+            for name, tried in zip(names, all_tried, strict=True):
+                total += tried.cases
+                numbers = (tried.cases, tried.readable, tried.growth_mb, tried.seconds)
+                shown = ("–" if number is None else f"{number:,.0f}" for number in numbers)
+                print(f"| {name} | {' | '.join(shown)} |", flush=True)
+                if tried.failure is not None:
+                    failures += 1
+                    print(f"{name} FAILED: {tried.failure}", flush=True)
+        except BaseException:  # Ctrl-C
+            side_by_side.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.kill()
+            raise
     print(f"\n{total:,} cases, {failures} of {len(names)} formats fail")
     return 1 if failures else 0
 
@@ -96,39 +104,53 @@ def in_a_process(find_check: Callable[[str], Check], name: str, cases: int, seed
     sender.close()
     try:
         tried: Tried = receiver.recv()
-        process.join()
     except EOFError:
         process.join()
-        end = process.exitcode or 0
+        end = process.exitcode
+        assert end is not None
         how = signal.Signals(-end).name if end < 0 else f"exit code {end}"
         damage = damage_of(seed, case.value)
         tried = Tried(case.value, failure=f"{how} ended its process in case {case.value}, damage {damage!r}")
+    finally:
+        process.kill()
+        process.join()
     return tried
 
 
 def _child(sender: Connection, case: Case, find_check: Callable[[str], Check], name: str, *of: int) -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process, even inside a library
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # without a traceback of each
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     sender.send(try_cases(find_check(name), case, *of))
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process soon after its parent."""
+    while os.getppid() == parent:
+        sleep(1)
+    os._exit(1)
 
 
 def try_cases(check: Check, case: Case, cases: int, seed: int) -> Tried:
     """Checks each case until one raises; keeps its number in `case`, for who looks at a process that has ended."""
-    tried, start, before = Tried(), perf_counter(), 0.0
+    tried, readable, start, before = Tried(), 0, perf_counter(), None
     for number in range(cases):
         case.value = number
         signal.alarm(HANGS_S)
         try:
-            tried.readable += check(damage_of(seed, number))
+            readable += check(damage_of(seed, number))
         except Exception:
             tried.failure = f"case {number}, damage {damage_of(seed, number)!r}\n{traceback.format_exc()}"
             break
         finally:
             signal.alarm(0)
         tried.cases += 1
-        if number == min(WARM, cases - 1):
+        if tried.cases == WARM:
             before = peak_mb()
-    tried.seconds, tried.growth_mb = perf_counter() - start, peak_mb() - before
-    if tried.failure is None and tried.growth_mb > GROWTH_MB:
+    tried.readable, tried.seconds = readable, perf_counter() - start
+    if before is not None and tried.cases > WARM:
+        tried.growth_mb = peak_mb() - before
+    if tried.failure is None and tried.growth_mb is not None and tried.growth_mb > GROWTH_MB:
         tried.failure = f"memory grew by {tried.growth_mb:.0f} MB (at most {GROWTH_MB})"
     return tried
 

@@ -288,6 +288,24 @@ def test_cautions_come_before_the_scores(
     assert said.index(f"caution: scorer={knows} was trained on ") < said.index("error: scoring has begun")
 
 
+def test_a_few_pairs_from_all_over_those_that_are_left_are_looked_at(
+    runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = [pair for pair in make_pairs(20) for pair in (pair, ("", "dropped by a filter"))]
+    write(pairs)
+    monkeypatch.setattr("nmt.data.clean_corpus.LOOKED_AT", 6)
+    monkeypatch.setattr("nmt.data.corpus.BATCH_ROWS", 7, raising=False)
+    looked_at: list[tuple[str, str]] = []
+
+    def seen(_: Path, __: str, *sides: list[str]) -> list[str]:
+        looked_at.extend(zip(*sides, strict=True))
+        return []
+
+    monkeypatch.setattr("nmt.commands.clean.of_scorer", seen)
+    clean(f"scorer={runs['there']}", "max_end_surprise=100", *FAST)
+    assert looked_at == kept()[::4]
+
+
 def test_a_scorer_that_has_learned_nothing_gets_a_caution_and_the_right_remedy(
     runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

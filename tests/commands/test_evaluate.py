@@ -294,6 +294,11 @@ def test_a_file_with_both_languages_needs_no_ref(run: Path, capsys: pytest.Captu
     )
     Path("terms.tbx").write_text(f"<tbx><text><body>{terms}</body></text></tbx>")
     assert scored(f"model={run}", "data.test.files=terms.tbx", "intervals=false") == expected  # the run's languages
+    rows = (f"{src},,{ref}\nbanned|{src},rejected,{ref}" for src, ref in zip(sources, first, strict=True))
+    Path("terms.csv").write_text("\n".join(["en,status,de", *rows]))
+    languages = ("data=glossary", "data.src_lang=en", "data.tgt_lang=de")
+    for file in ("src=terms.csv", "data.test.files=terms.csv"):
+        assert scored(f"model={run}", *languages, file, "intervals=false") == expected
     texts = "".join(
         f"<{tag}>" + "".join(f"<seg id='{n}'>{line}</seg>" for n, line in enumerate(lines)) + f"</{tag.split()[0]}>"
         for tag, lines in (

@@ -169,3 +169,22 @@ def test_a_model_whose_checkpoints_are_gone_is_not_said_to_be_stopped(
     assert "saved" not in shown
     (run / "learned.json").unlink()
     assert not page(run, capsys).keys() & {"progress", "best", "dev"}
+
+
+def test_a_checkpoint_without_its_record_is_not_called_gone(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert start(data, tmp_path) == 0
+    for record in (run / "checkpoints").rglob("training.json"):
+        record.unlink()
+    assert "without checkpoints" not in page(run, capsys)["state"]
+
+
+@pytest.mark.parametrize("name", ["seen.bin", "letter_case.json", "sentences.json", "model.safetensors"])
+def test_a_missing_file_is_named(data: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    assert start(data, tmp_path) == 0
+    (run / name).unlink()
+    assert main(["status", f"model={run}"]) == 2
+    assert f"error: {run / name} is missing; restore it from a copy\n" in capsys.readouterr().err

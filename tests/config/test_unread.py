@@ -14,10 +14,10 @@ FILES = {"text": ["data.train.src=a", "data.train.tgt=b"], "csv": ["data.train.f
 @pytest.mark.parametrize(
     ("format_", "word", "formats"),
     [
-        ("text", "data.src_column=0", "csv, tsv, xlsx, glossary, jsonl, parquet, hub"),
-        ("tmx", "data.tgt_column=de", "csv, tsv, xlsx, glossary, jsonl, parquet, hub"),
-        ("tmx", "data.delimiter=tab", "csv, tsv, glossary"),
-        ("text", "data.encoding=cp1252", "csv, tsv, glossary"),
+        ("text", "data.src_column=0", "csv, tsv, xlsx, jsonl, parquet, hub"),
+        ("tmx", "data.tgt_column=de", "csv, tsv, xlsx, jsonl, parquet, hub"),
+        ("tmx", "data.delimiter=tab", "csv, tsv"),
+        ("text", "data.encoding=cp1252", "csv, tsv"),
         ("csv", "data.inline=keep", "tmx, xliff"),
     ],
 )

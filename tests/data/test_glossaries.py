@@ -191,6 +191,14 @@ def test_a_file_that_is_no_glossary_is_refused(tmp_path):
         (TBX, "<conceptEntry><langSec xml:lang='en'>&e;<termSec><term>a</term></termSec></langSec></conceptEntry>"),
         (TBX, "<termEntry><langSet xml:lang='en'><ntig><termGrp>&e;</termGrp></ntig></langSet></termEntry>"),
         (MULTITERM, "<conceptGrp><languageGrp><language lang='EN'/>&e;</languageGrp></conceptGrp>"),
+        (TBX, "<conceptEntry/>&e;"),
+        (TBX, "&e;<body><conceptEntry/></body>"),
+        (MULTITERM, "<conceptGrp/>&e;<conceptGrp/>"),
+        (
+            TBX,
+            "<termEntry><langSet xml:lang='en'><tig><term>a</term><termNote type='administrativeStatus'>&e;</termNote>"
+            "</tig></langSet></termEntry>",
+        ),
     ],
 )
 def test_an_entity_in_place_of_terms_is_refused(tmp_path, file, concept):

@@ -7,6 +7,7 @@ import openpyxl
 import pytest
 from helpers.segment_files import SegmentFiles
 
+from nmt.config.sections import SplitConfig
 from nmt.errors import ConfigError, DataError
 
 TABLE = SegmentFiles("glossary", "terms")
@@ -52,26 +53,102 @@ FORMS = {mark: in_text(ROWS, mark) for mark in ",;\t|"} | {"xlsx": in_excel(ROWS
 def test_each_term_of_a_cell_is_paired_and_the_report_says_how(tmp_path: Path, form: str) -> None:
     split = TABLE.split(tmp_path, FORMS[form])
     assert list(split.pairs()) == PAIRS
-    assert split.notes[0].endswith("source is column 'English', target 'German'; status is column 'Status'")
+    assert split.notes[0] == "train: terms: data=glossary"
+    assert split.notes[1].endswith("source is column 'English', target 'German'; status is column 'Status'")
     assert str(split.tallies[0]) == "terms: 9 term pairs, 6 pairs; left out: 2 obsolete, 1 empty"
 
 
 @pytest.mark.parametrize(
-    ("name", "counts"),
-    [("usage", True), ("Status DE", True), ("term status (en)", True), ("Status FR", False), ("Note", False)],
+    "name",
+    [
+        "usage",
+        "Status DE",
+        "term status (en)",
+        "Status de-CH",
+        "StatusGerman",
+        "termStatus",
+        "Usage_status",
+        "Status en-US",
+    ],
 )
-def test_the_name_of_a_column_says_whether_it_counts(tmp_path: Path, name: str, counts: bool) -> None:
+def test_a_column_of_a_status_is_known_by_its_name(tmp_path: Path, name: str) -> None:
     content = in_text([["en", "de", name], ["cat", "Katze", ""], ["handy", "Handy", "do not use"]], ",")
     split = TABLE.split(tmp_path, content)
-    assert len(list(split.pairs())) == (1 if counts else 2)
-    assert split.notes[0].endswith(f"status is column '{name}'" if counts else "no column of a status")
+    assert list(split.pairs()) == [("cat", "Katze")]
+    assert split.notes[1].endswith(f"status is column '{name}'")
 
 
-def test_several_columns_of_a_status_count_together(tmp_path: Path) -> None:
-    rows = [["en", "Status EN", "de", "Status DE"], ["a", "", "b", "forbidden"], ["c", "rejected", "d", ""]]
-    split = TABLE.split(tmp_path, in_text([*rows, ["e", "", "f", ""]], ","))
-    assert list(split.pairs()) == [("e", "f")]
-    assert split.notes[0].endswith("status is column 'Status EN', 'Status DE'")
+@pytest.mark.parametrize("name", ["Status FR", "Note", "Usage example", "Example of usage", "Status pt-BR", "", "the"])
+def test_another_column_is_none(tmp_path: Path, name: str) -> None:
+    content = in_text([["en", "de", name], ["rejected", "abgelehnt", "Rejected goods are returned."]], ",")
+    split = TABLE.split(tmp_path, content)
+    assert list(split.pairs()) == [("rejected", "abgelehnt")]
+    assert split.notes[1].endswith("no column of a status")
+
+
+def test_a_region_of_the_corpus_counts_as_its_language(tmp_path: Path) -> None:
+    content = in_text([["en", "pt", "Status pt-BR"], ["a", "b", "forbidden"], ["c", "d", ""]], ",")
+    assert TABLE.pairs(tmp_path, content, tgt_lang="pt-BR", src_column="en", tgt_column="pt") == [("c", "d")]
+
+
+def test_columns_of_terms_are_never_columns_of_a_status(tmp_path: Path) -> None:
+    content = in_text([["Usage (en)", "Usage (de)"], ["rejected", "abgelehnt"]], ",")
+    found = TABLE.pairs(tmp_path, content, src_column="Usage (en)", tgt_column="Usage (de)")
+    assert found == [("rejected", "abgelehnt")]
+
+
+def test_a_status_of_a_language_is_about_its_terms(tmp_path: Path) -> None:
+    rows = [["en", "Status EN", "de", "Status DE"], ["a|b", "rejected|ok", "c;d", "ok|forbidden"], ["e", "", "f", ""]]
+    split = TABLE.split(tmp_path, in_text(rows, ","))
+    assert list(split.pairs()) == [("b", "c"), ("e", "f")]
+    assert split.notes[1].endswith("status is column 'Status EN', 'Status DE'")
+
+
+def test_one_status_is_about_all_terms_of_a_cell_and_as_many_about_one_each(tmp_path: Path) -> None:
+    rows = [["en", "de", "Status"], ["a|b", "c|d", "preferred|deprecated"], ["e|f", "g", "preferred; forbidden"]]
+    assert TABLE.pairs(tmp_path, in_text([*rows, ["h", "i", "(deprecated)"]], ",")) == [("a", "c")]
+
+
+def test_of_columns_with_the_same_name_those_beside_the_terms_count(tmp_path: Path) -> None:
+    rows = [["English", "Status", "German", "Status", "French", "Status"], ["a", "", "b", "", "c", "forbidden"]]
+    content = in_text([*rows, ["d", "forbidden", "e", "", "f", ""], ["g", "", "h", "forbidden", "", ""]], ",")
+    assert TABLE.pairs(tmp_path, content) == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    "status", ["not preferred", "non-preferred", "do-not-use", "Banned", "Not approved", "X: rejected"]
+)
+def test_statuses_are_known_however_they_are_spelled(tmp_path: Path, status: str) -> None:
+    content = in_text([["en", "de", "status"], ["a", "b", status], ["c", "d", "approved"]], ",")
+    assert TABLE.pairs(tmp_path, content) == [("c", "d")]
+
+
+def test_the_end_of_a_character_reference_separates_no_terms(tmp_path: Path) -> None:
+    content = in_text([["en", "de"], ["R&amp;D", "F&amp;E"], ["R&D;RD", "F&E"]], ",")
+    assert TABLE.pairs(tmp_path, content) == [("R&amp;D", "F&amp;E"), ("R&D", "F&E"), ("RD", "F&E")]
+
+
+def test_quotes_of_a_tsv_are_text_as_with_data_tsv(tmp_path: Path) -> None:
+    table = SegmentFiles("glossary", "terms.tsv")
+    assert table.pairs(tmp_path, 'English\tGerman\n"cat\tKatze\ndog"\tHund\n') == [('"cat', "Katze"), ('dog"', "Hund")]
+
+
+def test_other_files_are_read_beside_the_tables(tmp_path: Path) -> None:
+    (tmp_path / "memory.tmx").write_text(
+        '<tmx version="1.4"><body><tu><tuv xml:lang="en"><seg>x; y</seg></tuv><tuv xml:lang="de"><seg>z</seg></tuv>'
+        "</tu></body></tmx>"
+    )
+    (tmp_path / "more.csv").write_text(FORMS[","])
+    files = SplitConfig(None, None, [str(tmp_path / "memory.tmx"), str(tmp_path / "more.csv")])
+    split = TABLE.split(tmp_path, "", train=files)
+    assert list(split.pairs()) == [("x; y", "z"), *PAIRS]
+    assert "train: memory.tmx: data=tmx" in split.notes
+    assert "train: more.csv: data=glossary" in split.notes
+
+
+def test_a_line_break_in_the_header_does_not_break_the_report(tmp_path: Path) -> None:
+    split = TABLE.split(tmp_path, in_excel([["en", "de", "Status\nDE"], ["a", "b", ""]]))
+    assert split.notes[-1].endswith("status is column 'Status\\nDE'")
 
 
 def test_columns_and_form_are_as_in_other_tables(tmp_path: Path) -> None:

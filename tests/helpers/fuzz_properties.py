@@ -219,7 +219,7 @@ def damaged_once(content: bytes, damage: bytes) -> bytes:
     """Bytes 1 and 2 of `damage` choose the place, byte 3 what happens there, the others what is put there."""
     place, other = (int.from_bytes(part, "little") % max(1, len(content)) for part in (damage[:2], damage[3:]))
     how = damage[2] if len(damage) > 2 else 1
-    size, new = how // 8, spelled_in_bytes(damage[3:])
+    size, new = 1 + how // 8, spelled_in_bytes(damage[3:])
     before, after = content[:place], content[place:]
     match how % 8:
         case 0:  # the file ends here
@@ -397,7 +397,7 @@ PROPERTIES = {
         0.1,
     ),
     **{
-        f"damaged {name}": Property(st.binary(min_size=2, max_size=15), partial(damaged, name), 0.1 / len(CORPORA))
+        f"damaged {name}": Property(st.binary(min_size=3, max_size=15), partial(damaged, name), 0.1 / len(CORPORA))
         for name in CORPORA
     },
     "csv": Property(pairs, csv_gives_back_what_was_written, 0.05),

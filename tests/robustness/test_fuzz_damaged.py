@@ -15,6 +15,7 @@ from fuzz.damaged import damage_of, in_a_process, try_cases
 def test_a_crash_is_told_with_its_case() -> None:
     tried = in_a_process(crashing, "tmx", 10, 7)
     assert tried.cases == 3
+    assert tried.readable is tried.seconds is None
     assert tried.failure == f"SIGSEGV ended its process in case 3, damage {damage_of(7, 3)!r}"
 
 
@@ -26,7 +27,7 @@ def test_a_case_that_hangs_ends_its_process() -> None:
 
 def test_a_failure_is_told_with_its_case_and_traceback() -> None:
     tried = in_a_process(failing, "tmx", 10, 7)
-    assert (tried.cases, tried.readable) == (3, 1)
+    assert (tried.cases, tried.readable, tried.growth_mb) == (3, 1, None)
     assert tried.failure is not None
     assert tried.failure.startswith(f"case 3, damage {damage_of(7, 3)!r}\nTraceback")
     assert "ValueError: this one" in tried.failure
@@ -48,15 +49,15 @@ def test_each_kind_of_damage() -> None:
     place = (3).to_bytes(2, "little")
 
     def done(how: int, size: int, rest: bytes = b"") -> bytes:
-        return damaged_once(b"abcdefgh", place + bytes([8 * size + how]) + rest)
+        return damaged_once(b"abcdefgh", place + bytes([8 * (size - 1) + how]) + rest)
 
-    assert done(0, 0) == b"abc"
+    assert done(0, 1) == b"abc"
     assert done(1, 2) == b"abcdedefgh"
     assert done(2, 2) == b"abcfgh"
     assert done(3, 2, (6).to_bytes(2, "little")) == b"abcghdefgh"
     assert done(4, 1) == b"abcfefgh"
-    assert done(5, 0, b"\xf0\xf1") == b"abc\xf0\xf1defgh"
-    assert done(6, 0, b"\xf0\xf1") == done(7, 3, b"\xf0\xf1") == b"abc\xf0\xf1fgh"
+    assert done(5, 1, b"\xf0\xf1") == b"abc\xf0\xf1defgh"
+    assert done(6, 1, b"\xf0\xf1") == done(7, 3, b"\xf0\xf1") == b"abc\xf0\xf1fgh"
     assert damaged_once(b"", b"\0\0\0") == b""
 
 

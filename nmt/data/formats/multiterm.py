@@ -11,7 +11,7 @@ from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.terms import Term, is_usable, segments_of
 from nmt.data.formats.xml_stream import read_elements, refuse_entities
 
-HOLDERS = ("conceptGrp", "languageGrp", "termGrp")
+HOLDERS = ("conceptGrp", "languageGrp", "termGrp", "descripGrp")
 
 
 class MultiTerm(SegmentFile):

@@ -13,7 +13,18 @@ from nmt.data.formats.tmx import XML_LANG
 from nmt.data.formats.xml_stream import local_name, read_elements, refuse_entities
 
 STATUSES = ("administrativeStatus", "normativeAuthorization")  # type of a <termNote> (style DCA), or an element (DCT)
-HOLDERS = ("conceptEntry", "termEntry", "langSec", "langSet", "termSec", "tig", "ntig", "termGrp")
+HOLDERS = (
+    "conceptEntry",
+    "termEntry",
+    "langSec",
+    "langSet",
+    "termSec",
+    "tig",
+    "ntig",
+    "termGrp",
+    "termNote",
+    *STATUSES,
+)
 CODES = ("bpt", "ept", "it", "ph", "ut")  # inline elements that hold native code and no text
 
 

@@ -1,7 +1,7 @@
 """Glossaries in a table (CSV, TSV, Excel): several terms in a cell, and columns that say which may be used."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -16,7 +16,10 @@ from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.terms import Term, is_usable, segments_of
 from nmt.errors import ConfigError
 
-BETWEEN_TERMS = re.compile(r"[|;\n\r]")  # of one cell
+PART = re.compile(r"(?:&(?:#\w+|[a-z]{2,8});|[^|;\n])+")  # of a cell; the ; of a character reference separates nothing
+NAMES = {"status", "usage"}  # one of them is in the name of a column of a status
+BESIDE = {"term", "approval", "administrative"}  # and may be in it, too
+Sides = frozenset[int]  # 0: source, 1: target
 
 
 class TermTable(SegmentFile):
@@ -30,50 +33,82 @@ class TermTable(SegmentFile):
             key = "data.src_lang" if data.src_lang is None else "data.tgt_lang"
             raise ConfigError(f"{key} is null, data.format=glossary; set data.src_lang and data.tgt_lang")
         self._languages = data.src_lang, data.tgt_lang
-        self._sheet = found_format(path) == "xlsx"
-        self._data = replace(data, format="xlsx" if self._sheet else "csv")
-        if self._sheet:
-            (self._src, self._tgt), self._header, self._found = xlsx_files.find_sheet(path, self._data)
+        found = found_format(path)
+        if found == "xlsx":
+            self._form = None
+            self._columns, header, self._found = xlsx_files.find_sheet(path, data)
         else:
-            self._form, self._found = csv_files.find_form(path, self._data)
-            self._src, self._tgt, self._header = self._form.src, self._form.tgt, self._form.header
+            self._form, self._found = csv_files.find_form(
+                path, replace(data, format="tsv" if found == "tsv" else "csv")
+            )
+            self._columns, header = (self._form.src, self._form.tgt), self._form.header
+        self._header = next(self._rows(), []) if header else None
+        self._statuses = {} if self._header is None else status_columns(self._header, self._columns, self._languages)
 
     def segments(self) -> Iterator[Segment]:
         """The file's pairs of terms, row by row."""
-        statuses: list[int] = []
-        for number, cells in enumerate(self._rows()):
-            if number == 0 and self._header:
-                statuses = status_columns(cells, self._languages)
-                continue
-            usable = is_usable(cells[column] for column in statuses if column < len(cells))
-            terms = {
-                language: [Term((text.strip(),), usable) for text in BETWEEN_TERMS.split(cell) if text.strip()]
-                for language, cell in zip(self._languages, (cells[self._src], cells[self._tgt]), strict=True)
-            }
-            yield from segments_of(
-                None, {tag: own or [Term(("",), usable)] for tag, own in terms.items()}, self._wanted
-            )
+        rows = self._rows()
+        if self._header is not None:
+            next(rows)
+        for cells in rows:
+            terms = {language: self._terms(cells, side) for side, language in enumerate(self._languages)}
+            yield from segments_of(None, terms, self._wanted)
+
+    def _terms(self, cells: csv_files.Row, side: int) -> list[Term]:
+        """The terms of one side; an empty one if the cell has none."""
+        texts = parts(cells[self._columns[side]]) or [""]
+        statuses = [
+            parts(cells[column]) for column, sides in self._statuses.items() if side in sides and column < len(cells)
+        ]
+        return [
+            Term((text,), all(is_usable(own[at : at + 1] if len(own) == len(texts) else own) for own in statuses))
+            for at, text in enumerate(texts)
+        ]
 
     def described(self) -> str:
         """What was found out of the table, for the report."""
-        first = next(self._rows(), [])
-        columns = status_columns(first, self._languages) if self._header else []
-        named = ", ".join(f"'{first[column].strip()}'" for column in columns)
-        return f"{self._found}; {f'status is column {named}' if columns else 'no column of a status'}"
+        if not self._statuses:
+            return f"{self._found}; no column of a status"
+        assert self._header is not None
+        return f"{self._found}; status is column {', '.join(repr(self._header[at]) for at in self._statuses)}"
 
     def _rows(self) -> Iterator[csv_files.Row]:
-        if self._sheet:
-            return xlsx_files.read_rows(self.path, (self._src, self._tgt))
+        if self._form is None:
+            return xlsx_files.read_rows(self.path, self._columns)
         return csv_files.read_rows(self.path, self._form)
 
 
-def status_columns(header: csv_files.Row, languages: Iterable[str]) -> list[int]:
-    """The columns with the word status or usage in their names, and without the name of another language."""
-    wanted = {language_of(code) for code in languages}
-    found = []
+def parts(cell: str) -> list[str]:
+    """What is in a cell, between | and ; and line breaks."""
+    return [part for found in PART.findall(cell) if (part := found.strip())]
+
+
+def status_columns(header: csv_files.Row, columns: csv_files.Columns, languages: tuple[str, str]) -> dict[int, Sides]:
+    """The columns whose names are made of status or usage and a language, if any, and the sides that each is about.
+
+    Of several without a language, each is about the column of terms to its left.
+    """
+    codes = [language_of(code) for code in languages]
+    found: dict[int, Sides] = {}
     for number, name in enumerate(header):
-        words = re.findall(r"[^\W\d_]+", name)
-        named = {language for word in words if (language := language_of(word)) is not None}
-        if {"status", "usage"}.intersection(word.lower() for word in words) and named <= wanted:
-            found.append(number)
-    return found
+        of = None if number in columns else _languages_in(name)
+        if of is not None:
+            found[number] = frozenset(side for side, code in enumerate(codes) if not of or code in of)
+    general = [number for number in found if not _languages_in(header[number])]
+    if len(general) > 1:
+        found |= {number: frozenset(side for side, at in enumerate(columns) if at == number - 1) for number in general}
+    return {number: sides for number, sides in found.items() if sides}
+
+
+def _languages_in(name: str) -> set[str] | None:
+    """The languages in the name of a column of a status; None for the name of another column."""
+    words = re.findall(r"[^\W_]+(?:-[^\W_]+)*", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))
+    if NAMES.isdisjoint(map(str.lower, words)):
+        return None
+    languages: set[str] = set()
+    for word in words:
+        if word.lower() not in NAMES | BESIDE:
+            if (code := language_of(word)) is None:
+                return None
+            languages.add(code)
+    return languages

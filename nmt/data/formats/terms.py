@@ -1,21 +1,27 @@
 """Concepts of a glossary, with several terms in each language, as segments."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.segment import Segment, State, Text, without_codes
 from nmt.data.text import is_visible
 
-NOT_TO_BE_USED = (  # beginnings of statuses, such as deprecatedTerm-admn-sts in TBX
+NOT_TO_BE_USED = (  # letters of statuses, such as deprecatedTerm-admn-sts in TBX
     "deprecated",
     "superseded",
     "obsolete",
     "forbidden",
     "prohibited",
     "rejected",
-    "not recommended",
-    "do not use",
+    "banned",
+    "donotuse",
+    "nottobeused",
+    "notrecommended",
+    "notpreferred",
+    "nonpreferred",
+    "notapproved",
+    "unapproved",
 )
 
 
@@ -26,9 +32,10 @@ class Term(NamedTuple):
     usable: bool  # False: the glossary lists it as one that nobody should use
 
 
-def is_usable(statuses: Iterator[str]) -> bool:
+def is_usable(statuses: Iterable[str]) -> bool:
     """Do all statuses of a term allow its use?"""
-    return not any(status.strip().lower().startswith(NOT_TO_BE_USED) for status in statuses)
+    letters = ("".join(filter(str.isalpha, status.lower())) for status in statuses)
+    return not any(word in status for status in letters for word in NOT_TO_BE_USED)
 
 
 def segments_of(

@@ -33,6 +33,7 @@ def read_elements(path: Path, names: Sequence[str], roots: Sequence[str]) -> Ite
     etree.clear_error_log()
     waiting = 0
     checked = False
+    latest = None
     try:
         with unpacked(path) as file:
             chunk = file.read(CHUNK)
@@ -49,9 +50,10 @@ def read_elements(path: Path, names: Sequence[str], roots: Sequence[str]) -> Ite
                         checked = True
                     yield element
                     element.clear(keep_tail=True)
-                    last = element
+                    last = latest = element
                 if last is not None:
                     waiting = 0
+                    _refuse_entities_beside(path, last, preceding=True)
                     _forget_before(last)
                 elif waiting > MOST_BYTES:
                     raise DataError(
@@ -59,6 +61,7 @@ def read_elements(path: Path, names: Sequence[str], roots: Sequence[str]) -> Ite
                     )
                 chunk = file.read(CHUNK)
             first = parser.close()
+            _refuse_entities_beside(path, latest, preceding=False)
     except etree.XMLSyntaxError as error:
         raise _malformed(path, error) from error
     if not checked:
@@ -84,6 +87,14 @@ def refuse_entities(path: Path, element: etree._Element, holders: Collection[str
     for entity in element.iter(etree.Entity):
         if local_name(entity.getparent()) in holders:
             refuse_entity(path, entity)
+
+
+def _refuse_entities_beside(path: Path, element: etree._Element | None, preceding: bool) -> None:
+    """Refuses references to entities among the siblings of the element and of its ancestors, before or after them."""
+    while element is not None:
+        for entity in element.itersiblings(etree.Entity, preceding=preceding):
+            refuse_entity(path, entity)
+        element = element.getparent()
 
 
 def _forget_before(element: etree._Element) -> None:
