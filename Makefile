@@ -16,7 +16,7 @@ TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
 
-.PHONY: help setup demo test check docs clean prepare train compare tune evaluate translate interactive serve keys shortlist align visualise attentions status doctor tensorboard bench torture fuzz mutation distclean
+.PHONY: help setup demo test check docs clean prepare train compare tune evaluate translate interactive serve keys shortlist average align visualise attentions status doctor tensorboard bench torture fuzz mutation distclean
 
 help: ## this list
 	@echo 'make <target> [ARGS="words for the program"]'
@@ -72,7 +72,7 @@ $(DOCS_STAMP): $(STAMP)
 	@$(PIP) -c constraints.txt -e '.[docs]' >&2
 	@touch $@
 
-clean prepare train compare tune evaluate translate interactive keys shortlist align visualise attentions status doctor: $(STAMP)
+clean prepare train compare tune evaluate translate interactive keys shortlist average align visualise attentions status doctor: $(STAMP)
 	@$(BIN)/nmt $@ $(ARGS)
 
 clean: ## drop bad pairs:         ARGS="data=text data.train.src=… output=clean"
@@ -87,6 +87,7 @@ serve: $(STAMP) ## a page in the browser:  ARGS="model=runs/first"; without, the
 interactive: ## a prompt to type at:    ARGS="model=runs/first"
 keys: ## who may use a server:  ARGS="add=weblate"
 shortlist: ## faster translation:    ARGS="model=runs/first"
+average: ## a model between several: ARGS="model=[runs/first,runs/tuned] name=both"
 align: ## word alignments:        ARGS="model=runs/first src=FILE tgt=FILE"
 visualise: ## pictures of attention:  ARGS="model=runs/first" < in.en
 attentions: ## every attention, its parameters and cost

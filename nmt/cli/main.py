@@ -47,6 +47,7 @@ VERBS = {
     "keys": Verb("who may use a server: add, list and revoke keys", "nmt.commands.keys:main"),
     "serve": Verb("a page to translate in, and an API for programs", "nmt.commands.serve:main"),
     "shortlist": Verb("learn which pieces a model may write: faster translation", "nmt.commands.shortlist:main"),
+    "average": Verb("a model between several: the mean of their weights", "nmt.commands.average:main"),
     "align": Verb("word alignments of given sentence pairs", "nmt.commands.align:main"),
     "visualise": Verb("pictures of where the model looks", "nmt.commands.visualise:main"),
     "attentions": Verb("every attention: formula, source, parameters, cost", "nmt.commands.attentions:main"),

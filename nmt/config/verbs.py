@@ -419,6 +419,17 @@ class ShortlistCommand(ModelCommand):
 
 
 @dataclass(frozen=True)
+class AverageCommand(Section):
+    """nmt average."""
+
+    model: Annotated[list[str], "run folders whose weights to average; all began with the same weights (init_from)"]
+    weights: Annotated[list[float] | None, "a number for each run, its part of the mean; null = the same for all"]
+    name: Annotated[Folder, "folder of the new run inside runs_dir; it has the configuration of the last model"]
+    runs_dir: Annotated[Folder, "where runs are kept"]
+    trust: Trust
+
+
+@dataclass(frozen=True)
 class CleanCommand(Section):
     """nmt clean."""
 
@@ -526,6 +537,7 @@ COMMANDS: dict[str, type[Section]] = {
     "serve": ServeCommand,
     "keys": KeysCommand,
     "shortlist": ShortlistCommand,
+    "average": AverageCommand,
     "align": AlignCommand,
     "clean": CleanCommand,
     "visualise": VisualiseCommand,

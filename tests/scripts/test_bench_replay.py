@@ -1,14 +1,18 @@
 """`bench replay`: three models, two test sets, two figures."""
 
+import shutil
 from pathlib import Path
 
 import pytest
+import torch
 from helpers.small_corpora import write_splits
 
-from bench.replay import Scores, judged, main
+from bench import replay
+from bench.replay import Scores, judged, main, translated
 from nmt.cli.main import main as nmt
+from nmt.runs.tensors import read_tensors
 
-FEW = ["train.max_updates=3", "train.validate_every=3", "train.bleu_sentences=5", "train.examples=0", "train.workers=1"]
+FEW = ["train.bleu_sentences=5", "train.examples=0", "train.workers=1"]
 FEW += ["encoder.d_hidden=16", "decoder.d_hidden=16"]
 
 
@@ -20,21 +24,53 @@ def test_models_are_trained_once_and_evaluated_on_both(tmp_path: Path, capfd: py
     own = [f"cache_dir={tmp_path}/cache", *FEW]
     files = [f"data.train.src={general}/train.en", f"data.train.tgt={general}/train.de"]
     assert (
-        nmt(["train", *files, f"runs_dir={tmp_path}", "name=first", "data.src_lang=en", "data.tgt_lang=de", *own]) == 0
+        nmt(
+            [
+                "train",
+                "train.max_updates=3",
+                "train.validate_every=3",
+                *files,
+                f"runs_dir={tmp_path}",
+                "name=first",
+                "data.src_lang=en",
+                "data.tgt_lang=de",
+                *own,
+            ]
+        )
+        == 0
     )
     words = ["--general", f"{tmp_path}/first", "--tatoeba", f"{general}", "--multi30k", f"{domain}"]
-    words += ["--runs", f"{tmp_path}/runs", *own]
+    words += ["--runs", f"{tmp_path}/runs", "--updates", "2", *own, "search.max_length_a=1", "search.max_length_b=1"]
+    (tmp_path / "runs" / "own").mkdir(parents=True)  # a model of three updates translates to nothing
+    shutil.copy(general / "train.de", tmp_path / "runs" / "own")
     capfd.readouterr()
     assert main(words) == 0
     first = capfd.readouterr()
     rows = [line for line in first.out.splitlines() if line.startswith("| ")][1:]
-    assert [row.split("|")[1].strip() for row in rows] == ["general", "domain alone", "replay"]
+    assert [row.split("|")[1].strip() for row in rows] == ["general", "domain alone", "replay", "mean"]
     assert "general text loses" in first.out
     assert "tok:13a" in first.out
     assert main(words) == 0
     second = capfd.readouterr()
     assert second.out == first.out
-    assert "update 3/3" not in second.err
+    assert "update 2/2" not in second.err
+    replayed, mean = (read_tensors(tmp_path / "runs" / name / "model.safetensors") for name in ("replay", "mean"))
+    general_weights = read_tensors(tmp_path / "first" / "model.safetensors")
+    for name, tensor in mean.items():
+        assert torch.allclose(tensor, general_weights[name] / 10 + replayed[name] * 9 / 10, atol=1e-6)
+
+
+def test_the_sources_are_translated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(replay, "run_nmt", lambda *words: asked.extend(words))
+    output = tmp_path / "own" / "train.de"
+    assert translated(tmp_path / "run", tmp_path / "train.en", output) == output
+    assert asked == [
+        "translate", f"model={tmp_path}/run", f"input={tmp_path}/train.en", f"output={output}", "search.beam=1",
+    ]  # fmt: skip
+    output.write_text("")
+    translated(tmp_path / "run", tmp_path / "train.en", output)
+    assert len(asked) == 5
 
 
 def test_figures_are_shares_of_the_gain_and_points() -> None:
