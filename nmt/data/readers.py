@@ -1,10 +1,13 @@
 """Reads sentence pairs one at a time from text files, tables, files of segments or a dataset of the hub."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from io import BufferedReader
 from itertools import chain, zip_longest
 from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -27,10 +30,14 @@ from nmt.errors import ConfigError, DataError, counted, nearest, printable
 from nmt.machine.digests import digest, file_digest
 from nmt.machine.home import expanded
 
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
 ColumnKey = str | int
 TextFile = tuple[Path, str | None]  # a file, and the name in it if it is a zip
 ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # first bytes of Arrow files and streams
 ARROW_ERRORS = (pa.ArrowException, UnicodeDecodeError, OSError)  # what a damaged file of Arrow or Parquet may raise
+MOST_OF_STRING, MOST_OF_LIST = 100_000_000, 1_000_000  # Arrow's own limits for metadata of Parquet files
 FEWEST_ALIKE = 5  # fewer lines may be the same on both sides by chance: "OK" is "OK" in many languages
 FILE_PER_LANGUAGE = ("text", "sgm")  # formats with a file for each language
 BOTH_SIDES = "name the file of each language, or data=tsv data.train.files=FILE for one with both"
@@ -288,8 +295,6 @@ def _read_text(src_file: TextFile, tgt_file: TextFile) -> Iterator[Pair]:
 
 def _names_in_parquet(path: Path) -> list[str]:
     """The columns of a Parquet or Arrow file; a field in a structure has dots in its name."""
-    import pyarrow.parquet as pq
-
     try:
         with open(path, "rb") as file:
             start = file.peek(len(ARROW))
@@ -298,10 +303,22 @@ def _names_in_parquet(path: Path) -> list[str]:
             elif start.startswith(ARROW_STREAM):
                 schema = pa.ipc.open_stream(file).schema
             else:
-                schema = pq.read_schema(file)
+                schema = _open_parquet(file).schema_arrow
         return [name for field in schema for name in _nested(field)]
     except ARROW_ERRORS as error:
         raise DataError(f"{path} is not a Parquet file that can be read: {_first_line(error)}; check it") from error
+
+
+def _open_parquet(file: BufferedReader) -> "pq.ParquetFile":
+    """The file's reader. No list in its metadata can be longer than the file, whatever it says of itself."""
+    import pyarrow.parquet as pq
+
+    size = os.fstat(file.fileno()).st_size
+    limits = {
+        "thrift_string_size_limit": min(size, MOST_OF_STRING),
+        "thrift_container_size_limit": min(size, MOST_OF_LIST),
+    }
+    return pq.ParquetFile(file, **limits)
 
 
 def _nested(field: pa.Field) -> list[str]:
@@ -312,14 +329,12 @@ def _nested(field: pa.Field) -> list[str]:
 
 def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
     """The pairs of a Parquet or Arrow file."""
-    import pyarrow.parquet as pq
-
     with open(path, "rb") as handle:
         if handle.read(len(ARROW)).startswith((ARROW, ARROW_STREAM)):
             yield from _read_arrow(path, src, tgt)
             return
     try:
-        with path.open("rb") as handle, pq.ParquetFile(handle) as file:  # the name of an open file need not be UTF-8
+        with path.open("rb") as handle, _open_parquet(handle) as file:  # the name of an open file need not be UTF-8
             names = file.schema_arrow.names
             tops = {name if name in names else name.split(".")[0] for name in (str(src), str(tgt))}
             for missing in sorted(tops - set(names)):

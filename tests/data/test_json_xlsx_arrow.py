@@ -240,3 +240,12 @@ def test_an_arrow_file_that_points_outside_of_itself_is_refused(tmp_path, kind):
     for wrong in (2**31 - 1, -5, 10**6):
         (tmp_path / "f").write_bytes(content.replace(ends, struct.pack("<4i", 0, wrong, 3, 6)))
         assert "f is not an Arrow file that can be read: ArrowInvalid: " in refused(tmp_path, "parquet", **options)
+
+
+def test_a_list_that_claims_to_be_longer_than_its_file_takes_no_memory(tmp_path: Path) -> None:
+    """Metadata of Parquet, in Thrift's compact protocol: version 1, and a schema of 900,000 elements, 300 MB."""
+    metadata = bytes([0x15, 2, 0x19, 0xFC, 0xA0, 0xF7, 0x36])
+    content = b"PAR1" + metadata + len(metadata).to_bytes(4, "little") + b"PAR1"
+    (tmp_path / "f").write_bytes(content)
+    for columns in ({"src_column": "a", "tgt_column": "b"}, {"src_column": None, "tgt_column": None}):
+        assert "Exceeded size limit; check it" in refused(tmp_path, "parquet", **columns)
