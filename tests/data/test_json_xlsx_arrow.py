@@ -242,7 +242,7 @@ def test_an_arrow_file_that_points_outside_of_itself_is_refused(tmp_path, kind):
         assert "f is not an Arrow file that can be read: ArrowInvalid: " in refused(tmp_path, "parquet", **options)
 
 
-def test_a_list_that_claims_to_be_longer_than_its_file_takes_no_memory(tmp_path: Path) -> None:
+def test_a_list_that_claims_to_be_longer_than_its_file_takes_no_memory(tmp_path):
     """Metadata of Parquet, in Thrift's compact protocol: version 1, and a schema of 900,000 elements, 300 MB."""
     metadata = bytes([0x15, 2, 0x19, 0xFC, 0xA0, 0xF7, 0x36])
     content = b"PAR1" + metadata + len(metadata).to_bytes(4, "little") + b"PAR1"
