@@ -9,16 +9,21 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from nmt.config.identity import differences
 from nmt.config.verbs import AverageCommand
 from nmt.errors import ConfigError, counted
 from nmt.machine.home import expanded
-from nmt.machine.safe_files import folder_beside, put_in_place, refuse_unwritable
-from nmt.runs.folder import LoadedModel, create_run, load_model, refuse_used, seen_file
+from nmt.machine.safe_files import folder_beside, put_in_place, refuse_filled, refuse_unwritable
+from nmt.runs.folder import LoadedModel, create_run, load_model, seen_file
+from nmt.runs.learned import say_caution_of
+from nmt.runs.parts_of_mean import Part, described, read_parts, write_parts
 from nmt.runs.tensors import parameters_of, write_tensors
 
-LEAST_ALIKE = (
-    0.5  # cosine of the weights of two runs: 0.97 to 0.99 after fine-tuning, about 0 from other random weights
-)
+# Cosine of the weights of two runs: 0.97 to 1 after fine-tuning, 0.42 to 0.44 for three pairs of models that were
+# trained apart from the same random weights, about 0 for other random weights.
+LEAST_ALIKE = 0.7
+OF_MODEL = ("model", "encoder", "decoder", "attention")  # sections that weights depend on
+OF_TEXT = ("data.src_lang", "data.tgt_lang", "data.nfc", "data.plain_source")  # what a model reads
 
 Weights = Mapping[str, Tensor]
 
@@ -28,22 +33,27 @@ def main(command: AverageCommand) -> int:
     folders = [expanded(model) for model in command.model]
     weights = shares(command.weights, folders)
     output = expanded(command.runs_dir) / command.name
-    refuse_used(output)
+    refuse_filled(output, str(output))
     refuse_unwritable(output, "name")
+    for folder in folders:
+        say_caution_of(folder)
     loaded = [load_model(folder, command.trust) for folder in folders]
     parameters = [parameters_of(each.model) for each in loaded]
     for folder, other, given in zip(folders[1:], loaded[1:], parameters[1:], strict=True):
         refuse_unlike(folders[0], folder, loaded[0], other)
         refuse_unrelated(folders[0], folder, parameters[0], given)
-    latest = loaded[-1]
+    latest, letter_case = loaded[-1], loaded[0].letter_case
+    for each in loaded[1:]:
+        letter_case = each.letter_case.after(letter_case)
     config = replace(latest.config, name=command.name, runs_dir=command.runs_dir)
+    of = zip(folders, loaded, weights, strict=True)
     with folder_beside(output) as folder:
         known = [seen_file(each) for each in folders]
-        create_run(folder, config, latest.tokenizers, latest.letter_case, latest.usual_sentences, known)
+        create_run(folder, config, latest.tokenizers, letter_case, latest.usual_sentences, known)
         write_tensors(folder / "model.safetensors", mean(parameters, weights))
+        write_parts(folder, [Part(str(at), each.checksum, share) for at, each, share in of])
         put_in_place(folder, output)
-    parts = ", ".join(f"{share:.0%} {folder}" for share, folder in zip(weights, folders, strict=True))
-    print(f"{parts}\nnext: nmt evaluate model={output}", file=sys.stderr)
+    print(f"{described(read_parts(output))}\nnext: nmt evaluate model={output}", file=sys.stderr)
     return 0
 
 
@@ -56,7 +66,7 @@ def shares(weights: Sequence[float] | None, folders: Sequence[Path]) -> list[flo
         raise ConfigError(
             f"weights={given} has {counted(len(given), 'number')}, model names {len(folders)} runs; give one for each"
         )
-    if not all(0 <= weight < inf for weight in given) or not sum(given):
+    if not all(0 <= weight < inf for weight in given) or not 0 < sum(given) < inf:
         raise ConfigError(f"weights={given} cannot be shares; give numbers of 0 or more, and one above 0")
     return [weight / sum(given) for weight in given]
 
@@ -73,19 +83,15 @@ def mean(parameters: Sequence[Weights], weights: Sequence[float]) -> dict[str, T
 
 
 def refuse_unlike(first_folder: Path, folder: Path, first: LoadedModel, other: LoadedModel) -> None:
-    """Refuses models with other pieces, or with weights of other names or sizes."""
+    """Refuses models with other pieces, parts or sizes, and models that read other text."""
+    remedy = "only runs that began with the same weights (init_from=) and read the same kind of text have a mean"
     for side in ("src", "tgt"):
         if getattr(first.tokenizers, side).bytes != getattr(other.tokenizers, side).bytes:
-            raise ConfigError(
-                f"{folder} has another {side} tokenizer than {first_folder}; only runs that began with the same "
-                "weights (init_from=) have a mean"
-            )
-    forms = [{name: tensor.shape for name, tensor in parameters_of(each.model).items()} for each in (first, other)]
-    if forms[0] != forms[1]:
-        raise ConfigError(
-            f"{folder} has weights of other names or sizes than {first_folder}; only runs that began with the same "
-            "weights (init_from=) have a mean"
-        )
+            raise ConfigError(f"{folder} has another {side} tokenizer than {first_folder}; {remedy}")
+    for key, (was, now) in differences(first.config, other.config, [*OF_MODEL, "data"]).items():
+        of_text = key in OF_TEXT and None not in (was, now)
+        if of_text or (key.partition(".")[0] in OF_MODEL and "dropout" not in key):
+            raise ConfigError(f"{folder} has {key}={now}, and {first_folder} has {was}; {remedy}")
 
 
 def refuse_unrelated(first_folder: Path, folder: Path, first: Weights, other: Weights) -> None:

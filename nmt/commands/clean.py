@@ -13,11 +13,11 @@ from nmt.config.sections import FilterConfig
 from nmt.config.verbs import CleanCommand
 from nmt.data.clean_corpus import Cleaned, Scoring, clean
 from nmt.data.corpus import training_split
-from nmt.errors import CheckpointError, counted
+from nmt.errors import counted
 from nmt.figures.page import page
 from nmt.figures.table import TableRows, text_table
 from nmt.machine.home import expanded
-from nmt.machine.safe_files import folder_beside, put_in_place, refuse_unwritable
+from nmt.machine.safe_files import folder_beside, put_in_place, refuse_filled, refuse_unwritable
 from nmt.runs.folder import seen_file
 from nmt.runs.learned import say_caution_of
 from nmt.scoring.cautions import of_scorer
@@ -26,8 +26,7 @@ from nmt.scoring.cautions import of_scorer
 def main(command: CleanCommand) -> int:
     """Writes both sides and the report, and prints how many pairs each filter dropped."""
     output = expanded(command.output)
-    if output.exists() and not (output.is_dir() and not any(output.iterdir())):
-        raise CheckpointError(f"output={command.output} is there already; name a new or empty folder, or delete it")
+    refuse_filled(output, f"output={command.output}")
     refuse_unwritable(output, "output")
     data = command.data
     split = training_split(data, expanded(command.cache_dir))

@@ -27,6 +27,7 @@ from nmt.runs.folder import (
 )
 from nmt.runs.learned import LEARNED_FILE, caution_of, read_learned
 from nmt.runs.lock import is_held
+from nmt.runs.parts_of_mean import PARTS_FILE, described, read_parts
 from nmt.runs.tensors import check_tensors
 from nmt.training.history import LoggedPoint, damaged_lines, read_points
 from nmt.training.progress import Progress, Validation
@@ -83,6 +84,8 @@ def latest(run: Path) -> tuple[int | None, Progress]:
 
 def what_is_known(run: Path) -> dict[str, str]:
     """How far and how good a model is whose checkpoints are gone."""
+    if parts := read_parts(run):
+        return {"mean of": described(parts)}
     if (learned := read_learned(run)) is None:
         return {}
     bleu = "" if learned.bleu is None else f"BLEU {learned.bleu:.2f}, "
@@ -190,7 +193,8 @@ def damage(run: Path) -> list[str]:
 
 def missing(run: Path) -> list[str]:
     """Files of a finished run that are not there, apart from checkpoints."""
-    names = [*files_written_once(run), *(["model.safetensors"] if (run / LEARNED_FILE).exists() else [])]
+    has_model = (run / LEARNED_FILE).exists() or (run / PARTS_FILE).exists()
+    names = [*files_written_once(run), *(["model.safetensors"] if has_model else [])]
     return [name for name in names if not (run / name).exists()]
 
 

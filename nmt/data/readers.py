@@ -315,8 +315,8 @@ def _open_parquet(file: BufferedReader) -> "pq.ParquetFile":
 
     size = os.fstat(file.fileno()).st_size
     limits = {
-        "thrift_string_size_limit": min(size, MOST_OF_STRING),
-        "thrift_container_size_limit": min(size, MOST_OF_LIST),
+        "thrift_string_size_limit": max(1, min(size, MOST_OF_STRING)),
+        "thrift_container_size_limit": max(1, min(size, MOST_OF_LIST)),
     }
     return pq.ParquetFile(file, **limits)
 

@@ -163,3 +163,9 @@ def refuse_unwritable(folder: Path, keys: str) -> None:
 def unwritable(folder: Path, error: OSError, keys: str) -> CheckpointError:
     """The error for a folder that cannot be written to."""
     return CheckpointError(f"cannot write {folder} ({error.strerror}); {remedy(error)}, or choose another {keys}")
+
+
+def refuse_filled(path: Path, typed: str) -> None:
+    """Refuses a place for a new folder where there is anything but an empty folder; `typed`: as the user named it."""
+    if path.is_symlink() or (path.exists() and not (path.is_dir() and not any(path.iterdir()))):
+        raise CheckpointError(f"{typed} is there already; name a new or empty folder, or delete it")

@@ -4,22 +4,25 @@
 
 RUN was trained on Tatoeba English–German. It is trained further for the captions of Multi30k: once on them alone, once
 with two pairs of Tatoeba mixed in for each of them, whose targets are RUN's own greedy translations, and for half as
-many updates more, so that the captions have as many. Then comes the mean of RUN (a tenth) and the second. All four are
-evaluated on the test sets of both (test_2016_flickr; beam 5). Bars: 90 % of the gain stays, general text loses 0.5 BLEU
-at most. What is finished in RUNS is not done again.
+many updates more. Then comes the mean of RUN (a tenth) and the second. All four are evaluated on the test sets of both
+(test_2016_flickr; beam 5). Bars: 90 % of the gain stays, general text loses 0.5 BLEU at most. What is finished in RUNS
+is not done again; RUNS of another RUN or of other words are refused.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench.arguments import add_multi30k, add_tatoeba, check_model, check_multi30k, check_tatoeba
 from bench.evaluation import Score, evaluated
 from bench.recipes import REFUSED, split_words, train
 from command_line import new_parser
+from nmt.errors import ConfigError
 
 SIDES = {"src": "en", "tgt": "de"}
 TEST_SETS = {"domain": "test_2016_flickr", "general": "test"}
@@ -33,6 +36,7 @@ LENGTH = (
 )
 GENERAL_PAIRS = 2  # replayed for each pair of the domain
 OWN_SHARE = 9  # part of the replayed model in the mean, beside one of RUN
+SETTINGS_FILE = "settings.json"
 KEPT, LOST = 0.9, 0.5  # bars: share of the gain, BLEU
 
 
@@ -51,6 +55,7 @@ def main(given: Sequence[str]) -> int:
     runs: Path = arguments.runs.resolve()
     general: Path = arguments.general.resolve()
     models = {"general": general, **{name: runs / name for name in ("domain_alone", "replay", "mean")}}
+    refuse_others(runs, {"general": str(general), "updates": arguments.updates, "words": words})
     own = translated(general, folders["general"] / "train.en", runs / "own" / "train.de")
     for name in ("domain_alone", "replay"):
         updates = arguments.updates if name == "domain_alone" else arguments.updates * (1 + GENERAL_PAIRS) // 2
@@ -59,8 +64,13 @@ def main(given: Sequence[str]) -> int:
         if not train(models[name], [f"init_from={general}", *corpora, *length, *words]):
             return REFUSED
     if not models["mean"].exists():
-        given = f"model=[{general},{models['replay']}]"
-        run_nmt("average", given, f"weights=[1,{OWN_SHARE}]", f"runs_dir={runs}", "name=mean")
+        run_nmt(
+            "average",
+            f"model=[{general},{models['replay']}]",
+            f"weights=[1,{OWN_SHARE}]",
+            f"runs_dir={runs}",
+            "name=mean",
+        )
     print("| model | Multi30k BLEU | Tatoeba BLEU |\n|---|---:|---:|")
     scores = {}
     for name, model in models.items():
@@ -84,6 +94,19 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     check_tatoeba(parser, arguments.tatoeba)
     check_multi30k(parser, arguments.multi30k, "train.de")
     return arguments, words
+
+
+def refuse_others(runs: Path, settings: dict[str, Any]) -> None:
+    """Refuses a folder with trainings of other settings; keeps these there."""
+    file = runs / SETTINGS_FILE
+    if file.exists():
+        if (before := json.loads(file.read_text("utf-8"))) != settings:
+            raise ConfigError(f"--runs {runs} has trainings of {before}, not of {settings}; name another folder")
+    elif runs.exists() and any(runs.iterdir()):
+        raise ConfigError(f"--runs {runs} has other files; name another folder")
+    else:
+        runs.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(settings), "utf-8")
 
 
 def translated(model: Path, sources: Path, output: Path) -> Path:

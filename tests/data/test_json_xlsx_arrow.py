@@ -249,3 +249,10 @@ def test_a_list_that_claims_to_be_longer_than_its_file_takes_no_memory(tmp_path)
     (tmp_path / "f").write_bytes(content)
     for columns in ({"src_column": "a", "tgt_column": "b"}, {"src_column": None, "tgt_column": None}):
         assert "Exceeded size limit; check it" in refused(tmp_path, "parquet", **columns)
+
+
+@pytest.mark.parametrize("length", [0, 1, 8])
+def test_a_parquet_file_that_has_hardly_begun_is_refused(tmp_path, length):
+    (tmp_path / "f").write_bytes(b"PAR1PAR1"[:length])
+    for columns in ({"src_column": "a", "tgt_column": "b"}, {"src_column": None, "tgt_column": None}):
+        assert "is not a Parquet file that can be read" in refused(tmp_path, "parquet", **columns)

@@ -116,16 +116,35 @@ def test_of_columns_with_the_same_name_those_beside_the_terms_count(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "status", ["not preferred", "non-preferred", "do-not-use", "Banned", "Not approved", "X: rejected"]
+    "status", ["not preferred", "non-preferred", "do-not-use", "Banned", "Not approved", "X: rejected", "Don't use"]
 )
 def test_statuses_are_known_however_they_are_spelled(tmp_path: Path, status: str) -> None:
     content = in_text([["en", "de", "status"], ["a", "b", status], ["c", "d", "approved"]], ",")
     assert TABLE.pairs(tmp_path, content) == [("c", "d")]
 
 
+@pytest.mark.parametrize("status", ["not deprecated", "Not forbidden", "preferred", "admitted"])
+def test_other_statuses_are_no_reason(tmp_path: Path, status: str) -> None:
+    content = in_text([["en", "de", "status"], ["a", "b", status]], ",")
+    assert TABLE.pairs(tmp_path, content) == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [["en", "de", "Note", "Term status", "Usage"], ["Status", "en", "de", "Usage"], ["en", "de", "Status", "Usage"]],
+)
+def test_columns_of_a_status_with_several_names_are_about_both_sides(tmp_path: Path, header: list[str]) -> None:
+    for number, name in enumerate(header):
+        if name not in ("en", "de", "Note"):
+            row = ["forbidden" if at == number else at_name for at, at_name in enumerate(header)]
+            content = in_text([header, row, ["c" if name in ("en", "de") else "" for name in header]], ",")
+            assert TABLE.pairs(tmp_path, content) == [("c", "c")]
+
+
 def test_the_end_of_a_character_reference_separates_no_terms(tmp_path: Path) -> None:
-    content = in_text([["en", "de"], ["R&amp;D", "F&amp;E"], ["R&D;RD", "F&E"]], ",")
-    assert TABLE.pairs(tmp_path, content) == [("R&amp;D", "F&amp;E"), ("R&D", "F&E"), ("RD", "F&E")]
+    content = in_text([["en", "de"], ["R&amp;D", "F&amp;E"], ["R&D;RD", "F&E"], ["&Uuml; &#252;", "x&y;z"]], ",")
+    found = [("R&amp;D", "F&amp;E"), ("R&D", "F&E"), ("RD", "F&E"), ("&Uuml; &#252;", "x&y"), ("&Uuml; &#252;", "z")]
+    assert TABLE.pairs(tmp_path, content) == found
 
 
 def test_quotes_of_a_tsv_are_text_as_with_data_tsv(tmp_path: Path) -> None:

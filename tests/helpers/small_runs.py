@@ -1,6 +1,7 @@
 """Run folders of small random models, as `nmt train` leaves them, for everything that uses a finished model."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,12 @@ def small_tokenizer() -> Tokenizer:
 def make_run(
     folder: Path, attention: str = "general", seed: int = 0, data: dict[str, Any] | None = None,
     train: dict[str, Any] | None = None, letter_case: LetterCase | None = None,
-    usual_sentences: int = 1, **search: Any,
+    usual_sentences: int = 1, known: Sequence[Path] = (), **search: Any,
 ) -> Path:  # fmt: skip
-    """A run folder whose model is random; `data`, `train`, `search`: changes to these sections."""
+    """A run folder whose model is random; `data`, `train`, `search`: changes to these sections.
+
+    `known`: files with hashes of its training pairs.
+    """
     about = {"src_lang": "en", "tgt_lang": "de"} | (data or {})
     short = {"max_length_a": 4.0, "max_length_b": 1.0} | search
     stored = run_config_of(
@@ -49,6 +53,6 @@ def make_run(
         for parameter in model.parameters():  # far from the small initial values, so that errors show
             parameter.mul_(3.0)
     folder.mkdir(parents=True, exist_ok=True)
-    create_run(folder, stored, TokenizerPair(tokenizer, tokenizer), letter_case or LetterCase(), usual_sentences, [])
+    create_run(folder, stored, TokenizerPair(tokenizer, tokenizer), letter_case or LetterCase(), usual_sentences, known)
     write_tensors(folder / "model.safetensors", parameters_of(model))
     return folder

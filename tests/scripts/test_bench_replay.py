@@ -1,6 +1,6 @@
 """`bench replay`: three models, two test sets, two figures."""
 
-import shutil
+import json
 from pathlib import Path
 
 import pytest
@@ -8,8 +8,9 @@ import torch
 from helpers.small_corpora import write_splits
 
 from bench import replay
-from bench.replay import Scores, judged, main, translated
+from bench.replay import Scores, judged, main, refuse_others, translated
 from nmt.cli.main import main as nmt
+from nmt.errors import ConfigError
 from nmt.runs.tensors import read_tensors
 
 FEW = ["train.bleu_sentences=5", "train.examples=0", "train.workers=1"]
@@ -18,7 +19,9 @@ FEW += ["encoder.d_hidden=16", "decoder.d_hidden=16"]
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("nmt_in_process")
-def test_models_are_trained_once_and_evaluated_on_both(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_models_are_trained_once_and_evaluated_on_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     general = write_splits(tmp_path / "general", {"train": 1200, "dev": 20, "test": 21})
     domain = write_splits(tmp_path / "domain", {"train": 600, "val": 22, "test_2016_flickr": 23})
     own = [f"cache_dir={tmp_path}/cache", *FEW]
@@ -41,8 +44,8 @@ def test_models_are_trained_once_and_evaluated_on_both(tmp_path: Path, capfd: py
     )
     words = ["--general", f"{tmp_path}/first", "--tatoeba", f"{general}", "--multi30k", f"{domain}"]
     words += ["--runs", f"{tmp_path}/runs", "--updates", "2", *own, "search.max_length_a=1", "search.max_length_b=1"]
-    (tmp_path / "runs" / "own").mkdir(parents=True)  # a model of three updates translates to nothing
-    shutil.copy(general / "train.de", tmp_path / "runs" / "own")
+    # a model of three updates translates to nothing
+    monkeypatch.setattr(replay, "translated", lambda *_: general / "train.de")
     capfd.readouterr()
     assert main(words) == 0
     first = capfd.readouterr()
@@ -55,6 +58,12 @@ def test_models_are_trained_once_and_evaluated_on_both(tmp_path: Path, capfd: py
     assert second.out == first.out
     assert "update 2/2" not in second.err
     replayed, mean = (read_tensors(tmp_path / "runs" / name / "model.safetensors") for name in ("replay", "mean"))
+    stored = json.loads((tmp_path / "runs" / "replay" / "config.json").read_text())
+    assert stored["data"]["train"]["tgt"] == [f"{domain}/train.de", f"{general}/train.de"]
+    assert (stored["data"]["train"]["weights"], stored["train"]["max_updates"]) == ([1, 2], 3)
+    assert json.loads((tmp_path / "runs" / "domain_alone" / "config.json").read_text())["train"]["max_updates"] == 2
+    with pytest.raises(ConfigError, match=r"has trainings of .*; name another folder"):
+        main([*words, "seed=2"])
     general_weights = read_tensors(tmp_path / "first" / "model.safetensors")
     for name, tensor in mean.items():
         assert torch.allclose(tensor, general_weights[name] / 10 + replayed[name] * 9 / 10, atol=1e-6)
@@ -85,3 +94,9 @@ def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
         main(words)
     assert stopped.value.code == 2
     assert f"--general {tmp_path} is no run; name a folder that nmt train has made" in capsys.readouterr().err
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "replay").mkdir()
+    with pytest.raises(ConfigError, match="has other files; name another folder"):
+        refuse_others(tmp_path, {})

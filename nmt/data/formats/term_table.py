@@ -1,8 +1,10 @@
 """Glossaries in a table (CSV, TSV, Excel): several terms in a cell, and columns that say which may be used."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from html.entities import html5
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,7 +18,7 @@ from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.terms import Term, is_usable, segments_of
 from nmt.errors import ConfigError
 
-PART = re.compile(r"(?:&(?:#\w+|[a-z]{2,8});|[^|;\n])+")  # of a cell; the ; of a character reference separates nothing
+REFERENCE = re.compile(r"&(#\w+|\w+);")  # to a character; its ; separates no terms
 NAMES = {"status", "usage"}  # one of them is in the name of a column of a status
 BESIDE = {"term", "approval", "administrative"}  # and may be in it, too
 Sides = frozenset[int]  # 0: source, 1: target
@@ -80,13 +82,18 @@ class TermTable(SegmentFile):
 
 def parts(cell: str) -> list[str]:
     """What is in a cell, between | and ; and line breaks."""
-    return [part for found in PART.findall(cell) if (part := found.strip())]
+
+    def kept(found: re.Match[str]) -> str:
+        return f"&{found[1]}\0" if found[1].startswith("#") or f"{found[1]};" in html5 else found[0]
+
+    found = (part.replace("\0", ";").strip() for part in re.split("[|;\n]", REFERENCE.sub(kept, cell)))
+    return [part for part in found if part]
 
 
 def status_columns(header: csv_files.Row, columns: csv_files.Columns, languages: tuple[str, str]) -> dict[int, Sides]:
     """The columns whose names are made of status or usage and a language, if any, and the sides that each is about.
 
-    Of several without a language, each is about the column of terms to its left.
+    If several have the same name and one stands to the right of terms, each is about the column to its left.
     """
     codes = [language_of(code) for code in languages]
     found: dict[int, Sides] = {}
@@ -94,9 +101,13 @@ def status_columns(header: csv_files.Row, columns: csv_files.Columns, languages:
         of = None if number in columns else _languages_in(name)
         if of is not None:
             found[number] = frozenset(side for side, code in enumerate(codes) if not of or code in of)
-    general = [number for number in found if not _languages_in(header[number])]
-    if len(general) > 1:
-        found |= {number: frozenset(side for side, at in enumerate(columns) if at == number - 1) for number in general}
+    named: dict[str, list[int]] = defaultdict(list)
+    for number in found:
+        named[header[number].strip().lower()].append(number)
+    for numbers in named.values():
+        beside = {number: frozenset(side for side, at in enumerate(columns) if at == number - 1) for number in numbers}
+        if len(numbers) > 1 and any(beside.values()):
+            found |= beside
     return {number: sides for number, sides in found.items() if sides}
 
 

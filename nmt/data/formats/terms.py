@@ -15,11 +15,14 @@ NOT_TO_BE_USED = (  # letters of statuses, such as deprecatedTerm-admn-sts in TB
     "prohibited",
     "rejected",
     "banned",
+    "disallowed",
     "donotuse",
+    "dontuse",
     "nottobeused",
     "notrecommended",
     "notpreferred",
     "nonpreferred",
+    "notallowed",
     "notapproved",
     "unapproved",
 )
@@ -35,7 +38,7 @@ class Term(NamedTuple):
 def is_usable(statuses: Iterable[str]) -> bool:
     """Do all statuses of a term allow its use?"""
     letters = ("".join(filter(str.isalpha, status.lower())) for status in statuses)
-    return not any(word in status for status in letters for word in NOT_TO_BE_USED)
+    return not any(word in status.replace(f"not{word}", "") for status in letters for word in NOT_TO_BE_USED)
 
 
 def segments_of(
