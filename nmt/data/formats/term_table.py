@@ -93,7 +93,7 @@ def parts(cell: str) -> list[str]:
 def status_columns(header: csv_files.Row, columns: csv_files.Columns, languages: tuple[str, str]) -> dict[int, Sides]:
     """The columns whose names are made of status or usage and a language, if any, and the sides that each is about.
 
-    If several have the same name and one stands to the right of terms, each is about the column to its left.
+    Columns with the same name speak of the columns to their left, if one of these holds terms.
     """
     codes = [language_of(code) for code in languages]
     found: dict[int, Sides] = {}
