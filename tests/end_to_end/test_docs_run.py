@@ -59,7 +59,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     targets = [" ".join(reversed(line.split())) for line in sources]
     for side, lines in (("en", sources), ("de", targets)):
         real = (ROOT / "data" / "demo_en_de" / f"train.{side}").read_text("utf-8").splitlines()[:40]
-        for name, text in (("my", real), ("new", lines), ("old", lines), ("dev", lines), ("test", lines)):
+        for name, text in (
+            ("my", real),
+            ("new", lines),
+            ("old", lines),
+            ("general", lines),
+            ("dev", lines),
+            ("test", lines),
+        ):
             (folder / f"{name}.{side}").write_text("".join(f"{line}\n" for line in text), "utf-8")
     (folder / "new.align").write_text("0-0\n" * LINES)
     (folder / "begin.de").write_text("der Hund \n" * LINES)
@@ -82,6 +89,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed, name in enumerate(("mine", "other", "tuned", "a", "b", "c", "demo_en_de_general")):
         make_run(folder / "runs" / name, seed=seed, data=data, **short)
     shutil.copytree(folder / "runs" / "mine", folder / "runs" / "first")
+    for name in ("general", "replayed"):  # of the same beginning
+        shutil.copytree(folder / "runs" / "tuned", folder / "runs" / name)
     make_run(folder / "runs" / "heads", "multi_head", data=data, **short)
     make_run(folder / "runs" / "demo_en_de_none", "none", data=data, **short)
     make_run(folder / "runs" / "back", data=data | {"src_lang": "de", "tgt_lang": "en"}, **short)
@@ -124,8 +133,8 @@ def run(world: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
 def test_a_cheap_command_does_its_work(
     place: str, world: Path, run: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if CHEAP[place].words[1] == "clean":
-        shutil.rmtree(world / "clean", ignore_errors=True)
+    for made_before in ("clean", "runs/both"):
+        shutil.rmtree(world / made_before, ignore_errors=True)
     assert run(CHEAP[place]) == 0, capsys.readouterr().err
 
 
