@@ -57,7 +57,6 @@ VERBS = {
 
 HELP = """\
 nmt <verb> [key=value …]   or   nmt --version
-
 {verbs}
 
 nmt <verb> --help         every key that the verb takes, with its value
