@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nmt.data.formats import po
+from nmt.data.formats.po import _plural_forms
 from nmt.errors import ConfigError, DataError
 
 FILES = SegmentFiles("po", "de.po")
@@ -176,3 +177,8 @@ def test_any_damage_ends_in_pairs_or_in_one_refusal(tmp_path, damage):
     except DataError as error:
         refused = str(error)
     assert "\n" not in refused
+
+
+def test_a_rule_that_python_cannot_compile_is_none():
+    assert _plural_forms("nplurals=2; plural=(n != !1);") is None
+    assert _plural_forms("nplurals=2; plural=(n != 1);") == (0, 1)

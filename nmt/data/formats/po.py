@@ -142,7 +142,7 @@ def _plural_forms(header: str) -> tuple[int, int] | None:
     try:
         form = gettext.c2py(rule[1].strip())
         return form(1), form(SEVERAL)
-    except (ValueError, ArithmeticError, RecursionError):
+    except (ValueError, ArithmeticError, RecursionError, SyntaxError):  # SyntaxError: n != !1
         return None
 
 
