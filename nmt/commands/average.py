@@ -14,9 +14,9 @@ from nmt.config.verbs import AverageCommand
 from nmt.errors import ConfigError, counted
 from nmt.machine.home import expanded
 from nmt.machine.safe_files import folder_beside, put_in_place, refuse_filled, refuse_unwritable
-from nmt.runs.folder import LoadedModel, create_run, load_model, seen_file
+from nmt.runs.folder import LoadedModel, create_run, load_model, refuse_other_pieces, seen_file
 from nmt.runs.learned import say_caution_of
-from nmt.runs.parts_of_mean import Part, described, read_parts, write_parts
+from nmt.runs.parts_of_mean import Part, described, write_parts
 from nmt.runs.tensors import parameters_of, write_tensors
 
 # Cosine of the weights of two runs: 0.97 to 1 after fine-tuning, 0.42 to 0.44 for three pairs of models that were
@@ -41,19 +41,21 @@ def main(command: AverageCommand) -> int:
     parameters = [parameters_of(each.model) for each in loaded]
     for folder, other, given in zip(folders[1:], loaded[1:], parameters[1:], strict=True):
         refuse_unlike(folders[0], folder, loaded[0], other)
-        refuse_unrelated(folders[0], folder, parameters[0], given)
+        found = cosine(parameters[0], given)
+        refuse_unrelated(folders[0], folder, found)
+        print(f"{folder} and {folders[0]}: cosine of the weights {found:.3f}", file=sys.stderr)
     latest, letter_case = loaded[-1], loaded[0].letter_case
     for each in loaded[1:]:
         letter_case = each.letter_case.after(letter_case)
     config = replace(latest.config, name=command.name, runs_dir=command.runs_dir)
-    of = zip(folders, loaded, weights, strict=True)
+    parts = [Part(str(at), each.checksum, share) for at, each, share in zip(folders, loaded, weights, strict=True)]
     with folder_beside(output) as folder:
         known = [seen_file(each) for each in folders]
         create_run(folder, config, latest.tokenizers, letter_case, latest.usual_sentences, known)
         write_tensors(folder / "model.safetensors", mean(parameters, weights))
-        write_parts(folder, [Part(str(at), each.checksum, share) for at, each, share in of])
+        write_parts(folder, parts)
         put_in_place(folder, output)
-    print(f"{described(read_parts(output))}\nnext: nmt evaluate model={output}", file=sys.stderr)
+    print(f"{described(parts)}\nnext: nmt evaluate model={output}", file=sys.stderr)
     return 0
 
 
@@ -85,18 +87,15 @@ def mean(parameters: Sequence[Weights], weights: Sequence[float]) -> dict[str, T
 def refuse_unlike(first_folder: Path, folder: Path, first: LoadedModel, other: LoadedModel) -> None:
     """Refuses models with other pieces, parts or sizes, and models that read other text."""
     remedy = "only runs that began with the same weights (init_from=) and read the same kind of text have a mean"
-    for side in ("src", "tgt"):
-        if getattr(first.tokenizers, side).bytes != getattr(other.tokenizers, side).bytes:
-            raise ConfigError(f"{folder} has another {side} tokenizer than {first_folder}; {remedy}")
+    refuse_other_pieces(folder, other, first_folder, first, remedy)
     for key, (was, now) in differences(first.config, other.config, [*OF_MODEL, "data"]).items():
         of_text = key in OF_TEXT and None not in (was, now)
         if of_text or (key.partition(".")[0] in OF_MODEL and "dropout" not in key):
             raise ConfigError(f"{folder} has {key}={now}, and {first_folder} has {was}; {remedy}")
 
 
-def refuse_unrelated(first_folder: Path, folder: Path, first: Weights, other: Weights) -> None:
-    """Refuses weights that have nothing to do with each other: their mean would translate nothing."""
-    found = cosine(first, other)
+def refuse_unrelated(first_folder: Path, folder: Path, found: float) -> None:
+    """Refuses weights, with this cosine, that have little to do with each other: their mean would translate nothing."""
     if found < LEAST_ALIKE:
         raise ConfigError(
             f"the weights of {folder} have little to do with those of {first_folder} (cosine {found:.2f}); only runs "

@@ -65,11 +65,11 @@ def open_scoring(command: CleanCommand) -> Scoring | None:
         refuse_other_direction(key, model, languages[::-1] if key == "scorer_reverse" else languages)
         say_caution_of(folder)
         models.append(model)
-        trained_on[f"{key}={getattr(command, key)}"] = seen_file(folder)
+        trained_on[key] = seen_file(folder)
     there, back = models[0], models[1] if len(models) > 1 else None
     return Scoring(
         partial(scores, there, back, command.max_contrast is not None),
-        partial(of_scorers, trained_on),
+        partial(of_scorers, command, trained_on),
         command.max_end_surprise,
         command.max_contrast,
         command.max_cross_entropy,
@@ -83,11 +83,13 @@ def scorers(command: CleanCommand) -> dict[str, Path]:
     return {key: expanded(folder) for key, folder in given.items() if folder is not None}
 
 
-def of_scorers(trained_on: dict[str, Path], sources: Sequence[str], targets: Sequence[str]) -> Iterator[str]:
-    """Says which scorers were trained on such pairs; `trained_on` has their files of hashes, by their words."""
-    for scorer, known in trained_on.items():
-        sides = (targets, sources) if scorer.startswith("scorer_reverse=") else (sources, targets)
-        yield from of_scorer(known, scorer, *sides)
+def of_scorers(
+    command: CleanCommand, trained_on: dict[str, Path], sources: Sequence[str], targets: Sequence[str]
+) -> Iterator[str]:
+    """Says which scorers were trained on such pairs; `trained_on` has their files of hashes, by their keys."""
+    for key, known in trained_on.items():
+        sides = (targets, sources) if key == "scorer_reverse" else (sources, targets)
+        yield from of_scorer(known, f"{key}={getattr(command, key)}", *sides)
 
 
 def say(text: str) -> None:

@@ -11,6 +11,7 @@ from nmt.data.pairing import natural_order
 from nmt.data.tatoeba_files import is_export
 from nmt.errors import DataError, counted
 
+SPREADSHEETS = ("csv", "tsv", "xlsx")  # formats of tables that people edit
 TABLE_SUFFIXES: dict[str, Format] = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv"}
 PACKED_SUFFIXES = {".gz", ".xz", ".bz2", ".zst", ".zip"}
 SAMPLE_LINES = 20

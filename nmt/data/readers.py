@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from nmt.config.sections import DataConfig, Format, Paths, SplitConfig
-from nmt.data.contents import found_format, paired_texts
+from nmt.data.contents import SPREADSHEETS, found_format, paired_texts
 from nmt.data.csv_files import find_form, find_named, form_key, read_pairs
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.pairs import FORMATS, SegmentPairs
@@ -96,7 +96,7 @@ def _find(data: DataConfig, split: SplitConfig, name: str, cache_dir: Path) -> S
         return _find_wmt_xml(data, find_files(split.files, data.root, f"data.{name}.files"))
     if data.format in FORMATS:
         return _find_segments(data, find_files(split.files, data.root, f"data.{name}.files"), name)
-    if data.format in ("csv", "tsv", "xlsx"):
+    if data.format in SPREADSHEETS:
         find = _find_xlsx if data.format == "xlsx" else _find_csv
         return find(data, find_files(split.files, data.root, f"data.{name}.files"), name)
     if data.format == "hub":
@@ -129,7 +129,7 @@ def _find_any(data: DataConfig, paths: Paths, name: str, cache_dir: Path) -> Spl
     formats: dict[Format, list[Path]] = {}
     for path in find_files(paths, data.root, f"data.{name}.files"):
         found = found_format(path)
-        in_glossary = data.format == "glossary" and found in ("csv", "tsv", "xlsx", "text")
+        in_glossary = data.format == "glossary" and found in (*SPREADSHEETS, "text")
         formats.setdefault("glossary" if in_glossary else found, []).append(path)
     splits = []
     for found, files in formats.items():

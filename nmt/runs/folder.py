@@ -23,7 +23,7 @@ from nmt.config.run import RunConfig
 from nmt.data.letter_case import LETTER_CASE_FILE, LetterCase
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.data.train_hashes import HASHES_FILE
-from nmt.errors import CheckpointError
+from nmt.errors import CheckpointError, ConfigError
 from nmt.machine.digests import file_digest
 from nmt.machine.safe_files import join_files, read_file, refuse_foreign_files, write_atomically
 from nmt.model.build import build_model, build_outline
@@ -189,6 +189,13 @@ def refuse_unfitting(config: RunConfig, tokenizers: TokenizerPair, path: Path) -
     forms = read_forms(path)
     outline = build_outline(config, tokenizers.src.vocab_size, tokenizers.tgt.vocab_size)
     refuse_other_forms(outline, forms, path)
+
+
+def refuse_other_pieces(folder: Path, loaded: LoadedModel, than: Path, first: LoadedModel, remedy: str) -> None:
+    """Refuses a model whose tokenizers are not those of the first; `remedy` ends the message."""
+    for side in ("src", "tgt"):
+        if getattr(loaded.tokenizers, side).bytes != getattr(first.tokenizers, side).bytes:
+            raise ConfigError(f"{folder} has another {side} tokenizer than {than}; {remedy}")
 
 
 def load_model(folder: Path, trust: Sequence[str] = ()) -> LoadedModel:

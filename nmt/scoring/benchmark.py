@@ -9,7 +9,7 @@ from typing import Any
 
 from nmt.config.sections import DataConfig, Format, SplitConfig, Unit
 from nmt.config.verbs import EvaluateCommand
-from nmt.data.contents import found_format
+from nmt.data.contents import SPREADSHEETS, found_format
 from nmt.data.corpus import read_corpus
 from nmt.data.formats.referenced import ReferencedSegments
 from nmt.data.formats.test_sets import read_test_set
@@ -160,7 +160,7 @@ def _with_both(path: Path, kind: Format, data: DataConfig) -> Split:
             f"ref is not given, and src={path} holds no references (WMT XML, TMX, XLIFF, PO, glossaries and tables do);"
             " give src=FILE ref=FILE"
         )
-    if data.format == "glossary" and kind in ("csv", "tsv", "xlsx"):
+    if data.format == "glossary" and kind in SPREADSHEETS:
         kind = "glossary"
     changes: dict[str, Any] = {"format": kind, "root": None, **dict.fromkeys(OF_TABLES)}
     split = find_split(replace(data, test=SplitConfig(None, None, str(path)), **changes), "test", Path())

@@ -28,7 +28,7 @@ from nmt.machine.device import (
 from nmt.machine.progress_bar import progress_bar
 from nmt.machine.threads import Workers, workers_on
 from nmt.model.seq2seq import Seq2Seq
-from nmt.runs.folder import LoadedModel, load_model
+from nmt.runs.folder import LoadedModel, load_model, refuse_other_pieces
 from nmt.runs.shortlist_file import Use, read_shortlist
 from nmt.search.beam import StepModel, batch_size, search
 from nmt.search.ensemble import Ensemble
@@ -458,12 +458,11 @@ def load_together(folders: Sequence[Path], trust: Sequence[str]) -> list[LoadedM
     """The models of one or more run folders; refuses a model whose tokenizers are not the first model's."""
     loaded = [load_model(folder, trust) for folder in folders]
     for folder, other in zip(folders[1:], loaded[1:], strict=True):
-        for side in ("src", "tgt"):
-            if getattr(other.tokenizers, side).bytes != getattr(loaded[0].tokenizers, side).bytes:
-                raise ConfigError(
-                    f"{folder} has another {side} tokenizer than {folders[0]}; models that choose each token together "
-                    "need the same pieces: train them on the same corpus with the same tokenizer=…"
-                )
+        remedy = (
+            "models that choose each token together need the same pieces: train them on the same corpus with the same "
+            "tokenizer=…"
+        )
+        refuse_other_pieces(folder, other, folders[0], loaded[0], remedy)
     return loaded
 
 

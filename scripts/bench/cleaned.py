@@ -13,7 +13,6 @@ both are named. What is finished in RUNS is not done again.
 """
 
 import argparse
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from pathlib import Path
 from bench.arguments import add_tatoeba, check_tatoeba, chosen
 from bench.evaluation import Score, evaluated
 from bench.noise import KINDS, SHARE, Pair, noisy, read
+from bench.processes import run_nmt
 from bench.recipes import REFUSED, split_words, train
 from command_line import new_parser
 from nmt.machine.safe_files import folder_beside, put_in_place
@@ -131,9 +131,7 @@ def clean(source: Path, output: Path, words: Sequence[str]) -> None:
     if (output / "report.json").is_file():
         return
     data = ["data=text", *languages(SIDES), *split_words("train", source, "train", SIDES)]
-    command = [sys.executable, "-m", "nmt.cli.main", "clean", *data, f"output={output}", *words]
-    if code := subprocess.run(command, stdout=sys.stderr).returncode:
-        sys.exit(code)
+    run_nmt(["clean", *data, f"output={output}", *words])
 
 
 def write_halves(whole: Path, runs: Path) -> tuple[Path, Path]:

@@ -24,6 +24,12 @@ def measured_apart(kind: type[Figures], part: str, words: Sequence[str]) -> Figu
     return kind(**json.loads(done.stdout.splitlines()[-1]))
 
 
+def run_nmt(words: Sequence[str]) -> None:
+    """`nmt WORDS`, with its output on stderr; its failure ends this process."""
+    if code := subprocess.run([sys.executable, "-m", "nmt.cli.main", *words], stdout=sys.stderr).returncode:
+        sys.exit(code)
+
+
 def train_command(processes: int | None, words: Sequence[str]) -> list[str]:
     """`nmt train WORDS`, started by torchrun as so many processes; None: as itself."""
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes else []

@@ -11,8 +11,6 @@ is not done again; RUNS of another RUN or of other words are refused.
 
 import argparse
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any
 
 from bench.arguments import add_multi30k, add_tatoeba, check_model, check_multi30k, check_tatoeba
 from bench.evaluation import Score, evaluated
+from bench.processes import run_nmt
 from bench.recipes import REFUSED, split_words, train
 from command_line import new_parser
 from nmt.errors import ConfigError
@@ -64,13 +63,8 @@ def main(given: Sequence[str]) -> int:
         if not train(models[name], [f"init_from={general}", *corpora, *length, *words]):
             return REFUSED
     if not models["mean"].exists():
-        run_nmt(
-            "average",
-            f"model=[{general},{models['replay']}]",
-            f"weights=[1,{OWN_SHARE}]",
-            f"runs_dir={runs}",
-            "name=mean",
-        )
+        parts = [f"model=[{general},{models['replay']}]", f"weights=[1,{OWN_SHARE}]"]
+        run_nmt(["average", *parts, f"runs_dir={runs}", "name=mean"])
     print("| model | Multi30k BLEU | Tatoeba BLEU |\n|---|---:|---:|")
     scores = {}
     for name, model in models.items():
@@ -113,14 +107,8 @@ def translated(model: Path, sources: Path, output: Path) -> Path:
     """The file with the model's own greedy translations of a file."""
     if not output.exists():
         output.parent.mkdir(parents=True, exist_ok=True)
-        run_nmt("translate", f"model={model}", f"input={sources}", f"output={output}", "search.beam=1")
+        run_nmt(["translate", f"model={model}", f"input={sources}", f"output={output}", "search.beam=1"])
     return output
-
-
-def run_nmt(*words: str) -> None:
-    """A command that must succeed."""
-    if code := subprocess.run([sys.executable, "-m", "nmt.cli.main", *words], stdout=sys.stderr).returncode:
-        sys.exit(code)
 
 
 def training_words(folders: dict[str, Path], own: Path | None) -> list[str]:

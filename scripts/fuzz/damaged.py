@@ -28,6 +28,7 @@ from time import perf_counter, sleep
 from typing import TypeAlias
 
 from command_line import ROOT, new_parser
+from fuzz.arguments import add_cases, check_cases, chosen
 
 Check = Callable[[bytes], bool]  # is a file with this damage still readable? raises unless it is refused
 Case: TypeAlias = "Synchronized[int]"
@@ -51,20 +52,14 @@ class Tried:
 def main(words: Sequence[str]) -> int:
     """1 if something does not hold."""
     parser = new_parser("fuzz damaged", __doc__)
-    parser.add_argument("--cases", type=int, default=10_000, help="of each format (10,000)")
-    parser.add_argument("--seed", type=int, default=1, help="of the cases (1)")
+    add_cases(parser, 10_000, "of each format")
     parser.add_argument("--only", default="", help="beginnings of names of formats, with commas (all)")
     arguments = parser.parse_args(words)
-    if arguments.cases < 1:
-        parser.error(f"--cases {arguments.cases} tries nothing; give 1 or more")
+    check_cases(parser, arguments.cases)
     sys.path.insert(0, str(ROOT / "tests"))
     from helpers.fuzz_corpora import CORPORA  # type: ignore[import-not-found]
 
-    beginnings = [each.strip() for each in arguments.only.split(",")]
-    for each in beginnings:
-        if not any(name.startswith(each) for name in CORPORA) or (arguments.only and not each):
-            parser.error(f"--only {arguments.only}: '{each}' is the beginning of none of {', '.join(CORPORA)}")
-    names = [name for name in CORPORA if name.startswith(tuple(beginnings))]
+    names = chosen(parser, arguments.only, CORPORA)
     failures = total = 0
     print("| format | cases | still readable | memory grew by, MB | s |\n|---|---:|---:|---:|---:|", flush=True)
     with ThreadPoolExecutor(os.cpu_count()) as side_by_side:

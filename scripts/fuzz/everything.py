@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 
 from command_line import ROOT, new_parser
+from fuzz.arguments import add_cases, check_cases, chosen
 
 RESULT = re.compile(r"fuzzed ([\w ]+): (\d+) cases in ([\d.]+) s")
 
@@ -26,23 +27,17 @@ RESULT = re.compile(r"fuzzed ([\w ]+): (\d+) cases in ([\d.]+) s")
 def main(words: Sequence[str]) -> int:
     """1 if a property does not hold."""
     parser = new_parser("fuzz", __doc__)
-    parser.add_argument("--cases", type=int, default=1_000_000, help="of the properties together (1,000,000)")
-    parser.add_argument("--seed", type=int, default=1, help="of the cases (1)")
+    add_cases(parser, 1_000_000, "of the properties together")
     parser.add_argument("--only", default="", help="beginnings of names of properties, with commas (all)")
     arguments = parser.parse_args(words)
-    if arguments.cases < 1:
-        parser.error(f"--cases {arguments.cases} tries nothing; give 1 or more")
+    check_cases(parser, arguments.cases)
     start = perf_counter()
     sys.path.insert(0, str(ROOT / "tests"))
     from helpers.fuzz_commands import COMMANDS  # type: ignore[import-not-found]
     from helpers.fuzz_properties import PROPERTIES  # type: ignore[import-not-found]
 
     properties = PROPERTIES | COMMANDS
-    beginnings = [each.strip() for each in arguments.only.split(",")]
-    for each in beginnings:
-        if not any(name.startswith(each) for name in properties) or (arguments.only and not each):
-            parser.error(f"--only {arguments.only}: '{each}' is the beginning of none of {', '.join(properties)}")
-    names = [name for name in properties if name.startswith(tuple(beginnings))]
+    names = chosen(parser, arguments.only, properties)
     share = sum(properties[name].share for name in names)  # of all cases
     environment = os.environ | {
         "NMT_FUZZ_CASES": str(round(arguments.cases / share)),

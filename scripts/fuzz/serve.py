@@ -19,6 +19,7 @@ from pathlib import Path
 from time import perf_counter
 
 from command_line import ROOT, new_parser
+from fuzz.arguments import add_cases, check_cases
 
 GROWTH = 1.25  # of the server's memory between the first tenth of the cases and the last, at most
 SLACK_MB = 50  # besides
@@ -27,11 +28,9 @@ SLACK_MB = 50  # besides
 def main(words: Sequence[str]) -> int:
     """1 if something does not hold."""
     parser = new_parser("fuzz serve", __doc__)
-    parser.add_argument("--cases", type=int, default=100_000, help="of all parts together (100,000)")
-    parser.add_argument("--seed", type=int, default=1, help="of the cases (1)")
+    add_cases(parser, 100_000, "of all parts together")
     arguments = parser.parse_args(words)
-    if arguments.cases < 1:
-        parser.error(f"--cases {arguments.cases} tries nothing; give 1 or more")
+    check_cases(parser, arguments.cases)
     sys.path.insert(0, str(ROOT / "tests"))
     from helpers.fuzz_parts import PARTS, Normal, words_of  # type: ignore[import-not-found]
     from helpers.servers import command  # type: ignore[import-not-found]

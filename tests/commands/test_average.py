@@ -71,6 +71,8 @@ def test_weights_are_the_mean(
     said = capsys.readouterr().err
     assert f"{shares[0]:.0%} {first}, {shares[1]:.0%} {tuned}" in said
     assert f"next: nmt evaluate model={tmp_path}/mean" in said
+    flat = [torch.cat([tensor.flatten() for _, tensor in sorted(each.items())]).double() for each in (ours, theirs)]
+    assert f"{tuned} and {first}: cosine of the weights {torch.cosine_similarity(*flat, dim=0):.3f}\n" in said
 
 
 def test_the_new_run_is_the_last_one_with_what_all_have_learned(

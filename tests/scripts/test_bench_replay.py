@@ -71,7 +71,7 @@ def test_models_are_trained_once_and_evaluated_on_both(
 
 def test_the_sources_are_translated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(replay, "run_nmt", lambda *words: asked.extend(words))
+    monkeypatch.setattr(replay, "run_nmt", asked.extend)
     output = tmp_path / "own" / "train.de"
     assert translated(tmp_path / "run", tmp_path / "train.en", output) == output
     assert asked == [

@@ -48,8 +48,7 @@ class SegmentPairs:
         return self._opened(path, self._src, self._tgt)
 
     def _opened(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> SegmentFile:
-        kind = FORMATS[self._data.format]
-        return kind(path, src, tgt, self._data) if kind is TermTable else kind(path, src, tgt)
+        return FORMATS[self._data.format].of(self._data, path, src, tgt)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Yields every pair and counts in the tally. Raises DataError if there is no pair."""

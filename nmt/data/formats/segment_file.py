@@ -3,8 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from nmt.config.sections import DataConfig
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.segment import Segment
 
@@ -17,6 +18,11 @@ class SegmentFile(ABC):
     def __init__(self, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> None:
         self.path = path
         self._wanted = (src, tgt)
+
+    @classmethod
+    def of(cls, data: DataConfig, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> Self:
+        """A file of this corpus; most formats need nothing else of its configuration."""
+        return cls(path, src, tgt)
 
     def described(self) -> str:
         """What was found out of its form, for the report; empty where the format leaves nothing open."""

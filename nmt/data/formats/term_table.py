@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html.entities import html5
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from nmt.config.languages import language_of
 from nmt.config.sections import DataConfig
@@ -46,6 +46,11 @@ class TermTable(SegmentFile):
             self._columns, header = (self._form.src, self._form.tgt), self._form.header
         self._header = next(self._rows(), []) if header else None
         self._statuses = {} if self._header is None else status_columns(self._header, self._columns, self._languages)
+
+    @classmethod
+    def of(cls, data: DataConfig, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> Self:
+        """Its columns and the form of the table may be configured."""
+        return cls(path, src, tgt, data)
 
     def segments(self) -> Iterator[Segment]:
         """The file's pairs of terms, row by row."""

@@ -1,0 +1,26 @@
+"""Options that parts of the fuzzer share."""
+
+import argparse
+from collections.abc import Iterable
+
+
+def add_cases(parser: argparse.ArgumentParser, default: int, of: str) -> None:
+    """How many cases, and which: `of` what the number is."""
+    parser.add_argument("--cases", type=int, default=default, help=f"{of} ({default:,})")
+    parser.add_argument("--seed", type=int, default=1, help="of the cases (1)")
+
+
+def check_cases(parser: argparse.ArgumentParser, cases: int) -> None:
+    """Refuses a number of cases that tries nothing."""
+    if cases < 1:
+        parser.error(f"--cases {cases} tries nothing; give 1 or more")
+
+
+def chosen(parser: argparse.ArgumentParser, only: str, names: Iterable[str]) -> list[str]:
+    """The names that begin with one of the words in `only`, which commas separate; all if it is empty."""
+    known = list(names)
+    beginnings = [each.strip() for each in only.split(",")]
+    for each in beginnings:
+        if not any(name.startswith(each) for name in known) or (only and not each):
+            parser.error(f"--only {only}: '{each}' is the beginning of none of {', '.join(known)}")
+    return [name for name in known if name.startswith(tuple(beginnings))]
