@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from nmt.config.sections import DataConfig
 from nmt.data.formats.languages import WantedLanguage
@@ -20,7 +20,7 @@ class SegmentFile(ABC):
         self._wanted = (src, tgt)
 
     @classmethod
-    def of(cls, data: DataConfig, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> Self:
+    def of(cls, data: DataConfig, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> "SegmentFile":
         """A file of this corpus; most formats need nothing else of its configuration."""
         return cls(path, src, tgt)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html.entities import html5
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from nmt.config.languages import language_of
 from nmt.config.sections import DataConfig
@@ -48,7 +48,7 @@ class TermTable(SegmentFile):
         self._statuses = {} if self._header is None else status_columns(self._header, self._columns, self._languages)
 
     @classmethod
-    def of(cls, data: DataConfig, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> Self:
+    def of(cls, data: DataConfig, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> "TermTable":
         """Its columns and the form of the table may be configured."""
         return cls(path, src, tgt, data)
 
