@@ -116,14 +116,21 @@ def test_of_columns_with_the_same_name_those_beside_the_terms_count(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "status", ["not preferred", "non-preferred", "do-not-use", "Banned", "Not approved", "X: rejected", "Don't use"]
+    "status",
+    [
+        *("not preferred", "non-preferred", "do-not-use", "Banned", "Not approved", "X: rejected", "Don't use"),
+        *("Veraltet", "NICHT VERWENDEN", "Ne pas utiliser", "Obsolète", "prohibida", "NÃO USAR", "禁用", "非推奨"),
+    ],
 )
 def test_statuses_are_known_however_they_are_spelled(tmp_path: Path, status: str) -> None:
     content = in_text([["en", "de", "status"], ["a", "b", status], ["c", "d", "approved"]], ",")
     assert TABLE.pairs(tmp_path, content) == [("c", "d")]
 
 
-@pytest.mark.parametrize("status", ["not deprecated", "Not forbidden", "preferred", "admitted"])
+@pytest.mark.parametrize(
+    "status",
+    ["not deprecated", "Not forbidden", "preferred", "admitted", "nicht verboten", "Vorzugsbenennung", "non obsolète"],
+)
 def test_other_statuses_are_no_reason(tmp_path: Path, status: str) -> None:
     content = in_text([["en", "de", "status"], ["a", "b", status]], ",")
     assert TABLE.pairs(tmp_path, content) == [("a", "b")]

@@ -1,31 +1,28 @@
 """Concepts of a glossary, with several terms in each language, as segments."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+from unicodedata import normalize
 
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.segment import Segment, State, Text, without_codes
 from nmt.data.text import is_visible
 
-NOT_TO_BE_USED = (  # letters of statuses, such as deprecatedTerm-admn-sts in TBX
-    "deprecated",
-    "superseded",
-    "obsolete",
-    "forbidden",
-    "prohibited",
-    "rejected",
-    "banned",
-    "disallowed",
-    "donotuse",
-    "dontuse",
-    "nottobeused",
-    "notrecommended",
-    "notpreferred",
-    "nonpreferred",
-    "notallowed",
-    "notapproved",
-    "unapproved",
+NOT_TO_BE_USED = (  # in the letters of a status, such as deprecatedTerm-admn-sts in TBX; without endings
+    *("deprecat", "superseded", "obsolet", "forbidden", "prohibited", "rejected", "banned", "disallowed"),
+    *("donotuse", "dontuse", "nottobeused", "notrecommended", "notpreferred", "nonpreferred", "notallowed"),
+    *("notapproved", "unapproved"),
+    *("verboten", "veraltet", "überholt", "abgelehnt", "gesperrt", "unzulässig", "nichtverwenden", "nichtbenutzen"),
+    *("nichtempfohlen", "nichtzugelassen", "nichterlaubt", "nichtfreigegeben"),
+    *("interdit", "obsolèt", "rejeté", "déconseillé", "périmé", "àéviter", "nepasutiliser", "nonrecommandé"),
+    *("prohibid", "rechazad", "desaconsejad", "nousar", "noutilizar", "norecomendad", "noaprobad"),
+    *("vietat", "rifiutat", "sconsigliat", "nonusare", "nonutilizzare", "nonconsigliat"),
+    *("proibid", "rejeitad", "nãousar", "nãoutilizar", "nãorecomendad"),
+    *("verboden", "verouderd", "afgekeurd", "afgewezen", "nietgebruiken", "niettoegestaan", "nietaanbevolen"),
+    *("禁用", "弃用", "废弃", "勿用", "不推荐", "禁止", "廃止", "非推奨", "使用不可"),
 )
+NOT = ("not", "nicht", "non", "pas", "no", "não", "niet")  # before one of these words, which then forbids nothing
 
 
 class Term(NamedTuple):
@@ -37,8 +34,12 @@ class Term(NamedTuple):
 
 def is_usable(statuses: Iterable[str]) -> bool:
     """Do all statuses of a term allow its use?"""
-    letters = ("".join(filter(str.isalpha, status.lower())) for status in statuses)
-    return not any(word in status.replace(f"not{word}", "") for status in letters for word in NOT_TO_BE_USED)
+    return not any(_forbids("".join(filter(str.isalpha, normalize("NFC", status.lower())))) for status in statuses)
+
+
+def _forbids(letters: str) -> bool:
+    negated = "|".join(NOT)
+    return any(word in letters and word in re.sub(f"(?:{negated}){word}", "", letters) for word in NOT_TO_BE_USED)
 
 
 def segments_of(
