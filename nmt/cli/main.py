@@ -36,7 +36,7 @@ class Verb:
 
 
 VERBS = {
-    "clean": Verb("drop pairs of a corpus that are no translations", "nmt.commands.clean:main"),
+    "clean": Verb("drop pairs of a corpus that are not translations", "nmt.commands.clean:main"),
     "prepare": Verb("make the tokenizer and the encoded corpus (train does it too)", "nmt.commands.prepare:main"),
     "train": Verb("train a model, resume a run, fine-tune", "nmt.commands.train:main"),
     "compare": Verb("train and evaluate variants; a page and a table of them", "nmt.commands.compare:main"),

@@ -41,7 +41,9 @@ def run(verb: str, entry: str, words: list[str]) -> int:
     """Calls `entry` with the composed configuration, or with each one of a sweep; returns the exit code."""
     args, parser = parsed(verb, words)
     if sum(map(bool, (args.run, args.multirun, args.cfg, args.info, args.shell_completion))) > 1:
-        raise ConfigError("only one of --run, --multirun, --cfg, --info, --shell-completion is possible")
+        raise ConfigError(
+            "--run, --multirun, --cfg, --info and --shell-completion exclude each other; type one of them"
+        )
     args.multirun = sweep = args.multirun or "hydra.mode=MULTIRUN" in args.overrides
     if sweep:
         refuse_several("a sweep")
@@ -93,9 +95,9 @@ def parsed(verb: str, words: list[str]) -> tuple[Namespace, ArgumentParser]:
         raise ConfigError(f"'{' '.join(bare)}' sets nothing; {typed}")
     for option, remedy in NOT_OURS.items():
         if getattr(args, option) is not None:
-            raise ConfigError(f"--{option.replace('_', '-')} is no option of nmt; {remedy}")
+            raise ConfigError(f"--{option.replace('_', '-')} is not an option of nmt; {remedy}")
     if args.cfg is None and args.resolve:
-        raise ConfigError("--resolve is about a configuration that is shown; add --cfg job")
+        raise ConfigError("--resolve needs a configuration to show; add --cfg job")
     task = " ".join(args.overrides)
     if args.shell_completion and not re.fullmatch("(install|uninstall|query)=(bash|fish|zsh)", task):
         raise ConfigError("--shell-completion stands alone with install=bash, uninstall=bash, fish or zsh")

@@ -28,7 +28,7 @@ def run_study(verb: str, entry: str, words: list[str]) -> int:
     if args.cfg or args.info or args.shell_completion:
         return run(verb, entry, words)
     if args.multirun:
-        raise ConfigError("-m and nmt tune are both sweeps; leave -m out")
+        raise ConfigError("nmt tune is a sweep itself, and -m starts another one; leave -m out")
     plan = planned(verb, [readable(each, sweep=False) for each in args.overrides], args.config_dir)
     return called(entry, plan, plan.config({each.key: each.first for each in plan.space}, "trial-0000"))
 

@@ -139,7 +139,7 @@ class Session:
             raise ConfigError("this model has no attention to show; train one with attention=general, for example")
         if self.last.parts and self.last.attention is None:
             raise ConfigError(
-                f"the last line has {len(self.last.src_pieces):,} pieces, and attention is shown of "
+                f"the last line has {len(self.last.src_pieces):,} pieces, and attention is shown for "
                 f"{LONGEST_PART:,} at most; type a shorter line"
             )
         return self.last.word_attention

@@ -155,7 +155,7 @@ def scores_text(validation: Validation) -> str:
 def faults(progress: Progress, recorded: list[LoggedPoint]) -> Iterator[str]:
     """The faults that training survived, and the damage to its record."""
     for updates, what in (
-        (progress.skipped, "skipped: loss or gradient was no number"),
+        (progress.skipped, "skipped: loss or gradient was not finite"),
         (progress.halved, "with a halved batch: memory was too small, no longer the same bit for bit"),
     ):
         if updates:

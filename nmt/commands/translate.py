@@ -82,7 +82,7 @@ def in_step(lines: Iterable[str], prefixes: Iterable[str], name: str) -> tuple[I
         for number, (line, prefix) in enumerate(zip_longest(lines, prefixes), start=1):
             if line is None or prefix is None:
                 more, fewer = (f"prefixes={name}", "the input") if line is None else ("the input", f"prefixes={name}")
-                raise DataError(f"{more} has more than the {number - 1:,} lines of {fewer}; give a line for each")
+                raise DataError(f"{more} has more lines than the {number - 1:,} of {fewer}; give one line for each")
             yield line, prefix
 
     both = tee(pairs())
@@ -109,8 +109,7 @@ def into_folder(command: TranslateCommand, translator: Translator, settings: Sea
     """Translates this process's share of the files, each into its own file of the folder."""
     if settings.sample and command.seed is None:
         raise ConfigError(
-            "search.sample=true draws translations, and every process must draw the same of a file; add seed=1, for "
-            "example"
+            "search.sample=true draws translations, and every process must draw the same ones; add seed=1, for example"
         )
     bulk.prepare(plan, made_with(command, translator, settings), command.shard is not None)
     print(means(translator, settings), file=sys.stderr)

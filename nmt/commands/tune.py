@@ -25,7 +25,10 @@ def main(plan: Plan, config: RunConfig) -> int:
     refuse_untrainable(config)  # before the first trial
     make_folder(plan.folder)
     if not has_locks(plan.folder):
-        print(f"note: {plan.folder} lies where nothing can be locked: start no second process for it", file=sys.stderr)
+        print(
+            f"note: {plan.folder} is on a file system without locks: do not start a second process for it",
+            file=sys.stderr,
+        )
     made_of = digest([essence(config), [repr(each) for each in plan.space], plan.startup])
     with alone_at(plan.folder):
         study = opened_study(plan, made_of)

@@ -24,7 +24,7 @@ def main(command: VisualiseCommand) -> int:
     given = given_translations(command)
     lines = list(input_lines(command.input))
     if not any(line.strip() for line in lines):
-        raise DataError("no sentence came in, only empty lines or none; type one, or name a file, input=FILE")
+        raise DataError("there is no sentence to draw, only empty lines or none; type one, or name a file, input=FILE")
     if given is not None and len(given) != len(lines):
         key = "tgt_text" if command.tgt is None else f"tgt={command.tgt}"
         raise DataError(f"lines: {len(lines):,}, but translations: {len(given):,}, {key}; give one for every line")

@@ -106,7 +106,10 @@ def check_axes(sweep: Sweep) -> None:
                 "that changes the model"
             )
     if not set(sweep.axes) - {"seed"}:
-        raise ConfigError("nothing to compare: no key but seed has several values; type attention=none,general")
+        raise ConfigError(
+            "there is nothing to compare: no key other than seed has several values; type, for example, "
+            "attention=none,general"
+        )
 
 
 @contextmanager

@@ -63,7 +63,10 @@ def refuse_other(overrides: list[Override]) -> None:
             remedy = remedies.get(override.key_or_group, "every run is a new one")
             raise ConfigError(f"{override.input_line} is for nmt train; leave it out: {remedy}")
         if override.is_sweep_override() and not override.is_discrete_sweep():
-            raise ConfigError(f"{override.input_line} has no single values; list them: {override.key_or_group}=A,B")
+            raise ConfigError(
+                f"{override.input_line} is a range, and a comparison needs a list; write one: "
+                f"{override.key_or_group}=A,B"
+            )
 
 
 def values(override: Override) -> Iterator[str]:

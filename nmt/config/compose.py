@@ -39,7 +39,9 @@ def settled(verb: str, config: DictConfig, hydra: Any) -> Any:
     overrides = [parse(word) for word in hydra.overrides.task]
     changes = Changes(typed_values(overrides, config))
     if "resume" in settings and settings["resume"] is not None and "experiment" in changes.values:
-        raise ConfigError("experiment and resume are both given; a resumed run keeps its own, type single keys")
+        raise ConfigError(
+            "experiment and resume are both given, and a resumed run keeps its experiment; type single keys"
+        )
     if "name" in settings and settings["name"] is None:
         settings["name"] = run_name(base_name(hydra.runtime.choices), overrides, settings["seed"])
     return read_command(verb, with_chosen(settings), changes)
@@ -142,7 +144,7 @@ def refuse_no_choices(verb: str, words: list[str]) -> None:
 def refuse_other_groups(verb: str, group: str) -> None:
     """Refuses a group that the verb does not have."""
     if group not in groups_of(verb) and not group.startswith("hydra/"):
-        raise ConfigError(unknown_key(group, compose(verb)) or f"{group} is no group of nmt {verb}; leave it out")
+        raise ConfigError(unknown_key(group, compose(verb)) or f"{group} is not a group of nmt {verb}; leave it out")
 
 
 def explain(verb: str, words: list[str], error: Exception) -> ConfigError:

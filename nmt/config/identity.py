@@ -42,7 +42,7 @@ def refuse_changes(run: Path, stored: RunConfig, config: RunConfig, allowed: Seq
     known = [*leaves(stored.plain()), *leaves(config.plain())]
     for name in allowed:
         if not any(_within(key, name) for key in known):
-            raise ConfigError(f"resume_with={name} is no key of {run}; {nearest(name, known)}")
+            raise ConfigError(f"resume_with={name} is not a key of {run}; {nearest(name, known)}")
     changed = {
         key: values
         for key, values in differences(stored, config).items()

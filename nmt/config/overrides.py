@@ -28,7 +28,7 @@ def readable(word: str, sweep: bool) -> str:
     """The word, its value quoted if it is a text that Hydra would misread, such as a file name."""
     key, equals, value = word.partition("=")
     if word.startswith("~") and not word.startswith("~hydra"):
-        raise ConfigError(f"'{word}' removes a setting, and every setting is needed; null turns it off")
+        raise ConfigError(f"'{word}' removes a setting, and nmt needs every setting; set it to null to turn it off")
     if not (equals and key.strip("+ ").partition("@")[0].strip()):
         raise ConfigError(f"'{word}' sets nothing; type key=value")
     quoted = f"{key}={_quote(value)}"

@@ -48,7 +48,9 @@ class Group:
         module_name, _, class_name = name.rpartition(".")
         if not module_name or name.startswith("nmt."):
             if name not in self.members:
-                raise ConfigError(f"{where}.class={name!r} is no {self.name} of nmt; {nearest(name, self.members)}")
+                raise ConfigError(
+                    f"{where}.class={name!r} is not one of nmt's {self.name} classes; {nearest(name, self.members)}"
+                )
             return self.members[name]
         if trust is None:
             return None
@@ -66,7 +68,7 @@ class Group:
             ) from error
         if name not in self.members:
             raise ConfigError(
-                f"{where}.class={name!r} is no registered {self.name}; {nearest(name, self.members)} "
+                f"{where}.class={name!r} is not a registered {self.name}; {nearest(name, self.members)} "
                 f"Your own class is registered by a decorator, as those in {self.home} are"
             )
         return self.members[name]
@@ -111,7 +113,7 @@ def read_part(section: Any, where: str, group: Group, trust: Sequence[str] | Non
     if name is None:
         raise ConfigError(f"{where}.class is missing; write which class it is, as in configs/{group.name}/*.yaml")
     if not isinstance(name, str):
-        raise ConfigError(f"{where}.class={show(name)} is no text; write the name of a class")
+        raise ConfigError(f"{where}.class={show(name)} is not text; write the name of a class")
     values = {key: value for key, value in section.items() if key != "class"}
     found = group.find(name, where, trust)
     arguments = values if found is None else _arguments(found, values, where, group, trust)
@@ -125,7 +127,7 @@ def _arguments(
     hints = get_type_hints(made_by.__init__ if inspect.isclass(made_by) else made_by, include_extras=True)
     for key in values:
         if key in group.given:
-            raise ConfigError(f"{where}.{key}={show(values[key])} follows from other parts; leave it out")
+            raise ConfigError(f"{where}.{key}={show(values[key])} is derived from other parts; leave it out")
     parameters = [each for each in inspect.signature(made_by).parameters.values() if each.name not in group.given]
     required = [each.name for each in parameters if each.default is each.empty]
     refuse_keys(values, [each.name for each in parameters], required, where)

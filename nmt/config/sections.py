@@ -403,5 +403,5 @@ class SearchConfig(Section):
             )
         if self.max_length_a + self.max_length_b == 0:
             raise ConfigError(
-                "search.max_length_a=0 and search.max_length_b=0 leave no room for a translation; give more of either"
+                "search.max_length_a=0 and search.max_length_b=0 leave no room for a translation; raise one of them"
             )

@@ -11,5 +11,5 @@ def seconds_of(budget: str) -> float:
     hours, minutes, seconds = (float(each or 0) for each in found.groups()) if found else (0.0, 0.0, 0.0)
     total = 3600 * hours + 60 * minutes + seconds
     if total <= 0:
-        raise ConfigError(f"budget={budget} is no time; give one such as 30m, 2h, 1h30m or 90s")
+        raise ConfigError(f"budget={budget} is not a length of time; give one such as 30m, 2h, 1h30m or 90s")
     return total

@@ -62,7 +62,10 @@ class TrainCommand(Section):
         if self.budget is not None:
             seconds_of(self.budget)
             if self.resume is not None:
-                raise ConfigError(f"budget={self.budget} is for a new run, resume={self.resume} ends where it was to")
+                raise ConfigError(
+                    f"budget={self.budget} is for a new run, and resume={self.resume} ends where that run was "
+                    "planned to end"
+                )
             ends = [
                 key for key in ("train.max_updates", "train.max_epochs") if self.changes.values.get(key) is not None
             ]
@@ -103,7 +106,7 @@ class TuneCommand(TrainCommand):
         super().refuse()
         if not self.run.data.has_dev:
             raise ConfigError(
-                "data.dev_size=0 leaves no dev sentences to choose settings by; give some, or data.dev.src and "
+                "data.dev_size=0 leaves no dev sentences to choose settings by; raise it, or give data.dev.src and "
                 "data.dev.tgt"
             )
 
@@ -205,7 +208,7 @@ class TranslateCommand(TranslationCommand):
 
     def refuse(self) -> None:
         if self.alignments and self.format == "text":
-            raise ConfigError("alignments=true needs format=jsonl: text has no place for them")
+            raise ConfigError("alignments=true needs format=jsonl, because plain text has no place for them")
         if self.shard is not None and not self.output:
             raise ConfigError(f"shard={self.shard} divides files, whose translations go to a folder; add output=FOLDER")
         _ = self.share
@@ -243,7 +246,7 @@ class VisualiseCommand(TranslationCommand):
             raise ConfigError("tgt and tgt_text are both given; leave one out")
         searching = self.changes.within("search", "shortlist")
         if searching and (self.tgt is not None or self.tgt_text is not None):
-            raise ConfigError(f"{searching[0]} is for searching, and the translations are given; leave one of both out")
+            raise ConfigError(f"{searching[0]} is for searching, and the translations are given; leave one of them out")
 
 
 @dataclass(frozen=True)
@@ -392,7 +395,7 @@ class ServeCommand(Section):
             try:
                 usual = str(ip_address(address))
             except ValueError:
-                raise ConfigError(f"trust_proxy={address} is no IP address; give one, such as 127.0.0.1") from None
+                raise ConfigError(f"trust_proxy={address} is not an IP address; give one such as 127.0.0.1") from None
             if usual != address:
                 raise ConfigError(f"trust_proxy={address} is not in the usual form; write it as {usual}")
         if "*" in self.origins:

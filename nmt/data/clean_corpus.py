@@ -157,7 +157,7 @@ def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreeme
             writer.write({"src": sources, "tgt": targets})
             count += len(sources)
     if not count:
-        raise DataError("the train split holds no sentence pair, data.train; check its files")
+        raise DataError("the training split has no sentence pair, data.train; check its files")
     return sieve.result()
 
 

@@ -147,7 +147,9 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
             with io.TextIOWrapper(stream, encoding, newline="\n") as text:
                 for number, line in enumerate(iter(partial(text.readline, LONGEST_LINE + 1), ""), start=1):
                     if len(line) > LONGEST_LINE:
-                        raise DataError(f"{path}, line {number}: longer than {LONGEST_LINE >> 20} M; is it a table?")
+                        raise DataError(
+                            f"{path}, line {number}: longer than {LONGEST_LINE >> 20} M; is it really a table?"
+                        )
                     yield line.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff" if number == 1 else "")
     except UnicodeError as error:
         raise DataError(
@@ -194,7 +196,8 @@ def _found_delimiter(lines: list[str], path: Path, data: DataConfig) -> str:
     cutting = {mark: rows for mark, rows in tables.items() if len(rows[0]) > 1}
     if not cutting:
         raise DataError(
-            f"{path}: line 1 is not cut into columns by a comma, semicolon, tab or pipe; is it a table? one column of "
+            f"{path}: line 1 is not cut into columns by a comma, semicolon, tab or pipe; is it really a table? one "
+            "column of "
             "text is for data=text"
         )
     named = {mark for mark, rows in cutting.items() if _names_columns(rows[0], data)}

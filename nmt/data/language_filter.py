@@ -55,6 +55,6 @@ def _label(data: DataConfig, side: str) -> str:
     language = str(langcodes.Language.get(code).language)
     if language not in identifier().labels:
         raise ConfigError(
-            f"data.{side}_lang={code} is no language that {PACKAGE} knows; set data.filters.min_language=null"
+            f"data.{side}_lang={code} is not a language that {PACKAGE} knows; set data.filters.min_language=null"
         )
     return language

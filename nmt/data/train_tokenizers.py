@@ -33,7 +33,9 @@ def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, r
     """A model trained on the sentences; the same sentences give the same bytes. Adds a line to `report`."""
     shown, skipped = _choose_sentences(sentences, cfg.max_sentences, seed)
     if not any(sentence.strip() for sentence in shown):
-        raise DataError(f"no sentence to train a tokenizer on ({skipped:,} too long); check the training split")
+        raise DataError(
+            f"there is no sentence to train a tokenizer on ({skipped:,} are too long); check the training split"
+        )
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -161,8 +163,8 @@ def _train_apart(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
         raise DataError(done.stdout.strip())
     if done.returncode == -signal.SIGKILL:
         raise DataError(
-            f"the training of the tokenizer was killed, most likely for lack of memory, {table};"
-            f" set tokenizer.max_sentences={cfg.max_sentences} lower"
+            f"the tokenizer's training was killed, most likely because it ran out of memory, {table}; "
+            f"lower tokenizer.max_sentences={cfg.max_sentences}"
         )
     if done.returncode:
         raise RuntimeError(f"the training of the tokenizer ended with {done.returncode}: {done.stderr[-2000:]}")

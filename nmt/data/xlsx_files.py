@@ -87,7 +87,7 @@ def _refuse_unsafe(path: Path) -> None:
                     with archive.open(entry) as part:
                         head = part.read(HEAD)
                     if DECLARATIONS in head.replace(b"\0", b""):
-                        raise DataError(f"{path} declares XML entities, which no Excel writes; save it as CSV")
+                        raise DataError(f"{path} declares XML entities, which Excel never writes; save it as CSV")
                 if entry.file_size > MOST_TEXT:
                     raise DataError(f"{path} holds more than {MOST_TEXT >> 30} GB in one part; save it as CSV")
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:

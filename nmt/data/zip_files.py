@@ -37,7 +37,7 @@ def find_entries(path: Path, data: DataConfig) -> list[Entries]:
     both = sorted(sides[0].keys() & sides[1].keys(), key=natural_order)
     if not both:
         raise DataError(
-            f"{path} holds no two files that are called the same but for .{data.src_lang} and .{data.tgt_lang}: it has "
+            f"{path} has no two files whose names differ only in .{data.src_lang} and .{data.tgt_lang}: it has "
             f"{shown_names(names)}; set data.src_lang and data.tgt_lang, or unpack it"
         )
     return [(sides[0][start], sides[1][start]) for start in both]

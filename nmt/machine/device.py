@@ -33,7 +33,9 @@ def choose_dtype(wanted: Precision, device: torch.device) -> torch.dtype:
         return torch.bfloat16 if native else torch.float32
     if wanted == "bf16" and not computes_bf16(device):
         capability = torch.backends.cpu.get_cpu_capability()
-        raise ConfigError(f"precision is bf16, but this processor ({capability}) has no LSTM in it; set precision=auto")
+        raise ConfigError(
+            f"precision is bf16, but torch has no LSTM in bf16 for this processor ({capability}); set precision=auto"
+        )
     return torch.bfloat16 if wanted == "bf16" else torch.float32
 
 

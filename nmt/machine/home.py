@@ -10,4 +10,4 @@ def expanded(path: str | Path) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError:
-        raise ConfigError(f"{path}: nobody's home is {Path(path).parts[0]}; type the whole path") from None
+        raise ConfigError(f"{path}: {Path(path).parts[0]} is not the home of any user; type the whole path") from None

@@ -41,5 +41,5 @@ def _number(name: str, otherwise: int) -> int:
     """The positive number in an environment variable; `otherwise` if it is not set."""
     text = os.environ.get(name, str(otherwise))
     if not text.isdecimal() or int(text) < 1:
-        raise ConfigError(f"{name}={text} is no number of processes; torchrun sets it, otherwise unset it")
+        raise ConfigError(f"{name}={text} is not a number of processes; torchrun sets it, so unset it without torchrun")
     return int(text)

@@ -161,7 +161,7 @@ class Peers:
             gone = [f"process {rank} on {self._store.get(f'host {rank}').decode()}" for rank in missing]
         who = " and ".join(gone) or "another process"
         raise PeerError(
-            f"{who} of {self.count} has gone or does not answer; see its own messages, and go on from the last "
+            f"{who} of {self.count} has gone or does not answer; read its own messages, and go on from the last "
             "checkpoint: nmt train resume=RUN"
         ) from error
 
@@ -197,8 +197,8 @@ def joined(timeout_s: int) -> Iterator[Peers]:
         dist.init_process_group(backend, store=store, rank=rank, world_size=count, timeout=limit)
     except RuntimeError:
         raise PeerError(
-            f"process {rank} of {count} does not reach the others by {os.environ['MASTER_ADDR']}:"
-            f"{os.environ['MASTER_PORT']}; see that all were started, and that no firewall is between them "
+            f"process {rank} of {count} does not reach the others at {os.environ['MASTER_ADDR']}:"
+            f"{os.environ['MASTER_PORT']}; check that all were started and that no firewall separates them "
             "(GLOO_SOCKET_IFNAME names the network interface)"
         ) from None
     if torch.cuda.is_available():

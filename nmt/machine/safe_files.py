@@ -125,7 +125,9 @@ def refuse_foreign_files(folder: Path) -> None:
             with suppress(FileNotFoundError):  # a run that is training has deleted it
                 mode = path.lstat().st_mode
                 if stat.S_ISLNK(mode):
-                    raise CheckpointError(f"{path} is a link, which nmt never makes; put what it names in its place")
+                    raise CheckpointError(
+                        f"{path} is a link, and nmt never makes one; replace it with the file that it points to"
+                    )
                 if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                     raise CheckpointError(f"{path} is neither a file nor a folder, so nmt did not make it; delete it")
 
@@ -136,7 +138,7 @@ def read_file(path: Path, most: int = RECORD_BYTES) -> bytes:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # does not wait for a pipe
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
-                raise CheckpointError(f"{path} is no regular file, so nmt did not write it; restore it from a copy")
+                raise CheckpointError(f"{path} is not a regular file, so nmt did not write it; restore it from a copy")
             if found.st_size > most:
                 raise CheckpointError(
                     f"{path} has {found.st_size:,} bytes, more than the {most:,} it can have; restore it from a copy"

@@ -35,7 +35,7 @@ def saved_updates(run: Path) -> list[int]:
     except FileNotFoundError:
         return []
     except NotADirectoryError:
-        raise CheckpointError(f"{run / 'checkpoints'} is no folder; restore it from a copy") from None
+        raise CheckpointError(f"{run / 'checkpoints'} is not a folder; restore it from a copy") from None
 
 
 def last_resumable(run: Path) -> int | None:
@@ -89,7 +89,7 @@ def read_checkpoint_part(path: Path, known: str | None) -> dict[str, Tensor]:
     """The tensors of a checkpoint file. `known`: the checksum on record (None: an older nmt kept no checksum)."""
     tensors, found = read_signed(path)
     if known not in (None, found):
-        raise CheckpointError(f"{path} is that of another checkpoint or run; restore it from a copy")
+        raise CheckpointError(f"{path} belongs to another checkpoint or run; restore it from a copy")
     return tensors
 
 
@@ -98,7 +98,7 @@ def to_resume(run: Path) -> int | None:
     saved = saved_updates(run)
     if not saved and (run / "model.safetensors").exists():
         raise CheckpointError(
-            f"{run / 'checkpoints'} holds no checkpoint any more; restore it from a copy, or start a new run with "
+            f"{run / 'checkpoints'} no longer holds a checkpoint; restore it from a copy, or start a new run with "
             f"init_from={run}"
         )
     if saved and last_resumable(run) != saved[-1]:

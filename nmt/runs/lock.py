@@ -31,10 +31,12 @@ def hold_run(folder: Path) -> Iterator[None]:
         raise unwritable(folder, error, PLACE) from None
     locked = _locked(handle)
     if locked is None:
-        print(f"note: {folder} lies where nothing can be locked: start no second process for it", file=sys.stderr)
+        print(
+            f"note: {folder} is on a file system without locks: do not start a second process for it", file=sys.stderr
+        )
     if locked is False:
         os.close(handle)
-        raise CheckpointError(f"{folder} is being written by another process; wait for it or stop it first")
+        raise CheckpointError(f"{folder} is being written by another process; wait for it, or stop it first")
     try:
         refuse_foreign_files(folder)
         yield

@@ -41,7 +41,7 @@ def read_shortlist(folder: Path, model: LoadedModel, use: Use) -> Shortlist | No
     if not path.exists():
         if use is True:
             raise ConfigError(
-                f"shortlist=true, but {path} does not exist; make it with nmt shortlist model={folder}, or leave "
+                f"shortlist=true, but {path} does not exist; create it with nmt shortlist model={folder}, or leave "
                 "shortlist=true out"
             )
         return None

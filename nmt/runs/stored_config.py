@@ -29,7 +29,7 @@ def read_config(path: Path, content: bytes, trust: Sequence[str] | None) -> RunC
     except (ValueError, RecursionError):  # ValueError: bad UTF-8 or JSON, integers with too many digits
         raise CheckpointError(f"{path} is not JSON as nmt writes it; restore it from a copy") from None
     if (odd := _foreign(config)) is not None:
-        raise CheckpointError(f"{path} {odd}, which nmt never writes; do not use it")
+        raise CheckpointError(f"{path} {odd}, which nmt never writes; do not use this file")
     if not isinstance(config, dict):
         raise CheckpointError(f"{path} has no keys, so nmt did not write it; restore it from a copy")
     try:

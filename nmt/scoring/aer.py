@@ -71,7 +71,7 @@ def check_gold(gold: Sequence[Gold], lengths: Sequence[tuple[int, int]], path: P
             "subtract 1 from every number"
         )
     if not any(links.sure for links in gold):
-        raise DataError(f"{path} holds no sure link, i-j; alignment error rate needs some")
+        raise DataError(f"{path} has no sure link, i-j; the alignment error rate needs at least one")
 
 
 def alignment_scores(links: Sequence[Links], gold: Sequence[Gold]) -> AlignmentScores:
@@ -163,7 +163,8 @@ def _fields(line: str, where: str) -> Iterator[tuple[tuple[int, int], str]]:
         match = _FIELD.fullmatch(field)
         if match is None:
             raise DataError(
-                f"'{field}' is no link, {where}; write i-j for a sure link and ipj for a possible one, counted from 0"
+                f"'{field}' is not a link, {where}; write i-j for a sure link and ipj for a possible one, counted "
+                "from 0"
             )
         yield (int(match[1]), int(match[3])), match[2]
 

@@ -47,7 +47,7 @@ def _refuse_pieces(what: str, lines: Sequence[str]) -> None:
     for mark, marked in _marked(lines):
         if len(marked) > HARDLY * len(lines):
             raise DataError(
-                f"{what} is cut into pieces: {mark} stands in {len(marked):,} of {len(lines):,} lines, the first is "
+                f"{what} is cut into pieces: {mark} is in {len(marked):,} of {len(lines):,} lines, the first is "
                 f"line {marked[0]:,}; give the text as it was before"
             )
 
@@ -113,7 +113,7 @@ def of_test_set(
     sides += [(which, tokenizers.tgt, reference) for which, reference in _named_references(references)]
     for what, tokenizer, lines in sides:
         for mark, marked in _marked(lines):
-            share = f"{mark} stands in {len(marked):,} of {len(lines):,} lines of {what}"
+            share = f"{mark} is in {len(marked):,} of {len(lines):,} lines of {what}"
             yield f"{share}, the first is line {marked[0]:,}: are they cut into pieces?"
         yield from of_language(tokenizer, what, lines)
     for which, reference in _named_references(references):

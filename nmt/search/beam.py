@@ -158,7 +158,7 @@ def _cover(beam: Beam, attention: Float[Tensor, "R L H 1 S"], penalty: float) ->
     if beam.coverage is None:
         return beam
     if attention.shape[1] == 0:
-        raise ConfigError(f"search.coverage_penalty={penalty} needs attention, this model has none; set it to 0")
+        raise ConfigError(f"search.coverage_penalty={penalty} needs attention, and this model has none; set it to 0")
     received = attention.mean((1, 2, 3)).view_as(beam.coverage)
     return replace(beam, coverage=beam.coverage + received)
 

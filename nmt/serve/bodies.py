@@ -45,7 +45,7 @@ def _fields(encoded: str) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise Refusal(400, "the text is not valid UTF-8; send it as UTF-8") from None
     except ValueError:
-        raise Refusal(400, f"more than {MOST_FIELDS:,} fields; send less, or JSON") from None
+        raise Refusal(400, f"more than {MOST_FIELDS:,} fields; send fewer, or JSON") from None
     return _merged(pairs)
 
 
@@ -89,7 +89,7 @@ def text_field(body: dict[str, Any], name: str, default: str | None = None) -> s
     """A field that is one text."""
     value = body.get(name, default)
     if not isinstance(value, str):
-        raise Refusal(400, f"{name} is missing; give a text" if value is None else f"{name} is no text; give one")
+        raise Refusal(400, f"{name} is missing; give a text" if value is None else f"{name} is not a text; give one")
     return value
 
 

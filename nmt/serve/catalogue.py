@@ -136,7 +136,7 @@ def _direction(text: str) -> tuple[str, str]:
     """Source and target of a direction: en-de, or zh-Hant>en where a code has a hyphen."""
     parts = text.split(">") if ">" in text else text.split("-")
     if len(parts) != 2 or not all(parts):
-        raise ConfigError(f"languages={text} is no direction; write it as en-de, or zh-Hant>en")
+        raise ConfigError(f"languages={text} is not a direction; write one as en-de, or zh-Hant>en")
     for part in parts:
         refuse_unknown_language("languages", part)
     return parts[0], parts[1]

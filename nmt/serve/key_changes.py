@@ -23,7 +23,7 @@ def add_key(path: Path, key: Key) -> str:
     """Adds a key and returns its secret, of which only the hash is kept. Creates the file if it is missing."""
     if not NAME.fullmatch(key.name):
         raise ConfigError(
-            f"add='{printable(key.name)}' is no name for a key; take up to 64 of a-z, A-Z, 0-9, '.', '-' and '_', a "
+            f"add='{printable(key.name)}' cannot name a key; take up to 64 of a-z, A-Z, 0-9, '.', '-' and '_', a "
             "letter or a digit first"
         )
     secret = BEGINNING + secrets.token_urlsafe(32)
@@ -69,10 +69,10 @@ def _alone_at(path: Path) -> Iterator[Path]:
         deadline = time.monotonic() + WAIT_S
         while (locked := take_lock(handle)) is False:
             if time.monotonic() > deadline:
-                raise NmtError(f"another process has held {file.parent} for {WAIT_S:.0f} s; wait for it or stop it")
+                raise NmtError(f"another process has locked {file.parent} for {WAIT_S:.0f} s; wait for it, or stop it")
             time.sleep(0.01)
         if locked is None:
-            print(f"note: {file} lies where nothing can be locked: change it by one command at a time", file=sys.stderr)
+            print(f"note: {file} is on a file system without locks: run one nmt keys at a time", file=sys.stderr)
         yield file
     finally:
         os.close(handle)

@@ -113,7 +113,7 @@ def _read(path: Path) -> tuple[list[Entry], Stamp]:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
-                raise DataError(f"{path} is no file of keys; name the one that nmt keys wrote")
+                raise DataError(f"{path} is not a file of keys; name the one that nmt keys wrote")
             content = file.read(MOST_BYTES)
     except OSError as error:
         raise _unreadable(path, error) from None
@@ -121,7 +121,7 @@ def _read(path: Path) -> tuple[list[Entry], Stamp]:
         return _entries(json.loads(content)), _stamp(found)
     except (ValueError, RecursionError) as error:
         why = str(error) if isinstance(error, _DamageError) else "it is not JSON"
-        raise DataError(f"{path} is no sound file of keys: {why}; restore it from a copy") from None
+        raise DataError(f"{path} is a damaged file of keys: {why}; restore it from a copy") from None
 
 
 def _stamp(found: os.stat_result) -> Stamp:
@@ -141,19 +141,19 @@ class _DamageError(ValueError):
 
 def _entries(content: Any) -> list[Entry]:
     if not isinstance(content, dict) or content.keys() != {"format", "keys"} or not isinstance(content["keys"], list):
-        raise _DamageError("it does not consist of format and keys")
+        raise _DamageError("it does not have exactly the fields format and keys")
     if type(content["format"]) is not int or content["format"] != FORMAT:
         raise _DamageError(f"its format is {content['format']!r}, and this version of nmt reads {FORMAT}")
     entries = [_entry(values, f"key {number}") for number, values in enumerate(content["keys"], 1)]
     for what in ([entry.key.name for entry in entries], [entry.sha256 for entry in entries]):
         if twice := [value for value, count in Counter(what).items() if count > 1]:
-            raise _DamageError(f"{twice[0]} is there twice")
+            raise _DamageError(f"{twice[0]} occurs twice")
     return entries
 
 
 def _entry(values: Any, where: str) -> Entry:
     if not isinstance(values, dict) or values.keys() != set(FIELDS):
-        raise _DamageError(f"{where} does not consist of {', '.join(FIELDS)}")
+        raise _DamageError(f"{where} does not have exactly the fields {', '.join(FIELDS)}")
     name, digest = values["name"], values["sha256"]
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise _DamageError(f"{where} has the name {name!r}")
@@ -166,5 +166,5 @@ def _entry(values: Any, where: str) -> Entry:
     try:
         created = date.fromisoformat(values["created"])
     except (TypeError, ValueError):
-        raise _DamageError(f"{name} was created on {values['created']!r}, which is no date") from None
+        raise _DamageError(f"{name} was created on {values['created']!r}, which is not a date") from None
     return Entry(Key(name, *(values[limit] for limit in LIMITS)), digest, created)

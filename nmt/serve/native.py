@@ -240,7 +240,7 @@ def read_search(body: dict[str, Any], most: int) -> Search:
     """The search options of a request; `most` is the limit of n_best."""
     prefix = body.get("prefix")
     if prefix is not None and not isinstance(prefix, str):
-        raise Refusal(400, "prefix is no text; give one")
+        raise Refusal(400, "prefix is not a text; give one")
     return Search(
         n_best=number_field(body, "n_best", 1, 1, most),
         beam=read_beam(body),

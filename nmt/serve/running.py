@@ -42,7 +42,8 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(
-            f"cannot listen at host={host} port={port} ({reason}); choose another port=, or stop who has it"
+            f"cannot listen at host={host} port={port} ({reason}); choose another port=, or stop the program that "
+            "has it"
         ) from None
     found.set_inheritable(True)
     return found

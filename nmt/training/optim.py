@@ -55,7 +55,8 @@ class Schedule:
         """The number of updates, which a decaying schedule needs; refuses a run that only early stopping ends."""
         if self.total is None:
             raise ConfigError(
-                f"schedule {type(self).__name__} falls until the end of the run, but train.max_updates and "
+                f"schedule {type(self).__name__} falls until the end of the run, which is unknown: train.max_updates "
+                "and "
                 "train.max_epochs are null; set one of them, or use schedule=inverse_sqrt"
             )
         return self.total

@@ -165,7 +165,7 @@ def resume(
     for key in ("name", "runs_dir"):
         if key in typed.values:
             raise ConfigError(
-                f"{key}={typed.values[key]} is for a new run, resume={run} goes on with that folder; leave {key} out"
+                f"{key}={typed.values[key]} is for a new run, and resume={run} continues in its folder; leave {key} out"
             )
     config = typed.but(OF_ONE_COMMAND).over(stored, trust)
     refuse_other_tokenizer(stored, config, f"resume={run}")
@@ -178,7 +178,7 @@ def resume(
         seen_file(run)  # refuses a damaged file, which nothing else would notice
         last = to_resume(run)
         if last is None and config.init_from is not None:
-            raise CheckpointError(f"{run} lacks the weights it started from; delete it and start again")
+            raise CheckpointError(f"{run} lacks the weights that it started from; delete it, and start again")
         folder = checkpoint_folder(run, last or 0)
         if last is None:
             model = new_model(config, tokenizers)

@@ -152,7 +152,8 @@ class Validator:
             return
         if len(rows) == 1:
             raise DataError(
-                f"memory does not hold pair {self.dev[rows[0]]['index'] + 1:,} (as read) of the dev split; shorten it, "
+                f"there is not enough memory for pair {self.dev[rows[0]]['index'] + 1:,} (as read) of the dev split; "
+                "shorten it, "
                 "or take it out of data.dev (data.train, if dev is cut off it)"
             )
         if not self.halved:

@@ -40,7 +40,7 @@ def plan(sources: Iterable[Path], folder: Path) -> Plan:
         if not source.is_file():
             raise DataError(f"{source} is not a regular file, input; name files, or another output= than a folder")
         if source.suffix == ".zip":
-            raise DataError(f"{source} is a zip, and none can be written to {folder}; unpack it first")
+            raise DataError(f"{source} is a zip, which cannot be written to {folder}; unpack it first")
         if source.name in found:
             raise DataError(
                 f"{found[source.name]} and {source} have the same name, input; their translations would be one file, "
@@ -86,10 +86,10 @@ def refuse_no_claims(folder: Path, sharded: bool) -> None:
         return
     if not sharded:
         raise DataError(
-            f"{folder} lies where nothing can be locked, so processes cannot see which files others translate; give "
-            "each its own shard=i/n, shard=1/1 to a single one"
+            f"{folder} is on a file system without locks, so processes cannot see which files others "
+            "translate; give each its own shard=i/n, or shard=1/1 if there is only one"
         )
-    print(f"note: {folder} lies where nothing can be locked: start one process for each shard", file=sys.stderr)
+    print(f"note: {folder} is on a file system without locks: start one process for each shard", file=sys.stderr)
 
 
 def refuse_others(record: Path, made_with: Mapping[str, Any]) -> None:
@@ -105,7 +105,8 @@ def refuse_others(record: Path, made_with: Mapping[str, Any]) -> None:
     ]
     if differences:
         raise DataError(
-            f"{record.parent} holds translations that are made otherwise: {'; '.join(differences)}; type the same as "
+            f"{record.parent} holds translations that were made with other settings: {'; '.join(differences)}; type "
+            "the same as "
             "there, or choose another output="
         )
 
@@ -156,8 +157,8 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
         caution(f"{first}{others}; delete such translations, and they are made again")
     if bad:
         raise DataError(
-            f"{len(bad):,} of {len(targets):,} files cannot be read, for the reasons above: {_named(bad)}; mend them, "
-            "and type the same again"
+            f"{len(bad):,} of {len(targets):,} files cannot be read, for the reasons above: {_named(bad)}; "
+            "repair them, and type the same command again"
         )
 
 

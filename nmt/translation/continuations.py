@@ -38,7 +38,7 @@ def continuations(
     """
     [line] = read_lines_in_parts([translator.as_read(sentence)], translator.tokenizers.src, translator.long_lines)
     if len(line.parts) != 1:
-        raise DataError("continuations are of one sentence; give one that has text and is shorter")
+        raise DataError("continuations are for one sentence; give one that is not empty, and shorter")
     head = prefix[: len(prefix) - len(prefix.split(" ")[-1])]  # the whole words of the prefix
     tail = prefix[len(head) :]
     firsts = _first_pieces(translator, line.parts[0], head, tail)[: 2 * count]  # several pieces may begin the same word

@@ -20,7 +20,8 @@ def open_model(command: TranslationCommand, named: str | list[str] | None = None
     settings = prepared_settings(command, named, key)
     if settings.sample and command.shortlist is True:
         raise ConfigError(
-            "shortlist=true and search.sample=true are both given; samples are drawn without, leave one out"
+            "shortlist=true and search.sample=true are both given; samples are drawn without a shortlist; leave one "
+            "of them out"
         )
     folders = model_folders(named or command.model, key)
     translator = Translator.load(

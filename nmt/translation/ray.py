@@ -46,7 +46,7 @@ class TranslateBatch:
         """The columns of the batch and the new column, which has a string for each row, in order."""
         if self.text not in batch:
             columns = ", ".join(batch)
-            raise DataError(f"the rows have no column '{self.text}'; name the one with the texts, text=…: {columns}")
+            raise DataError(f"these rows have no column '{self.text}'; name the one with the texts, text=…: {columns}")
         texts = batch[self.text].tolist()
         for value in texts:
             if not isinstance(value, str):

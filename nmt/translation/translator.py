@@ -126,7 +126,9 @@ class Translator:
         loaded = load_together(folders, trust)
         chosen = choose_device(device)  # type: ignore[arg-type]  # checked inside
         if len(folders) > 1 and shortlist is True:
-            raise ConfigError("shortlist=true, but several models have none together; leave it out, or name one model")
+            raise ConfigError(
+                "shortlist=true, but several models have no common shortlist; leave it out, or name one model"
+            )
         listed = read_shortlist(folders[0], loaded[0], shortlist) if len(folders) == 1 else None
         factors: Precision = "fp32" if precision == "fp32" else "bf16" if precision == "bf16" else "auto"
         dtype, int8 = choose_dtype(factors, chosen), choose_int8(precision, chosen)
@@ -350,7 +352,7 @@ class Translator:
     def no_numbers(self) -> CheckpointError:
         """The error for a model that computes NaN."""
         return CheckpointError(
-            f"the model's probabilities are no numbers, {self.name}; its weights are damaged or too large: "
+            f"the model's probabilities are NaN, {self.name}; its weights are damaged or too large: "
             "restore it from a copy, try precision=fp32, or train again"
         )
 

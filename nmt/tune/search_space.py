@@ -61,7 +61,7 @@ def read_space(section: Mapping[str, Any], prefix: str = "") -> list[Choices | R
     for name, value in sorted(section.items()):
         key = f"{prefix}{name}"
         if not isinstance(value, Mapping):
-            raise ConfigError(f"space.{key}={value} is no range; write {{low: …, high: …}} or {{choices: [A, B]}}")
+            raise ConfigError(f"space.{key}={value} is not a range; write {{low: …, high: …}} or {{choices: [A, B]}}")
         if "choices" in value:
             found.append(_choices(key, value))
         elif "low" in value or "high" in value:
@@ -82,7 +82,7 @@ def _choices(key: str, value: Mapping[str, Any]) -> Choices:
     listed = value["choices"]
     _refuse_others(key, value, ("choices",))
     if not isinstance(listed, list) or not listed or not all(isinstance(item, Value) for item in listed):
-        raise ConfigError(f"space.{key}.choices={listed} is no list of values; write choices: [A, B]")
+        raise ConfigError(f"space.{key}.choices={listed} is not a list of values; write choices: [A, B]")
     return Choices(key, listed)
 
 

@@ -51,7 +51,7 @@ def opened_study(plan: Plan, made_of: str) -> optuna.Study:
     except Exception as error:  # SQLite and SQLAlchemy raise many kinds
         reason = str(error).splitlines()[0]
         raise DataError(
-            f"{path} is no study that can be read ({reason}); restore it, or choose another name="
+            f"{path} is not a study that can be read ({reason}); restore it, or choose another name="
         ) from None
     if "made_of" not in study.user_attrs:
         study.set_user_attr("made_of", made_of)
@@ -152,7 +152,7 @@ def report(plan: Plan, study: optuna.Study) -> None:
     """Prints the best trials and the command for the best settings, and saves a picture of what mattered."""
     complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
     if not complete:
-        raise ConfigError(f"no trial of {plan.folder} has come to its end; type more trials=")
+        raise ConfigError(f"no trial of {plan.folder} has finished; type more trials=")
     sign = -1 if plan.metric == "bleu" else 1
     ranked = sorted(complete, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
     for ending_of in (".png", ".svg"):

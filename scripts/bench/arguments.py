@@ -54,7 +54,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 def check_model(parser: argparse.ArgumentParser, folder: Path, option: str = "--model") -> None:
     """Refuses a folder that is no run."""
     if not (folder / "manifest.json").is_file():
-        parser.error(f"{option} {folder} is no run; name a folder that nmt train has made")
+        parser.error(f"{option} {folder} is not a run; name a folder that nmt train has made")
 
 
 def add_neighbours(parser: argparse.ArgumentParser) -> None:

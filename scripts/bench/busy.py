@@ -88,7 +88,7 @@ def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     arguments.parts = arguments.parts.split(",")
     for parts in arguments.parts:
         if parts != AUTO and not (parts.isdecimal() and int(parts)):
-            parser.error(f"--parts {parts} is no number of parts; give 1 or more, or {AUTO}")
+            parser.error(f"--parts {parts} is not a number of parts; give 1 or more, or {AUTO}")
     check_neighbours(parser, arguments.neighbours)
     arguments.trainings = [count for count in arguments.trainings if count]
     return arguments, rest

@@ -85,7 +85,7 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     arguments, words = parser.parse_known_args(given)
     check_model(parser, arguments.model)
     if not arguments.input.is_file():
-        parser.error(f"--input {arguments.input} is no file; name one with a sentence a line")
+        parser.error(f"--input {arguments.input} is not a file; name one with a sentence a line")
     arguments.only = chosen(parser, "--only", arguments.only, list(MEASUREMENTS))
     return arguments, words
 

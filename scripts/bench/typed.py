@@ -80,5 +80,5 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     check_model(parser, arguments.model)
     for option in ("src", "ref"):
         if not getattr(arguments, option).is_file():
-            parser.error(f"--{option} {getattr(arguments, option)} is no file; name one with a sentence a line")
+            parser.error(f"--{option} {getattr(arguments, option)} is not a file; name one with a sentence a line")
     return arguments, words

@@ -193,7 +193,7 @@ def part_class(group: str, name: str) -> Any:
         among.load()
         if name in among.members:
             return among.members[name]
-    raise ConfigError(f"{name} is no class of the group {group}")
+    raise ConfigError(f"{name} is not a class of the group {group}")
 
 
 def _groups(group: str) -> tuple[Group, ...]:

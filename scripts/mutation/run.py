@@ -91,7 +91,7 @@ def equivalents() -> set[tuple[str, str]]:
     for entry in entries:
         assert entry.reason, entry
         if entry.path not in TARGETS:
-            raise SystemExit(f"error: equivalent.yaml names {entry.path}, which is no target; correct it")
+            raise SystemExit(f"error: equivalent.yaml names {entry.path}, which is not a target; correct it")
     return {(entry.path, " ".join(entry.change.split())) for entry in entries}
 
 

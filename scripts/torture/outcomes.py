@@ -21,7 +21,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def check_work(parser: argparse.ArgumentParser, folder: Path | None) -> None:
     """Refuses a folder that is not there."""
     if folder is not None and not folder.is_dir():
-        parser.error(f"--work {folder} is no folder; make it first")
+        parser.error(f"--work {folder} is not a folder; make it first")
 
 
 def table(head: str, rows: Mapping[str, str], columns: Sequence[str], counts: Counter[tuple[str, str]]) -> str:

@@ -68,12 +68,12 @@ def test_the_list_and_a_revocation(tmp_path: Path, capsys: pytest.CaptureFixture
         (["characters_per_minute=5"], "characters_per_minute=5 is for a new key; name it, add=NAME, or leave charac"),
         (["revoke=weblate", "requests_per_minute=5"], "requests_per_minute=5 is for a new key; name it, add=NAME"),
         (["add=a", "requests_per_minute=0"], "requests_per_minute is 0; it must be at least 1, or null"),
-        (["add=a b"], "add='a b' is no name for a key; take up to 64 of a-z"),
-        (["add=../a"], "add='../a' is no name for a key"),
-        (["add=ключ"], "add='ключ' is no name for a key"),
-        (["add=-a"], "add='-a' is no name for a key"),
-        (["add=''"], "add='' is no name for a key"),
-        (["add=" + "a" * 65], "is no name for a key"),
+        (["add=a b"], "add='a b' cannot name a key; take up to 64 of a-z"),
+        (["add=../a"], "add='../a' cannot name a key"),
+        (["add=ключ"], "add='ключ' cannot name a key"),
+        (["add=-a"], "add='-a' cannot name a key"),
+        (["add=''"], "add='' cannot name a key"),
+        (["add=" + "a" * 65], "cannot name a key"),
         (["add=7"], "quote it: add='\"7\"'"),
         (["ad=x"], "unknown key 'ad'; did you mean 'add'?"),
         (["remove=x"], "unknown key 'remove'"),
@@ -105,7 +105,7 @@ def test_a_file_that_is_missing_or_damaged_is_told(
     assert not path.exists()
     path.write_text("{")
     out, err = typed(capsys, path, *words, code=2)
-    damaged = f"error: {path} is no sound file of keys: it is not JSON; restore it from a copy\n"
+    damaged = f"error: {path} is a damaged file of keys: it is not JSON; restore it from a copy\n"
     assert (out, err) == ("", damaged)
 
 
@@ -179,7 +179,7 @@ def test_a_file_that_another_process_holds_is_told(
     fcntl.flock(handle, fcntl.LOCK_EX)
     out, err = typed(capsys, tmp_path / "keys.json", "add=a", code=2)
     assert out == ""
-    assert err.startswith(f"error: another process has held {tmp_path} for ")
+    assert err.startswith(f"error: another process has locked {tmp_path} for ")
     os.close(handle)
     assert os.listdir(tmp_path) == []
 
@@ -191,4 +191,4 @@ def test_where_nothing_can_be_locked_a_note_says_so(
     out, err = typed(capsys, tmp_path / "keys.json", "add=a")
     assert out.startswith("nmt_")
     path = tmp_path / "keys.json"
-    assert err.startswith(f"note: {path} lies where nothing can be locked: change it by one command at a time\n")
+    assert err.startswith(f"note: {path} is on a file system without locks: run one nmt keys at a time\n")

@@ -40,8 +40,8 @@ def test_each_line_has_its_prefix(run: Path, tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("lines", "prefixes", "message"),
     [
-        ("a\nb\n", "x\n", "the input has more than the 1 lines of prefixes="),
-        ("a\n", "x\ny\n", "begin has more than the 1 lines of the input; give a line for each"),
+        ("a\nb\n", "x\n", "the input has more lines than the 1 of prefixes="),
+        ("a\n", "x\ny\n", "begin has more lines than the 1 of the input; give one line for each"),
     ],
 )
 def test_files_of_different_length_are_refused(

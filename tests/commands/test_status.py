@@ -111,7 +111,7 @@ def test_faults_are_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     record = read_record(checkpoint_folder(run, 11)) | {"skipped": [3, *range(5, 11)], "halved": [2]}
     save_checkpoint(run, 11, signed({}), signed({}), record)
     assert page(run, capsys)["faults"] == (
-        "7 updates, the latest 6, 7, 8, 9, 10 skipped: loss or gradient was no number; "
+        "7 updates, the latest 6, 7, 8, 9, 10 skipped: loss or gradient was not finite; "
         "update 2 with a halved batch: memory was too small, no longer the same bit for bit"
     )
 

@@ -214,7 +214,7 @@ def test_mistakes_are_refused_before_any_work(
         code, _, err = typed(text, folder)
         assert code == 2
         assert err == [
-            "error: no sentence came in, only empty lines or none; type one, or name a file, input=FILE",
+            "error: there is no sentence to draw, only empty lines or none; type one, or name a file, input=FILE",
         ]
     several_heads(monkeypatch, 2, 3)
     code, _, err = typed("der Hund\n", folder, "head=4")

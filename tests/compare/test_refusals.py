@@ -30,15 +30,15 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        (["attention=none"], "no key but seed has several values"),
-        (["attention=none", "seed=1,2"], "no key but seed has several values"),
+        (["attention=none"], "no key other than seed has several values"),
+        (["attention=none", "seed=1,2"], "no key other than seed has several values"),
         (["attention=none,dot", "train.workers=1,2"], "train.workers=1,2 gives the same model several times"),
         (["attention=none,dot", "budget=5m"], "budget=5m is for nmt train; leave it out: all runs are as long"),
         (["attention=none,dot", "name=mine"], "name=mine is for nmt train; leave it out: runs are named by"),
         (["attention=none,dot", "resume=r"], "resume=r is for nmt train"),
         (["attention=none,dot", "init_from=r"], "init_from=r is for nmt train"),
         (["attention=none,dto"], "did you mean 'dot'?"),
-        (["optimizer.lr=interval(0,1)"], "has no single values; list them: optimizer.lr=A,B"),
+        (["optimizer.lr=interval(0,1)"], "is a range, and a comparison needs a list; write one: optimizer.lr=A,B"),
         (["attention=dot,dot"], "attention=dot seed=1: its configuration is that of attention=dot"),
         (["attention=none,dot", "seed=1,1"], "its configuration is that of attention=none"),
         (["attention=none,dot", "split=train"], "split='train' is not possible; choose from: dev, test"),

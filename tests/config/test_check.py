@@ -103,7 +103,7 @@ def test_arguments_of_a_part() -> None:
         ({"rank": "2"}, "attention.rank='2' is not possible; it must be a whole number"),
         ({"rank": 0}, "attention.rank is 0; it must be at least 1"),
         ({"rank": 2, "bais": True}, "unknown key 'attention.bais'; did you mean 'bias'?"),
-        ({"rank": 2, "d_query": 4}, "attention.d_query=4 follows from other parts; leave it out"),
+        ({"rank": 2, "d_query": 4}, "attention.d_query=4 is derived from other parts; leave it out"),
     ]:
         with pytest.raises(ConfigError) as caught:
             read_part({"class": name, **section}, "attention", group, trust)
@@ -126,11 +126,11 @@ def test_classes_are_found_inside_nmt_only(tmp_path: Path, monkeypatch: pytest.M
     for name, expected in [
         ("RnnEncodr", "did you mean 'RnnEncoder'?"),
         ("rnn.RnnEncoder", "is not a part of nmt; did you mean 'RnnEncoder'?"),
-        ("Tensor", "is no encoder of nmt"),
+        ("Tensor", "is not one of nmt's encoder classes"),
         ("os.system", "type trust=[os]"),
         ("my_parts.Mine", "type trust=[my_parts]"),
         ("../my_parts.Mine", "is not a part of nmt"),
-        ("nmt.model.rnn.RnnEncoder", "is no encoder of nmt"),
+        ("nmt.model.rnn.RnnEncoder", "is not one of nmt's encoder classes"),
         ("AdamW", "choose from: RnnEncoder, RnnSelfAttentionEncoder, TransformerEncoder"),  # of another group
     ]:
         with pytest.raises(ConfigError) as caught:
@@ -138,14 +138,16 @@ def test_classes_are_found_inside_nmt_only(tmp_path: Path, monkeypatch: pytest.M
         assert f"encoder.class='{name}'" in str(caught.value)
         assert expected in str(caught.value)
     for no_text in (1, ["RnnEncoder"], {}):
-        with pytest.raises(ConfigError, match=r"^encoder\.class=.* is no text; write the name of a class"):
+        with pytest.raises(ConfigError, match=r"^encoder\.class=.* is not text; write the name of a class"):
             read_part({"class": no_text}, "encoder", ENCODERS, [])
     assert ENCODERS.find("my_parts.Mine", "encoder", None) is None  # of a stored run: an error comes when it is built
     assert "my_parts" not in sys.modules  # a refused package is not even imported
     found = ENCODERS.find("my_parts.Mine", "encoder", ["my_parts"])
     assert found is not None
     assert found.__name__ == "Mine"
-    with pytest.raises(ConfigError, match=r"my_parts\.Other' is no registered encoder; did you mean 'my_parts\.Mine'"):
+    with pytest.raises(
+        ConfigError, match=r"my_parts\.Other' is not a registered encoder; did you mean 'my_parts\.Mine'"
+    ):
         ENCODERS.find("my_parts.Other", "encoder", ["my_parts"])
     with pytest.raises(ConfigError, match="cannot be imported"):
         ENCODERS.find("not_there.Mine", "encoder", ["not_there"])
@@ -160,7 +162,7 @@ def test_classes_are_found_inside_nmt_only(tmp_path: Path, monkeypatch: pytest.M
     ],
 )  # fmt: skip
 def test_abstract_classes_and_those_of_other_groups_are_refused(group: Group, name: str, right: str) -> None:
-    with pytest.raises(ConfigError, match=rf"^x\.class='{name}' is no {group.name} of nmt; .*"):
+    with pytest.raises(ConfigError, match=rf"^x\.class='{name}' is not one of nmt's {group.name} classes; .*"):
         group.find(name, "x", [])
     with pytest.raises(ConfigError) as caught:
         group.find("Nothing", "x", [])

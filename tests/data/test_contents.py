@@ -162,7 +162,7 @@ def test_sides_are_named_as_well(tmp_path):
     ("files", "changes", "said", "kind"),
     [
         ({"a.en": "x", "a.fr": "y"}, {}, r"2 files \(a.en, a.fr\); set data.src_lang and data.tgt_lang", DataError),
-        ({"a.en": "x", "b.de": "y"}, {}, "no two files that are called the same but for .en and .de", DataError),
+        ({"a.en": "x", "b.de": "y"}, {}, "no two files whose names differ only in .en and .de", DataError),
         ({"a.en": "x", "a.eng": "y", "a.de": "z"}, {}, "a.en and a.eng, both English", DataError),
         (MOSES, {"src_lang": None}, "data.src_lang is null, data.format=moses_zip", ConfigError),
         ({"a.en": "x\n", "a.de": "y\nz\n"}, {}, "a.zip, a.en has 1 line but .*a.zip, a.de has 2", DataError),

@@ -262,7 +262,7 @@ def test_the_package_finds_the_languages_of_sentences() -> None:
     [
         (None, "de", "data.filters.min_language=0.2 needs the language of both sides; give data.src_lang, such as"),
         ("en", None, "give data.tgt_lang, such as"),
-        ("en", "tlh", "data.tgt_lang=tlh is no language that py3langid knows; set data.filters.min_language=null"),
+        ("en", "tlh", "data.tgt_lang=tlh is not a language that py3langid knows; set data.filters.min_language=null"),
     ],
 )
 def test_languages_that_cannot_be_told_are_refused(

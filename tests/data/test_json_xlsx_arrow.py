@@ -160,7 +160,7 @@ def test_workbooks_that_are_not_clear_or_not_safe_are_refused(tmp_path):
             if name.endswith("sheet1.xml"):
                 content = b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>' + content
             bad.writestr(name, content)
-    assert "declares XML entities, which no Excel writes; save it as CSV" in refused(tmp_path, "xlsx")
+    assert "declares XML entities, which Excel never writes; save it as CSV" in refused(tmp_path, "xlsx")
 
 
 def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):

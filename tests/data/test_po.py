@@ -123,7 +123,7 @@ def test_other_charsets_and_byte_order_marks_are_read(tmp_path):
         (header(charset="martian") + message(), ", line 4: charset=martian is unknown"),
         (header(charset="idna") + message(), ", line 4: charset=idna is unknown"),
         (header(charset="zlib") + message(), ", line 4: charset=zlib is unknown"),
-        (header() + message()[:-3], ", line 8: not a PO file (a string without its quotation marks)"),
+        (header() + message()[:-3], ", line 8: not a PO file (a string without quotation marks)"),
         (header() + message("a", 'b" c'), ", line 8: not a PO file (a string"),
         (header() + '\n#~ msgid "a\n#~ msgstr "b"\n', ", line 7: not a PO file (a string"),
         (header() + "\nnonsense\n", ", line 7: not a PO file (wrong syntax)"),

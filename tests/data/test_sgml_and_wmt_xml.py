@@ -144,7 +144,10 @@ def test_tagged_lines_are_joined_by_line(tmp_path):
         (lambda text: text.replace("docid=a ", ""), "src, line 2: <doc> without docid"),
         (lambda text: text.replace("<seg id=1>", "<seg>"), "src, line 3: <seg> without id"),
         (lambda text: text.replace("<DOC docid=a genre", "<x genre"), "src, line 3: <seg> outside of <doc"),
-        (lambda text: text[: text.index("b one") + 2], "src, line 10: the file ends within a segment; fetch it again"),
+        (
+            lambda text: text[: text.index("b one") + 2],
+            "src, line 10: the file ends within a segment; download it again",
+        ),
         (lambda text: text[: text.index(" genre")], "src, line 2: the file ends within a tag"),
         (lambda text: text[: text.index("no</seg>")], "src, line 8: the file ends within a comment"),
         (lambda text: f"{text}{REF}", "src, line 12: <refset> after <srcset>"),

@@ -203,7 +203,10 @@ def test_languages_that_are_not_there_or_not_given_are_one_error_that_names_thos
         (lambda text: text.replace("dog", "d\x00g"), r"line 2: not well-formed XML"),
         (lambda text: text.replace("dog", "d&g;"), r"line 2: .*'g'"),
         (lambda text: text.replace("dog", "Köter").encode("latin-1"), r"line 2: .* convert the file"),
-        (lambda text: '<?xml version="1.0" encoding="utf-16"?>' + text, r"line 1: .* given as utf-16, which it is not"),
+        (
+            lambda text: '<?xml version="1.0" encoding="utf-16"?>' + text,
+            r"line 1: .* declares the encoding utf-16, which is wrong",
+        ),
         (lambda text: '<?xml version="1.0" encoding="martian"?>' + text, r"line 1: not well-formed XML .*martian"),
         (lambda text: "", r"memory\.tmx is empty"),
         (lambda text: text.replace("tmx", "xliff"), r"first element is <xliff>, not <tmx>"),

@@ -52,7 +52,7 @@ def test_what_is_wrong_with_the_tokenizer_is_said_by_the_process_too(table, tmp_
 @pytest.mark.parametrize(
     ("end", "error", "message"),
     [
-        ("kill -9 $$", DataError, r"was killed, .*train\.arrow; set tokenizer\.max_sentences=\d+ lower"),
+        ("kill -9 $$", DataError, r"was killed, .*train\.arrow; lower tokenizer\.max_sentences=\d+"),
         ("echo what happened >&2; exit 1", RuntimeError, "ended with 1: what happened"),
     ],
 )

@@ -247,7 +247,7 @@ def test_resuming_changes_what_is_typed_and_keeps_the_change(data: Path, tmp_pat
 @pytest.mark.parametrize("key", ["name", "runs_dir"])
 def test_a_name_for_a_run_that_goes_on_is_refused(trained: Path, key: str) -> None:
     message = typed_on_resume(trained, **{key: "x"})
-    assert message == f"{key}=x is for a new run, resume={trained} goes on with that folder; leave {key} out"
+    assert message == f"{key}=x is for a new run, and resume={trained} continues in its folder; leave {key} out"
 
 
 def typed_on_resume(run: Path, **typed: Any) -> str:
@@ -274,7 +274,7 @@ def test_another_configuration_on_resuming_is_refused(
     plateau = {"class": "Plateau", "warmup": 0, "factor": 0.5, "patience": 3}
     assert "schedule.factor=0.5 (was None)" in typed_on_resume(trained, schedule=plateau)
     message = typed_on_resume(trained, resume_with="train.max_update")
-    assert message == f"resume_with=train.max_update is no key of {trained}; did you mean 'train.max_updates'?"
+    assert message == f"resume_with=train.max_update is not a key of {trained}; did you mean 'train.max_updates'?"
     command = command_of("train", [])
     message = refusal(ConfigError, lambda: replace(command, resume_with=["seed"]))
     assert message == "resume_with=['seed'] is for a run that goes on; name it: resume=runs/NAME"
@@ -433,7 +433,7 @@ def test_fine_tuning_killed_at_once_goes_on_from_the_weights_given(
     assert resume(run) == 0
     assert_same(tmp_path / "whole" / "run", run)
     shutil.rmtree(unborn / "checkpoints")
-    assert "lacks the weights it started from; delete it" in refusal(CheckpointError, lambda: resume(unborn))
+    assert "lacks the weights that it started from; delete it" in refusal(CheckpointError, lambda: resume(unborn))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,9 @@ def test_bf16_is_refused_where_a_layer_has_none(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(torch.nn.LSTM, "forward", unable)
     assert not computes_bf16(CPU)
-    with pytest.raises(ConfigError, match=r"^precision is bf16, but this processor \(.+\) has no LSTM in it; set"):
+    with pytest.raises(
+        ConfigError, match=r"^precision is bf16, but torch has no LSTM in bf16 for this processor \(.+\); set"
+    ):
         choose_dtype("bf16", CPU)
     assert choose_dtype("fp32", CPU) == torch.float32
 

@@ -17,7 +17,9 @@ def test_home_takes_the_place_of_a_tilde(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_nobodys_home_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^~no-such-user/a: nobody's home is ~no-such-user; type the whole path"):
+    with pytest.raises(
+        ConfigError, match=r"^~no-such-user/a: ~no-such-user is not the home of any user; type the whole path"
+    ):
         expanded("~no-such-user/a")
 
 
@@ -36,4 +38,4 @@ def test_nobodys_home_is_refused() -> None:
 )
 def test_every_verb_says_so_in_one_line(verb: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, *words]) == 2
-    assert "nobody's home is ~no-such-user; type the whole path" in capsys.readouterr().err.splitlines()[-1]
+    assert "~no-such-user is not the home of any user; type the whole path" in capsys.readouterr().err.splitlines()[-1]

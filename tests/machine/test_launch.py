@@ -33,7 +33,7 @@ def test_a_process_is_alone_unless_torchrun_says_otherwise(alone: pytest.MonkeyP
 @pytest.mark.parametrize("text", ["", "many", "0", "-2", "1.5"])
 def test_what_is_no_number_of_processes_is_refused(alone: pytest.MonkeyPatch, text: str) -> None:
     alone.setenv("WORLD_SIZE", text)
-    with pytest.raises(ConfigError, match=rf"^WORLD_SIZE={text} is no number of processes; torchrun sets it"):
+    with pytest.raises(ConfigError, match=rf"^WORLD_SIZE={text} is not a number of processes; torchrun sets it"):
         processes()
 
 
@@ -42,7 +42,7 @@ def test_the_command_line_says_so_in_one_line(alone: pytest.MonkeyPatch, capsys:
     assert main(["status", "model=a"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert said.startswith("error: WORLD_SIZE=many is no number of processes; ")
+    assert said.startswith("error: WORLD_SIZE=many is not a number of processes; ")
 
 
 def test_this_process_may_use_the_cores_it_is_bound_to() -> None:

@@ -282,7 +282,7 @@ def test_a_class_that_is_no_score_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     module = ModuleType("my_parts")
     module.__dict__["Mine"] = Mine
     monkeypatch.setitem(sys.modules, "my_parts", module)
-    message = r"^attention\.class='my_parts\.Mine' is no registered attention; choose from: Additive, Cosine, Dot"
+    message = r"^attention\.class='my_parts\.Mine' is not a registered attention; choose from: Additive, Cosine, Dot"
     with pytest.raises(ConfigError, match=message):
         read_part({"class": "my_parts.Mine"}, "attention", SCORES, ["my_parts"])
 

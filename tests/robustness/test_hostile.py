@@ -241,7 +241,7 @@ def test_a_link_in_a_run_folder_leads_nowhere(run: Path, tmp_path: Path, name: s
         outside.write_text("precious")
     path.symlink_to(outside)
     before = contents(outside)
-    message = f"{path} is a link, which nmt never makes; put what it names in its place"
+    message = f"{path} is a link, and nmt never makes one; replace it with the file that it points to"
     for act in (lambda: load_model(run), lambda: resume(run), lambda: status.main(StatusCommand(str(run)))):
         assert message in refusal(act)
     if name.startswith("evaluations"):
@@ -277,7 +277,7 @@ def test_a_pipe_in_a_run_folder_is_not_waited_for(run: Path, name: str) -> None:
     message = "holds no run: manifest.json is missing" if name == "manifest.json" else "is neither a file nor a folder"
     for act in (lambda: load_model(run), lambda: resume(run)):
         assert message in refusal(act)
-    assert "is no regular file" in refusal(lambda: read_file(run / name))
+    assert "is not a regular file" in refusal(lambda: read_file(run / name))
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_a_class_that_is_no_text_is_refused(run: Path, section: str) -> None:
     config = json.loads((run / "config.json").read_text())
     for value in (1, ["rnn"], True, {"a": "b"}):
         config[section]["class"] = value
-        assert "is no text; write the name of a class" in refusal(lambda: read_run_config(config, []))
+        assert "is not text; write the name of a class" in refusal(lambda: read_run_config(config, []))
 
 
 @pytest.mark.parametrize(("key", "value"), [("max_updates", 10**30), ("workers", 10**30), ("max_epochs", 10**300)])

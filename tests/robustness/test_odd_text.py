@@ -315,7 +315,7 @@ def test_a_model_that_computes_no_numbers_is_named(tmp_path: Path, terminal: Ter
     more = ["input=in", "output=out"] if words[0] == "translate" else []
     code, out, said = terminal(*words, f"model={run}", *fast, *more)
     assert (code, out) == (2, [])
-    assert said[-1].startswith(f"error: the model's probabilities are no numbers, {run}; its weights are damaged")
+    assert said[-1].startswith(f"error: the model's probabilities are NaN, {run}; its weights are damaged")
     assert not Path("out").exists()
 
 

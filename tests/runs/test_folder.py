@@ -460,7 +460,7 @@ def test_where_nothing_can_be_locked_that_is_said(
 
     monkeypatch.setattr("fcntl.flock", no_locks)
     with hold_run(tmp_path):
-        said = f"note: {tmp_path} lies where nothing can be locked: start no second process for it\n"
+        said = f"note: {tmp_path} is on a file system without locks: do not start a second process for it\n"
         assert capsys.readouterr().err == said
 
 
@@ -529,7 +529,7 @@ def test_checkpoints_that_are_gone_are_not_begun_anew(run: Path) -> None:
     shutil.rmtree(run / "checkpoints")
     message = refusal(lambda: resume(run))
     assert message == (
-        f"{run / 'checkpoints'} holds no checkpoint any more; restore it from a copy, or start a new run with "
+        f"{run / 'checkpoints'} no longer holds a checkpoint; restore it from a copy, or start a new run with "
         f"init_from={run}"
     )
     assert (run / "model.safetensors").read_bytes() == kept
@@ -542,7 +542,7 @@ def test_a_file_of_another_checkpoint_is_not_gone_on_with(run: Path, tmp_path: P
     assert resume(tmp_path / "other") == 0
     (other,) = (tmp_path / "other" / "checkpoints").glob(f"*/{'training.json'}")
     here.write_bytes((other.parent / name).read_bytes())
-    assert refusal(lambda: resume(run)).startswith(f"{here} is that of another checkpoint or run")
+    assert refusal(lambda: resume(run)).startswith(f"{here} belongs to another checkpoint or run")
 
 
 @pytest.mark.parametrize("name", ["checkpoints", "model.safetensors", "metrics.jsonl", "tensorboard"])
@@ -634,7 +634,7 @@ def test_what_is_left_after_a_failure_is_said(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").write_text("")  # no folder: it cannot be listed
     message = f"what is saved lies in {tmp_path}/checkpoints: make room, then nmt train resume={tmp_path}"
     assert training_state.last_good(tmp_path, "make room") == message
-    assert refusal(lambda: saved_updates(tmp_path)) == f"{tmp_path}/checkpoints is no folder; restore it from a copy"
+    assert refusal(lambda: saved_updates(tmp_path)) == f"{tmp_path}/checkpoints is not a folder; restore it from a copy"
 
 
 def test_a_folder_of_checkpoints_that_cannot_be_read_is_not_taken_for_an_empty_one(

@@ -152,7 +152,7 @@ def test_gold_files(tmp_path: Path) -> None:
 def test_what_is_no_link_is_refused_with_its_place(tmp_path: Path, field: str) -> None:
     file = tmp_path / "gold"
     file.write_text(f"0-0\n1-1 {field}\n")
-    message = f"'{field.split()[0]}' is no link, {file}, line 2; write i-j for a sure link and ipj"
+    message = f"'{field.split()[0]}' is not a link, {file}, line 2; write i-j for a sure link and ipj"
     with pytest.raises(DataError, match=re.escape(message)):
         read_gold(file, reverse=False)
 
@@ -170,7 +170,7 @@ def test_gold_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=outside):
         load_gold(file, True, sources, references, "words")
     file.write_text("0p0\n\n")
-    with pytest.raises(DataError, match=r"gold holds no sure link, i-j; alignment error rate needs some"):
+    with pytest.raises(DataError, match=r"gold has no sure link, i-j; the alignment error rate needs at least one"):
         load_gold(file, False, sources, references, "words")
 
 

@@ -150,10 +150,10 @@ PIECES = [
 def test_text_in_pieces_is_refused(run: Path, line: str, mark: str, capsys: pytest.CaptureFixture[str]) -> None:
     plain = ["der Hund"] * 4
     message = refused(capsys, run, plain, [*plain[:3], line])
-    assert f"the reference of src is cut into pieces: {mark} stands in 1 of 4 lines, the first is line 4" in message
+    assert f"the reference of src is cut into pieces: {mark} is in 1 of 4 lines, the first is line 4" in message
     assert "the source of src is cut into pieces" in refused(capsys, run, [line] * 4, plain)
     few = [*plain, line] + plain * 10
-    share = f"{mark} stands in 1 of 45 lines of"
+    share = f"{mark} is in 1 of 45 lines of"
     said = [line for line in evaluated(run, few, few) if "cut into pieces" in line]
     rest = "the first is line 5: are they cut into pieces?"
     assert said == [f"{share} the source, {rest}", f"{share} the reference, {rest}"]

@@ -171,8 +171,8 @@ def test_the_page_gets_what_was_printed(tmp_path: Path, monkeypatch: pytest.Monk
     ("words", "message"),
     [
         (["--recipes", "demo,small"], "--recipes demo,small: small is none of demo, narrow, reference"),
-        (["--parts", "0,1"], "--parts 0 is no number of parts; give 1 or more, or auto"),
-        (["--parts", "auto,-1"], "--parts -1 is no number of parts; give 1 or more, or auto"),
+        (["--parts", "0,1"], "--parts 0 is not a number of parts; give 1 or more, or auto"),
+        (["--parts", "auto,-1"], "--parts -1 is not a number of parts; give 1 or more, or auto"),
         (["--neighbours", "1,3"], "--neighbours begins with 1; begin with 0, which the others are compared to"),
     ],
 )

@@ -93,7 +93,7 @@ def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit) as stopped:
         main(words)
     assert stopped.value.code == 2
-    assert f"--general {tmp_path} is no run; name a folder that nmt train has made" in capsys.readouterr().err
+    assert f"--general {tmp_path} is not a run; name a folder that nmt train has made" in capsys.readouterr().err
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_other_pieces_are_refused(runs: list[Path], tmp_path: Path, monkeypatch:
     ("count", "message"),
     [
         (0, "model is an empty list; name one or more run folders, model=[runs/a,runs/b]"),
-        (2, "shortlist=true, but several models have none together; leave it out, or name one model"),
+        (2, "shortlist=true, but several models have no common shortlist; leave it out, or name one model"),
     ],
 )
 def test_refusals(runs: list[Path], count: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -275,7 +275,7 @@ def test_other_weights_and_damage_are_named(tmp_path: Path, capsys: pytest.Captu
     assert read_shortlist(run, loaded, False) is None
     path.unlink()
     with pytest.raises(
-        ConfigError, match=f"shortlist=true, but .*{SHORTLIST_FILE} does not exist; make it with nmt shortlist"
+        ConfigError, match=f"shortlist=true, but .*{SHORTLIST_FILE} does not exist; create it with nmt shortlist"
     ):
         read_shortlist(run, loaded, True)
 
@@ -356,7 +356,11 @@ def test_mistakes_get_one_line(
         ("shortlist", here, "data.root=nowhere"): "file nowhere/train.src does not exist",
         ("shortlist", f"model={blind}"): f"the model has no attention to learn a shortlist from, model={blind}; name",
         ("shortlist", "model=nowhere"): "nowhere is not a folder",
-        ("translate", here, "shortlist=true"): "shortlist.safetensors does not exist; make it with nmt shortlist model",
+        (
+            "translate",
+            here,
+            "shortlist=true",
+        ): "shortlist.safetensors does not exist; create it with nmt shortlist model",
         ("translate", here, "shortlist=ture"): "shortlist='ture' is not possible; did you mean 'true'?",
         ("translate", here, "shortlist=true", "search=sample"): "shortlist=true and search.sample=true are both given",
         ("align", here, "src=a", "tgt=b", "shortlist=true"): "unknown key 'shortlist'",

@@ -74,7 +74,7 @@ def test_languages_may_be_typed() -> None:
     for languages, message in (
         (None, r"run does not say which languages it translates .*; add, for example, languages=\[en-de\]"),
         (["en-de", "de-en"], "languages names 2 directions for 1 models; give one for each"),
-        (["en"], "languages=en is no direction; write it as en-de, or zh-Hant>en"),
+        (["en"], "languages=en is not a direction; write one as en-de, or zh-Hant>en"),
         (["en-german"], "languages=german is not a language code; did you mean 'de'?"),
     ):
         with pytest.raises(ConfigError, match=message.replace("?", r"\?") if "did" in message else message):

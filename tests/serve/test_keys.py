@@ -161,13 +161,13 @@ def spoil_permissions(path: Path) -> None:
 
 
 FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "cut": (spoil_json, "no sound file of keys: it is not JSON; restore it from a copy"),
+    "cut": (spoil_json, "a damaged file of keys: it is not JSON; restore it from a copy"),
     "empty": (lambda path: path.write_text(""), "it is not JSON"),
     "gone": (Path.unlink, "does not exist; nmt keys file="),
     "folder": (lambda path: (path.unlink(), path.mkdir()), "Is a directory"),
-    "pipe": (lambda path: (path.unlink(), os.mkfifo(path)), "is no file of keys"),
+    "pipe": (lambda path: (path.unlink(), os.mkfifo(path)), "is not a file of keys"),
     "circle": (spoil_permissions, "Too many levels of symbolic links); check its permissions and its owner"),
-    "opened": (lambda path: path.write_text("[]"), "it does not consist of format and keys"),
+    "opened": (lambda path: path.write_text("[]"), "it does not have exactly the fields format and keys"),
 }
 
 
@@ -227,23 +227,26 @@ NESTED = "[" * 100_000
 DAMAGED: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda content: content.update(format=2), f"its format is 2, and this version of nmt reads {FORMAT}"),
     (lambda content: content.update(format=True), "its format is True"),
-    (lambda content: content.update(more=1), "it does not consist of format and keys"),
-    (lambda content: content.update(keys={}), "it does not consist of format and keys"),
-    (lambda content: content["keys"].append("x"), "key 3 does not consist of name, sha256, created, characters_per_mi"),
-    (lambda content: content["keys"][1].pop("created"), "key 2 does not consist of name, sha256"),
-    (lambda content: content["keys"][0].update(extra=1), "key 1 does not consist of name, sha256"),
+    (lambda content: content.update(more=1), "it does not have exactly the fields format and keys"),
+    (lambda content: content.update(keys={}), "it does not have exactly the fields format and keys"),
+    (
+        lambda content: content["keys"].append("x"),
+        "key 3 does not have exactly the fields name, sha256, created, characters_per_mi",
+    ),
+    (lambda content: content["keys"][1].pop("created"), "key 2 does not have exactly the fields name, sha256"),
+    (lambda content: content["keys"][0].update(extra=1), "key 1 does not have exactly the fields name, sha256"),
     (lambda content: content["keys"][0].update(name="a/b"), "key 1 has the name 'a/b'"),
     (lambda content: content["keys"][0].update(name=7), "key 1 has the name 7"),
     (lambda content: content["keys"][0].update(sha256="00"), "a has no SHA-256 of 64 hexadecimal digits"),
     (lambda content: content["keys"][0].update(sha256=None), "a has no SHA-256 of 64 hexadecimal digits"),
-    (lambda content: content["keys"][0].update(created="soon"), "a was created on 'soon', which is no date"),
-    (lambda content: content["keys"][0].update(created=2026), "a was created on 2026, which is no date"),
+    (lambda content: content["keys"][0].update(created="soon"), "a was created on 'soon', which is not a date"),
+    (lambda content: content["keys"][0].update(created=2026), "a was created on 2026, which is not a date"),
     (lambda content: content["keys"][0].update(requests_per_minute=0), "requests_per_minute of a is 0"),
     (lambda content: content["keys"][0].update(characters_per_minute=1.5), "characters_per_minute of a is 1.5"),
     (lambda content: content["keys"][0].update(characters_per_minute=True), "characters_per_minute of a is True"),
     (lambda content: content["keys"][0].update(characters_per_minute=10**13), "characters_per_minute of a is 10"),
-    (lambda content: content["keys"][1].update(name="a"), "a is there twice"),
-    (lambda content: content["keys"].append(content["keys"][0] | {"name": "c"}), "is there twice"),
+    (lambda content: content["keys"][1].update(name="a"), "a occurs twice"),
+    (lambda content: content["keys"].append(content["keys"][0] | {"name": "c"}), "occurs twice"),
 ]
 
 
@@ -255,7 +258,7 @@ def test_every_damage_of_the_file_is_told(
         add_key(path, unlimited(name))
     changed(path, damage)
     for action in (Keys.read, read_entries, lambda file: add_key(file, unlimited("c"))):
-        with pytest.raises(DataError, match=re.escape(f"{path} is no sound file of keys: ")) as told:
+        with pytest.raises(DataError, match=re.escape(f"{path} is a damaged file of keys: ")) as told:
             action(path)
         assert expected in str(told.value)
 
@@ -263,14 +266,14 @@ def test_every_damage_of_the_file_is_told(
 @pytest.mark.parametrize("content", [b"\xff", NESTED.encode(), b'{"format": ' + b"1" * 5000 + b', "keys": []}', b"7"])
 def test_any_bytes_are_a_clear_error(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    with pytest.raises(DataError, match="is no sound file of keys"):
+    with pytest.raises(DataError, match="is a damaged file of keys"):
         Keys.read(path)
 
 
 def test_a_huge_file_is_not_read(path: Path) -> None:
     with open(path, "wb") as file:
         file.truncate(MOST_BYTES + 1)
-    with pytest.raises(DataError, match="is no file of keys; name the one that nmt keys wrote"):
+    with pytest.raises(DataError, match="is not a file of keys; name the one that nmt keys wrote"):
         Keys.read(path)
 
 

@@ -199,7 +199,7 @@ def test_continuations_of_a_prefix(client: TestClient) -> None:
 def test_continuations_of_nothing_are_refused(client: TestClient, text: str) -> None:
     found = client.post("/v1/continuations", json={"text": text, "source": "en", "target": "de"})
     assert found.status_code == 400
-    assert found.json()["error"].startswith("continuations are of one sentence; give one that has text")
+    assert found.json()["error"].startswith("continuations are for one sentence; give one that is not empty")
 
 
 def test_the_source_language_is_found_out(client: TestClient) -> None:
@@ -259,7 +259,7 @@ MISTAKES: list[tuple[dict[str, Any], int, str]] = [
     ({"text": "a", "beam": 0}, 400, "beam must be a whole number from 1 to 100"),
     ({"text": "a", "attention": "all"}, 400, "attention must be false, words or pieces"),
     ({"text": "a", "stream": "perhaps"}, 400, "stream must be true or false"),
-    ({"text": "a", "prefix": 3}, 400, "prefix is no text; give one"),
+    ({"text": "a", "prefix": 3}, 400, "prefix is not a text; give one"),
     ({"text": ["a", "b"], "prefix": "x"}, 400, "prefix is for one text; send one"),
     ({"text": "Ein Hund. Ein Haus.", "prefix": "x"}, 400, "prefix is for one sentence, and there are 2; send one"),
     ({"text": "Ein Hund. Ein Haus.", "tree": True}, 400, "tree is for one sentence, and there are 2; send one"),
@@ -307,7 +307,7 @@ def test_settings_that_do_not_go_together() -> None:
         (["model=a", "require_key=true"], "require_key=true needs the keys; add keys=auto"),
         (
             ["model=a", "trust_proxy=[10.0.0.0/8]"],
-            "trust_proxy=10.0.0.0/8 is no IP address; give one, such as 127.0.0.1",
+            "trust_proxy=10.0.0.0/8 is not an IP address; give one such as 127.0.0.1",
         ),
         (
             ["model=a", "trust_proxy=['::FFFF']"],

@@ -75,7 +75,7 @@ def test_times_are_read(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "30", "m", "0m", "1d", "-5m", "30 m", "m30", "1m1h", "nan", "infm"])
 def test_what_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"is no time; give one such as 30m, 2h, 1h30m or 90s"):
+    with pytest.raises(ConfigError, match=r"is not a length of time; give one such as 30m, 2h, 1h30m or 90s"):
         seconds_of(text)
 
 
@@ -84,7 +84,10 @@ def test_what_is_no_time_is_refused(text: str) -> None:
     [
         (["budget=5m", "train.max_updates=10"], "budget=5m and train.max_updates both say when to end"),
         (["budget=5m", "train.max_epochs=10"], "budget=5m and train.max_epochs both say when to end"),
-        (["budget=5m", "resume=runs/other"], "budget=5m is for a new run, resume=runs/other ends where it was to"),
+        (
+            ["budget=5m", "resume=runs/other"],
+            "budget=5m is for a new run, and resume=runs/other ends where that run was planned to end",
+        ),
         (["budget=soon"], "budget=soon is no time"),
     ],
 )

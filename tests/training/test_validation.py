@@ -129,7 +129,7 @@ def test_where_memory_lacks_fewer_pairs_are_validated_together(
 
 def test_a_dev_pair_that_memory_does_not_hold_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     little_memory(monkeypatch, 0, MemoryError())
-    message = r"^memory does not hold pair 1\d\d \(as read\) of the dev split; shorten it, or take it out of data\.dev"
+    message = r"^there is not enough memory for pair 1\d\d \(as read\) of the dev split; shorten it, or take it out of"
     with pytest.raises(DataError, match=message):
         validator().scores(small_model(), CPU, torch.float32)
 

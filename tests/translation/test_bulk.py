@@ -165,8 +165,8 @@ def test_a_bad_file_does_not_keep_the_others(
     with pytest.raises(DataError) as found:
         run(sources, out)
     assert str(found.value) == (
-        f"2 of 10 files cannot be read, for the reasons above: {sources[1]}, {sources[4]}; mend them, and type the "
-        "same again"
+        f"2 of 10 files cannot be read, for the reasons above: {sources[1]}, {sources[4]}; repair them, and type "
+        "the same command again"
     )
     said = capsys.readouterr().err
     assert f"caution: {sources[1]}, line 2: byte 0xff is not valid UTF-8; convert the file" in said
@@ -192,8 +192,8 @@ def test_a_folder_of_translations_made_otherwise_is_refused(sources: list[Path],
     with pytest.raises(DataError) as found:
         run(sources, out, beam="8", model="a", new="x")
     assert str(found.value) == (
-        f'{out} holds translations that are made otherwise: beam was "5", is "8"; new was null, is "x"; type the same '
-        "as there, or choose another output="
+        f'{out} holds translations that were made with other settings: beam was "5", is "8"; new was null, is "x"; '
+        "type the same as there, or choose another output="
     )
     with pytest.raises(DataError, match='model was "a", is null'):
         run(sources, out, beam="5")
@@ -298,12 +298,12 @@ def test_without_locks_shards_are_needed(
     with pytest.raises(DataError) as found:
         run(sources, out)
     assert str(found.value) == (
-        f"{out} lies where nothing can be locked, so processes cannot see which files others translate; give each its "
-        "own shard=i/n, shard=1/1 to a single one"
+        f"{out} is on a file system without locks, so processes cannot see which files others translate; give each its "
+        "own shard=i/n, or shard=1/1 if there is only one"
     )
     run(sources, out, slice(0, None, 2), sharded=True)
     said = capsys.readouterr().err
-    assert said.startswith(f"note: {out} lies where nothing can be locked: start one process for each shard\n")
+    assert said.startswith(f"note: {out} is on a file system without locks: start one process for each shard\n")
     run(sources, out, slice(1, None, 2), sharded=True)
     assert sorted(os.listdir(out)) == sorted([bulk.RECORD, *(path.name for path in sources)])
 
@@ -319,5 +319,5 @@ def test_a_translation_is_compressed_as_its_source_and_none_is_a_zip(tmp_path: P
         assert packed_format(packed.read_bytes()) is not None
         assert list(read_lines(packed)) == ["LINE"] * 300
     (tmp_path / "in" / "a.zip").write_bytes(b"PK")
-    with pytest.raises(DataError, match=r"a\.zip is a zip, and none can be written to .*; unpack it first"):
+    with pytest.raises(DataError, match=r"a\.zip is a zip, which cannot be written to .*; unpack it first"):
         bulk.plan([tmp_path / "in" / "a.zip"], tmp_path / "out")

@@ -73,7 +73,7 @@ def test_what_cannot_be_begun_is_refused(translator: Translator) -> None:
     long = " ".join(["Hund"] * 1200)
     with pytest.raises(DataError, match=r"^the translation of a line in \d parts cannot begin with 'x'"):
         translator.translate([long], prefixes=["x"])
-    with pytest.raises(DataError, match="continuations are of one sentence"):
+    with pytest.raises(DataError, match="continuations are for one sentence"):
         continuations(translator, "", "x", 3, translator.settings)
 
 

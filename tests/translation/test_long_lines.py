@@ -188,7 +188,7 @@ def test_interactive_says_when_a_line_is_long(
     assert out.count("ms)") == 2
     first, *more = err.splitlines()
     assert first == f"caution: the line {CUT[mode]}"
-    refused = "error: the last line has 1,200 pieces, and attention is shown of 1,000 at most; type a shorter line"
+    refused = "error: the last line has 1,200 pieces, and attention is shown for 1,000 at most; type a shorter line"
     assert more == ([refused] if mode == "split" else [])
     assert out.count("░ ≥ 0.05") == (1 if mode == "split" else 2)
 

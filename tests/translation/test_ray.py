@@ -60,7 +60,7 @@ def test_mistakes_get_one_line(run: Path, capsys: pytest.CaptureFixture[str]) ->
     translate = TranslateBatch(run)
     with pytest.raises(DataError) as found:
         translate({"src": column("a"), "id": column(1)})
-    assert str(found.value) == "the rows have no column 'text'; name the one with the texts, text=…: src, id"
+    assert str(found.value) == "these rows have no column 'text'; name the one with the texts, text=…: src, id"
     for value in (None, 3):
         with pytest.raises(DataError) as found:
             translate({"text": column("a", value)})

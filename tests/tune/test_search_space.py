@@ -54,7 +54,7 @@ def test_words_mean_the_value(value: Any, typed: Any) -> None:
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        ({"lr": 3}, r"space\.lr=3 is no range; write \{low: …, high: …\} or \{choices: \[A, B\]\}"),
+        ({"lr": 3}, r"space\.lr=3 is not a range; write \{low: …, high: …\} or \{choices: \[A, B\]\}"),
         ({"lr": {"low": 2, "high": 1}}, r"space\.lr goes from 2 to 1; give numbers, low below high"),
         ({"lr": {"low": 1}}, r"space\.lr goes from 1 to None; give numbers, low below high"),
         ({"lr": {"low": 0, "high": 1, "log": True}}, r"space\.lr\.log=True with low=0 is not possible"),
@@ -64,8 +64,8 @@ def test_words_mean_the_value(value: Any, typed: Any) -> None:
             r"space\.lr\.step=3 is not possible; give a number up to 1, without",
         ),
         ({"lr": {"low": 1, "high": 2, "step": 1, "log": True}}, r"space\.lr\.step=1 is not possible"),
-        ({"a": {"choices": "dot"}}, r"space\.a\.choices=dot is no list of values; write choices: \[A, B\]"),
-        ({"a": {"choices": []}}, r"space\.a\.choices=\[\] is no list of values"),
+        ({"a": {"choices": "dot"}}, r"space\.a\.choices=dot is not a list of values; write choices: \[A, B\]"),
+        ({"a": {"choices": []}}, r"space\.a\.choices=\[\] is not a list of values"),
         ({"a": {"choices": [1], "low": 1}}, r"unknown key 'space\.a\.low'; it has low, high, step and log, or choices"),
         ({"a": {"low": 1, "high": 2, "steps": 1}}, r"unknown key 'space\.a\.steps'; it has"),
     ],

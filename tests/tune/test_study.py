@@ -172,9 +172,9 @@ def test_importance_finds_what_decides() -> None:
         (["attention=dot"], "error: attention=dot is typed, but the space varies attention; leave one of them out\n"),
         (
             ["data.dev.src=null", "data.dev.tgt=null", "data.dev_size=0"],
-            "error: data.dev_size=0 leaves no dev sentences to choose settings by; give some, or data.dev.src and ",
+            "error: data.dev_size=0 leaves no dev sentences to choose settings by; raise it, or give data.dev.src and ",
         ),
-        (["-m"], "error: -m and nmt tune are both sweeps; leave -m out\n"),
+        (["-m"], "error: nmt tune is a sweep itself, and -m starts another one; leave -m out\n"),
         (["+space.encoder.size.choices=[1]"], "error: unknown key 'encoder.size'"),
         (["space.optimizer.lr.low=1"], "error: space.optimizer.lr goes from 1 to 0.05; give numbers, low below high\n"),
         (["space=null"], "error: space=null chooses nothing; leave it out, or choose from: own, rnn_small\n"),
@@ -204,7 +204,7 @@ def test_a_damaged_study_is_refused(data: Path, tmp_path: Path, capsys: pytest.C
     (folder / "study.db").write_bytes(b"not a database" * 100)
     assert main(typed(data, tmp_path, "name=bad")) == 2
     err = capsys.readouterr().err
-    assert err.startswith(f"error: {folder / 'study.db'} is no study that can be read (")
+    assert err.startswith(f"error: {folder / 'study.db'} is not a study that can be read (")
     assert err.endswith("); restore it, or choose another name=\n")
     assert (folder / "study.db").read_bytes() == b"not a database" * 100
 
@@ -289,6 +289,7 @@ def test_a_study_where_nothing_can_be_locked_is_noted(
     assert main(typed(data, tmp_path, "name=alone", "trials=1")) == 0
     folder = tmp_path / "studies" / "alone"
     assert (
-        f"note: {folder} lies where nothing can be locked: start no second process for it\n" in capsys.readouterr().err
+        f"note: {folder} is on a file system without locks: do not start a second process for it\n"
+        in capsys.readouterr().err
     )
     assert len(trials(tmp_path, "alone")) == 1

@@ -69,7 +69,7 @@ class Po(SegmentFile):
                 lines[number] = "" if _COMMENT.match(line) else line
                 continue
             if not _WHOLE_STRING.fullmatch(string["string"]):
-                raise self._malformed(number + 1, "a string without its quotation marks")
+                raise self._malformed(number + 1, "a string without quotation marks")
             if string["keyword"]:
                 first, strings[number] = number, []
             elif first is not None:

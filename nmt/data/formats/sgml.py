@@ -104,7 +104,7 @@ class _Scanner:
         """Refuses a file that ends within a segment or a comment."""
         if self._rest or self._open is not None or self._in_comment:
             within = "a comment" if self._in_comment else "a segment" if self._open is not None else "a tag"
-            raise DataError(f"{self._path}, line {self._line}: the file ends within {within}; fetch it again")
+            raise DataError(f"{self._path}, line {self._line}: the file ends within {within}; download it again")
 
     def _tag(self, name: str, closes: bool, inner: str) -> Iterator[SgmlSegment]:
         self._refuse_long_tag(inner)

@@ -132,6 +132,6 @@ def _refuse_false_utf16(path: Path, start: bytes) -> None:
         rb"""(?:\xef\xbb\xbf)?<\?xml[^>]*encoding=["'](UTF-?16[^"']*|UCS[^"']*)""", start, re.IGNORECASE
     ):
         raise DataError(
-            f"{path}, line 1: its encoding is given as {match[1].decode()}, which it is not;"
-            " write the right one there, such as UTF-8"
+            f"{path}, line 1: it declares the encoding {match[1].decode()}, which is wrong; "
+            "declare the right one, such as UTF-8"
         )
