@@ -113,19 +113,26 @@ class Server:
     def charge(self, request: Request, characters: int) -> Key | None:
         """Charges the client and returns its key. Raises Refusal for a wrong key or an exhausted limit."""
         key = self.key_of(request)
+        self._count(request, characters, key)
+        return key
+
+    def _count(self, request: Request, characters: int, key: Key | None) -> None:
         wait = self.limits.charge(address_of(request, self.settings.trust_proxy), 1, characters, key)
         if wait is not None:
             seconds = max(1, int(wait + 1))
             raise Refusal(429, f"too many requests or characters; try again in {seconds} s", seconds)
-        return key
 
     def key_of(self, request: Request) -> Key | None:
-        """The request's key, or None. Raises Refusal if the key is wrong, or missing though the server requires one."""
+        """The request's key, or None. Raises Refusal if the key is wrong, or missing though the server requires one.
+
+        A wrong key counts as a request of its address, so limits for addresses also limit guesses.
+        """
         key = None
         secret = secret_of(request)
         if self.keys is not None and secret is not None:
             key = self.keys.of(secret)
             if key is None:
+                self._count(request, 0, None)
                 raise Refusal(403, "this key is unknown or was revoked; ask the operator for another")
         if self.settings.require_key and key is None:
             raise Refusal(403, "this server needs a key; send one as Authorization: Bearer KEY, or as api_key")

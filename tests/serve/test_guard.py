@@ -69,6 +69,16 @@ def test_a_keys_limit_says_when_to_try_again(guarded: TestClient, secrets: dict[
     assert large.status_code == 413
 
 
+def test_guesses_of_a_key_count_as_requests_of_their_address(run: str, secrets: dict[str, str]) -> None:
+    with client_of(run, f"keys={secrets['file']}", "requests_per_minute=2", "trust_proxy=[192.0.2.7]") as client:
+        for address, secret, status in (
+            *(("1.2.3.4", "x", 403), ("1.2.3.4", "y", 403), ("1.2.3.4", "z", 429)),
+            *(("5.6.7.8", "x", 403), ("1.2.3.4", secrets["any"], 200)),
+        ):
+            headers = {"X-Forwarded-For": address, "Authorization": f"Bearer {secret}"}
+            assert client.post("/v1/translate", json=BODY, headers=headers).status_code == status
+
+
 def test_addresses_without_a_key_have_limits_of_their_own(run: str) -> None:
     with client_of(run, "requests_per_minute=2", "trust_proxy=[192.0.2.7]") as client:
         for address, status in (("1.2.3.4", 200), ("1.2.3.4", 200), ("1.2.3.4", 429), ("5.6.7.8", 200)):
