@@ -95,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         said = printable(" ".join(str(error).split())[:200])
         helps = "free some, or lower train.batch_tokens, search.batch_sentences or the size of the model"
-        print(f"error: memory does not suffice for nmt {words[0]}{said and f' ({said})'}; {helps}", file=sys.stderr)
+        print(f"error: nmt {words[0]} ran out of memory{said and f' ({said})'}; {helps}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:  # the reader of the output has closed it, as `head` does
         _let_go_of_output()
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename is None:
             _let_go_of_output()
         where, helps = place_of(error) or "standard output or a file", remedy(error)
-        print(f"error: cannot use {where} ({error.strerror}); {helps}, or go elsewhere", file=sys.stderr)
+        print(f"error: cannot use {where} ({error.strerror}); {helps}, or use another folder", file=sys.stderr)
         return BAD_INPUT
     return code
 

@@ -45,7 +45,7 @@ def main(sweep: Sweep, multirun: Callable[[], int]) -> int:
         for job in tqdm(sweep.jobs, desc="evaluation", unit=" runs", leave=False, disable=None):
             scores.append(scores_of(job, test, sweep.trust))
     except KeyboardInterrupt:
-        print("what is trained and evaluated is kept; the same command goes on", file=sys.stderr)
+        print("what is trained and evaluated is kept; the same command continues", file=sys.stderr)
         return SAVED
     results = results_of(sweep, test, scores, histories)
     for line in results["cautions"]:

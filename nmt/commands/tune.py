@@ -36,10 +36,10 @@ def main(plan: Plan, config: RunConfig) -> int:
         while one_trial(plan, study):
             pass
     except KeyboardInterrupt:
-        print("stopped; the same words go on", file=sys.stderr)
+        print("stopped; the same command continues", file=sys.stderr)
         return SAVED
     if (missing := plan.trials - done(study)) > 0:
-        print(f"other processes are at the last {counted(missing, 'trial')} of {plan.trials}", file=sys.stderr)
+        print(f"other processes run the last {counted(missing, 'trial')} of {plan.trials}", file=sys.stderr)
         return 0
     with alone_at(plan.folder):
         report(plan, study)

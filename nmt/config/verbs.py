@@ -365,7 +365,9 @@ class ServeCommand(Section):
     characters_per_minute: Annotated[
         Count | None, "characters that each address may send without a key; null = no limit"
     ]
-    requests_per_minute: Annotated[Count | None, "requests that each address may send without a valid key; null = no limit"]
+    requests_per_minute: Annotated[
+        Count | None, "requests that each address may send without a valid key; null = no limit"
+    ]
     trust_proxy: Annotated[list[str], "addresses of proxies whose X-Forwarded-For names the client"]
     origins: Annotated[list[str], "other sites whose pages may call the server, such as https://example.org"]
     page: Annotated[bool, "serve the page for browsers at /"]

@@ -91,7 +91,7 @@ class Catalogue:
                     if not isinstance(error, NmtError):
                         traceback.print_exc(file=sys.stderr)
                     said = in_one_line(error)
-                    print(f"error: {said}; the model loaded before it goes on", file=sys.stderr, flush=True)
+                    print(f"error: {said}; the server keeps the model that it had", file=sys.stderr, flush=True)
                     continue
                 self.served = [fresh if place == number else each for place, each in enumerate(self.served)]
                 done.append(source.name)

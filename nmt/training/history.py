@@ -39,7 +39,7 @@ def keep_known_lines(metrics: Path, known: Known) -> list[str]:
     points = read_points(metrics)
     kept = [line + "\n" for line, point in points if point and known(point["kind"], point["update"])]
     damaged = damaged_lines(points)
-    said = [f"{metrics}: {damaged}, and left out; as it was, it is {set_aside(metrics)}"] if damaged else []
+    said = [f"{metrics}: {damaged}, and left out; the damaged file is kept as {set_aside(metrics)}"] if damaged else []
     if points:
         replace_file(metrics, "".join(kept).encode())
     return said
@@ -103,7 +103,9 @@ def keep_known_events(folder: Path, known: Known) -> list[str]:
                 seen.add(points)
                 writer.write(event.SerializeToString())
         if found < count:
-            said.append(f"{file}: damaged after {found} of {count} points; as it was, it is {set_aside(file)}")
+            said.append(
+                f"{file}: damaged after {found} of {count} points; the damaged file is kept as {set_aside(file)}"
+            )
     replace_file(folder / MERGED, content.getvalue())
     for file in files:
         if file.name != MERGED:

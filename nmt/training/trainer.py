@@ -311,7 +311,7 @@ class Trainer:
         self.prune([v.update for v in kept])  # a crash may have cut the last pruning short
         wanted = min(s.keep_best, len(self.progress.validations))
         if len(kept) < wanted:
-            self.reporter.note(f"of the {counted(wanted, 'best checkpoint')} kept, gone: {wanted - len(kept)}")
+            self.reporter.note(f"missing: {wanted - len(kept)} of the {counted(wanted, 'best checkpoint')}")
         if self.validator is None:
             self.publish(signed(parameters_of(self.model)))
         elif kept:
@@ -325,8 +325,8 @@ class Trainer:
             self.judge(weights, chosen, self.validator)
             if chosen.update == 0:
                 self.reporter.note(
-                    f"caution: after no update was the model better on dev than that of {self.given}, whose weights "
-                    "stay the model; train on more pairs, or with a lower optimizer.lr"
+                    f"caution: no update made the model better on dev than that of {self.given}, so its weights stay "
+                    "the model; train on more pairs, or with a lower optimizer.lr"
                 )
 
     @contextmanager

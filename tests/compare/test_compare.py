@@ -218,7 +218,7 @@ def test_a_second_time_nothing_is_trained_or_evaluated(
 def test_an_interrupted_run_goes_on(runs: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with no_figures(), signals_after({4}):
         assert compare(data, tmp_path, "attention=none,dot", "seed=1") == SAVED
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
     with no_figures():
         assert compare(data, tmp_path, "attention=none,dot", "seed=1") == 0
     assert "0 finished, 1 begun, 1 new" in capsys.readouterr().err

@@ -361,7 +361,9 @@ def test_a_full_disk_gets_one_line(words: list[str]) -> None:
     with open("/dev/full", "w") as full:
         result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False)
     assert result.returncode == 2
-    message = "error: cannot use standard output or a file (No space left on device); make room, or go elsewhere\n"
+    message = (
+        "error: cannot use standard output or a file (No space left on device); make room, or use another folder\n"
+    )
     assert result.stderr == message
 
 
@@ -377,7 +379,7 @@ def test_a_disk_that_fails_anywhere_gets_one_line(
 
     monkeypatch.setattr("nmt.commands.status.main", fail)
     assert main(["status", "model=runs/x"]) == 2
-    said = f"error: cannot use runs/x\\x1b ({os.strerror(number)}); {helps}, or go elsewhere\n"
+    said = f"error: cannot use runs/x\\x1b ({os.strerror(number)}); {helps}, or use another folder\n"
     assert capsys.readouterr().err == said
 
 
@@ -489,7 +491,7 @@ def test_lack_of_memory_is_one_line(
 ) -> None:
     calls.result = error
     remedy = "free some, or lower train.batch_tokens, search.batch_sentences or the size of the model"
-    assert fails(capsys, "train", "name=x") == f"error: memory does not suffice for nmt train{said}; {remedy}\n"
+    assert fails(capsys, "train", "name=x") == f"error: nmt train ran out of memory{said}; {remedy}\n"
 
 
 def test_other_errors_of_the_runtime_keep_their_traceback(calls: Calls) -> None:

@@ -390,7 +390,7 @@ def test_a_model_that_further_training_only_makes_worse_stays_the_model(
     assert [each["update"] for each in later] == [4, 8, 11]
     assert all(each["loss"] > first["loss"] for each in later)
     said = capsys.readouterr().err
-    assert f"caution: after no update was the model better on dev than that of {trained}, whose weights stay" in said
+    assert f"caution: no update made the model better on dev than that of {trained}, so its weights stay" in said
     assert "at update 0\n" in said  # the best on dev
 
 

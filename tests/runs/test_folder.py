@@ -652,5 +652,5 @@ def test_a_folder_of_checkpoints_that_cannot_be_read_is_not_taken_for_an_empty_o
         patch.setattr(os, "listdir", forbidden)
         assert main(["train", f"resume={run}"]) == 2
     said = capsys.readouterr().err.splitlines()[-1]
-    assert said == f"error: cannot use {run}/checkpoints (Permission denied); make it writable, or go elsewhere"
+    assert said == f"error: cannot use {run}/checkpoints (Permission denied); make it writable, or use another folder"
     assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}

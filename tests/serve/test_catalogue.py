@@ -48,7 +48,7 @@ def test_a_changed_model_takes_the_place_of_the_old_one(
     now = catalogue.served
     assert catalogue.reload(changed_only=True) == []
     assert catalogue.served == now
-    assert "; the model loaded before it goes on" in capsys.readouterr().err
+    assert "; the server keeps the model that it had" in capsys.readouterr().err
     assert catalogue.reload(changed_only=True) == []  # said once
     catalogue.load = lambda source: 1 // 0  # type: ignore[assignment, return-value]  # whatever goes wrong
     assert catalogue.reload(changed_only=False) == []

@@ -263,7 +263,7 @@ def test_damaged_lines_are_named_and_kept_aside_on_resuming(tmp_path: Path, dama
     Reporter(tmp_path, 100, Progress(update=4), 2, stream).note("begun")
     aside = tmp_path / f"damaged.2.{METRICS_FILE}"
     named = {1: "line 2 is", 3: "line 2, 3, 4 are", 9: "line 2, 3, 4, 5, 6 and 4 more are"}[len(damage)]
-    said = f"{metrics}: {named} damaged, and left out; as it was, it is {aside}"
+    said = f"{metrics}: {named} damaged, and left out; the damaged file is kept as {aside}"
     assert stream.getvalue() == f"note: {said}\nbegun\n"
     assert aside.read_text() == before
     *kept, last = metrics.read_text().splitlines()
@@ -282,7 +282,9 @@ def test_damaged_points_of_tensorboard_are_named_and_kept_aside_on_resuming(tmp_
     reporter.close()
     aside = file.with_name(f"damaged.1.{file.name.replace('tfevents', 'events')}")
     line, begun = stream.getvalue().splitlines()
-    assert re.fullmatch(rf"note: {re.escape(str(file))}: damaged after \d+ of \d+ points; as it was, it is (.*)", line)
+    assert re.fullmatch(
+        rf"note: {re.escape(str(file))}: damaged after \d+ of \d+ points; the damaged file is kept as (.*)", line
+    )
     assert line.endswith(str(aside))
     assert aside.read_bytes() == content
     assert begun == "begun"

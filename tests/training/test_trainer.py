@@ -331,7 +331,7 @@ def test_the_average_misses_a_checkpoint_that_is_gone_aloud(
     shutil.rmtree(checkpoint_folder(run, min(saved_updates(run))))
     capsys.readouterr()
     assert resume(run) == 0
-    assert "of the 3 best checkpoints kept, gone: 1" in capsys.readouterr().err
+    assert "missing: 1 of the 3 best checkpoints" in capsys.readouterr().err
 
 
 def test_a_model_learns_to_reverse(tmp_path: Path) -> None:
