@@ -41,6 +41,7 @@ TEXTS = {  # verb -> the key, or the keys, that name its text files
     "train": ("data.train.src", "data.train.tgt"),
     "compare": ("data.train.src", "data.train.tgt"),
     "tune": ("data.train.src", "data.train.tgt"),
+    "clean": ("data.train.src", "data.train.tgt"),
 }
 
 

@@ -5,40 +5,60 @@ from pathlib import Path, PurePosixPath
 
 from nmt.config.sections import DataConfig, Format
 from nmt.data.formats.languages import WantedLanguage
-from nmt.data.kinds import HEAD, format_of
-from nmt.data.packed import unpacked, zipped_names
+from nmt.data.kinds import HEAD, kind_of
+from nmt.data.packed import DOCUMENTS, unpacked, zipped_names
 from nmt.data.pairing import natural_order
 from nmt.data.tatoeba_files import is_export
 from nmt.errors import DataError, counted
 
 SPREADSHEETS = ("csv", "tsv", "xlsx")  # formats of tables that people edit
-TABLE_SUFFIXES: dict[str, Format] = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv"}
+SUFFIXES: dict[str, Format] = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".po": "po", ".pot": "po"}
 PACKED_SUFFIXES = {".gz", ".xz", ".bz2", ".zst", ".zip"}
 SAMPLE_LINES = 20
 
 
 def found_format(path: Path) -> Format:
-    """The value of data.format that reads a file; `text` means one sentence a line in one language."""
+    """The value of data.format that reads a file; `text` means one sentence a line in one language.
+
+    Raises DataError for a file of a known kind that nothing reads.
+    """
     names = zipped_names(path)
     if "xl/workbook.xml" in names:
         return "xlsx"
+    for part, document in DOCUMENTS.items():
+        if part in names:
+            raise DataError(f"{path} is {document}")
     if len(names) > 1:
         return "moses_zip"
     with unpacked(path) as stream:
         head = stream.peek(HEAD)[:HEAD]
     if is_export(head):
         return "tatoeba"
-    return format_of(head) or _table_format(PurePosixPath(*names) if names else path, head) or "text"
+    kind = kind_of(head)
+    if kind is None:
+        return _format_by_name(PurePosixPath(*names) if names else path, head) or "text"
+    if kind.format is None:
+        raise DataError(f"{path} is {kind}")
+    return kind.format
 
 
-def _table_format(name: Path | PurePosixPath, head: bytes) -> Format | None:
-    """csv or tsv, by the suffix of the name; else tsv if each of the first lines has a tab."""
+def _format_by_name(name: Path | PurePosixPath, head: bytes) -> Format | None:
+    """The format that the suffix of the name says; else tsv if each of the first lines has a tab.
+
+    A cell between quotes may have several lines.
+    """
     suffixes = [suffix.lower() for suffix in name.suffixes if suffix.lower() not in PACKED_SUFFIXES]
-    if suffixes and suffixes[-1] in TABLE_SUFFIXES:
-        return TABLE_SUFFIXES[suffixes[-1]]
+    if suffixes and suffixes[-1] in SUFFIXES:
+        return SUFFIXES[suffixes[-1]]
     lines = head.replace(b"\0", b"").split(b"\n")[:SAMPLE_LINES]
     whole = [line for line in lines[: -1 if len(lines) > 1 else None] if line.strip()]
-    return "tsv" if whole and all(b"\t" in line for line in whole) else None
+    quotes = 0
+    for line in whole:
+        within = quotes % 2 == 1
+        quotes += line.count(b'"')
+        if b"\t" not in line and not within and quotes % 2 == 0:
+            return None
+    return "tsv" if whole else None
 
 
 def paired_texts(paths: list[Path], data: DataConfig, key: str) -> list[tuple[Path, Path]]:

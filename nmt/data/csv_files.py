@@ -14,6 +14,7 @@ from pathlib import Path
 from nmt.config.languages import language_of
 from nmt.config.sections import DataConfig
 from nmt.data.encodings import WESTERN_LANGUAGES, is_western, utf16_or_32
+from nmt.data.formats.languages import WantedLanguage
 from nmt.data.kinds import refuse_other_formats
 from nmt.data.packed import unpacked
 from nmt.data.paths import LONGEST_LINE, read_lines
@@ -27,7 +28,9 @@ SIDES = ({"src", "source"}, {"tgt", "trg", "target"})  # column names of the sou
 _SEPARATOR_LINE = re.compile("sep=(.)", re.IGNORECASE)  # the first line of some files that Excel writes
 # A number or an attribution beside the text: Tatoeba has "1276<tab>Let's go.<tab>77<tab>Gehen wir.", and Anki decks
 # name the authors in a third column.
-_BESIDE_TEXT = re.compile(r"\s*([-+]?[0-9.,]+\s*$|CC-BY)")
+# Web pages and keys of one word with digits, such as doc1-s1 or c1.mp3, are no text either.
+_BESIDE_TEXT = re.compile(r"\s*([-+]?[0-9.,]+\s*$|CC-BY|\w+://\S*\s*$|(?=\S*[0-9])[\w.:/#-]*[._:/#-][\w.:/#-]*\s*$)")
+KEY_COLUMNS = {"id", "key", "path", "url", "score", "client_id"}  # names in a header beside those of texts
 _SENTENCE_END = re.compile(r"[.?!…。？！]['\"”’»)]*$")
 
 Row = list[str]
@@ -123,15 +126,19 @@ def _rows(path: Path, form: Form) -> Iterator[tuple[int, Row]]:
     if not form.quotes:
         yield from enumerate((line.split(form.delimiter) for line in lines), start=form.skipped + 1)
         return
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(LONGEST_LINE)
     rows = csv.reader((line.replace("\r", " ") + "\n" for line in lines), delimiter=form.delimiter, strict=True)
+    first = form.skipped + 1
     try:
         for row in rows:
+            first = rows.line_num + form.skipped + 1
             if row:
-                yield rows.line_num + form.skipped, row
+                yield first - 1, row
     except csv.Error as error:
+        last = rows.line_num + form.skipped
+        begins = f", in the row that begins in line {first:,}" if first < last else ""
         raise DataError(
-            f"{path}, line {rows.line_num + form.skipped}: not valid CSV ({error}); correct the quotes, or set "
+            f"{path}, line {last}: not valid CSV ({error}){begins}; correct the quotes, or set "
             "data.quotes=false if they are text"
         ) from error
 
@@ -225,7 +232,7 @@ def _has_quotes(lines: list[str], delimiter: str, path: Path) -> bool:
     """Do quotes enclose cells?
 
     Yes if only then all rows have the same length. If they have the same length either way, yes if some quotes are
-    doubled, or if quotes enclose all cells.
+    doubled, or if quotes enclose all cells, or exactly those with a comma.
     """
     apart = [line.split(delimiter) for line in lines]
     if not _is_even(apart):
@@ -235,7 +242,9 @@ def _has_quotes(lines: list[str], delimiter: str, path: Path) -> bool:
     enclosed = [cell for cell in cells if _is_enclosed(cell)]
     everywhere = len(rows) > QUOTED_ROWS and all(_is_enclosed(cell) for row in rows[1:] for cell in row)
     doubled = any('""' in cell[1:-1] for cell in enclosed)
-    if not everywhere and not doubled:
+    with_commas = [cell for row in rows for cell in row if "," in cell]  # Excel encloses these even between tabs
+    excel = len(enclosed) > 1 and sorted(enclosed) == sorted(with_commas)
+    if not everywhere and not doubled and not excel:
         return False
     if len(enclosed) < len(cells):
         raise DataError(
@@ -277,6 +286,8 @@ def _has_header(first: Row, path: Path, data: DataConfig) -> bool:
     if data.format == "tsv":
         if len(first) > 1 and all(_is_code(cell) for cell in first):
             raise _unclear(first, path)
+        if len(first) > 2 and any(cell.strip().lower() in KEY_COLUMNS for cell in first):
+            raise _unclear(first, path)
         return False
     raise _unclear(first, path)
 
@@ -306,9 +317,17 @@ def _by_language(first: Row, data: DataConfig) -> Columns | None:
     """The columns named after the languages of the corpus; None unless there is exactly one for each language."""
     if data.src_lang is None or data.tgt_lang is None:
         return None
-    languages = [language_of(cell) for cell in first]
-    wanted = [language_of(code) for code in (data.src_lang, data.tgt_lang)]
-    return _only(*([at for at, found in enumerate(languages) if found and found == each] for each in wanted))
+    return _only(*(_best(WantedLanguage(code), first) for code in (data.src_lang, data.tgt_lang)))
+
+
+def _best(wanted: WantedLanguage, names: Row) -> list[int]:
+    """The columns whose names fit the language best; a name without a region fits every region."""
+    fits = [0 if language_of(name) is None else _fit(wanted, re.sub(r"\s*\(.*\)$", "", name.strip())) for name in names]
+    return [at for at, fit in enumerate(fits) if fit and fit == max(fits)]
+
+
+def _fit(wanted: WantedLanguage, name: str) -> int:
+    return wanted.fit(name) or (1 if WantedLanguage(name).fit(wanted.code) else 0)
 
 
 def _by_side(first: Row) -> Columns | None:
@@ -332,7 +351,7 @@ def _columns(first: Row, header: bool, path: Path, data: DataConfig) -> Columns:
     found = (_by_language(first, data) or _by_side(first)) if header else None
     if found is None and not header and (len(first) <= 2 or data.format == "tsv"):
         texts = [at for at, cell in enumerate(first) if not _BESIDE_TEXT.match(cell)]
-        found = (texts[0], texts[1]) if len(texts) == 2 else (0, 1)
+        found = (texts[0], texts[1]) if len(texts) == 2 else (0, 1) if texts[:2] == [0, 1] or len(first) <= 2 else None
     if found is None and header and data.format == "tsv" and data.src_lang is None and data.tgt_lang is None:
         found = (0, 1)
     if found is None or given != [None, None]:

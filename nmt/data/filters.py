@@ -41,9 +41,14 @@ MARKUP = re.compile(
     r"(</?[A-Za-z][A-Za-z0-9:_-]{0,30})(?:[\s/][^<>]{0,500})?>|(&(?:[A-Za-z]{2,31}|#x?[0-9A-Fa-f]{1,7});)"
 )
 AS_WINDOWS = bytes(byte for byte in range(0x80, 0xA0) if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)).decode("cp1252")
+SECOND = f"[\u0080-\u00bf{AS_WINDOWS}]"  # the second and later bytes of UTF-8, read as Latin-1 or Windows-1252
+CLOSING = "[\u00a0«»“”’…–—]"  # of these, the marks that may follow a letter
 BROKEN = re.compile(
     "[\ufffd\ufffe\uffff\x00-\x08\x0e-\x1f\x7f-\x9f\ue000-\uf8ff]"
-    f"|[\u00c2\u00c3][\u0080-\u00bf{AS_WINDOWS}]|\u00e2\u20ac[\u0080-\u00bf{AS_WINDOWS}]"
+    f"|[ÂÃ](?!(?<=[A-Z][ÂÃ]){CLOSING}(?!\\w)){SECOND}"
+    f"|(?<=[a-z])[Ä-Þ](?!{CLOSING}){SECOND}|[Ä-Þ](?!{CLOSING}){SECOND}(?=[a-z])"  # Polish, Czech, Turkish
+    f"|(?:[Î-Ñ]{SECOND}){{2}}"  # Greek, Russian
+    f"|[à-ï](?!{CLOSING}{{2}}){SECOND}{{2}}"  # Chinese
 )
 
 

@@ -60,6 +60,17 @@ ROOTS = {
     "tstset": SGML,
     "mteval": SGML,
     "html": Kind("HTML", None, EXTRACT),
+    "ts": Kind("a file of Qt Linguist", None, "convert it: lconvert -i FILE -o FILE.po"),
+    "resources": Kind("a file of strings of Android", None, "convert it to XLIFF or PO"),
+}
+SUBTITLES = "take the text out of it, one sentence a line"
+KEYED = "convert it to XLIFF, PO or CSV, or take the text out of it, one sentence a line"
+KEYED_LINES = 3  # fewest lines, all with keys, that show a file of keys
+YAML = Kind("YAML", None, KEYED)
+TEXTS = {  # kinds that all lines of a file's beginning show; comments and empty lines aside
+    re.compile(r'"(?:[^"\\]|\\.)*"\s*=\s*"(?:[^"\\]|\\.)*"\s*;'): Kind("a file of strings of Apple", None, KEYED),
+    re.compile(r"[\w.\-]+\s*=\s*\S.*"): Kind("a file of properties, of Java for example", None, KEYED),
+    re.compile(r"(?:\s+- |\s*[\w\-]+:(?=\s|$)).*"): YAML,
 }
 JSON = Kind("JSON", "jsonl")
 _PROLOG = re.compile(r"\s*(<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(\[.*?\]\s*)?>)", re.DOTALL | re.IGNORECASE)
@@ -67,6 +78,9 @@ _TAG = re.compile(r"\s*<([A-Za-z_][\w.:-]*)[\s/>]")
 _SEGMENTS = re.compile(r"^\s*<seg id=", re.MULTILINE | re.IGNORECASE)
 _TALK = re.compile(r"^\s*<talkid>", re.MULTILINE | re.IGNORECASE)
 _PO = re.compile(r'^msgid ".*?^msgstr(\[0\])? "', re.MULTILINE | re.DOTALL)
+_SUBTITLES = re.compile(r"\s*(WEBVTT\b|\d+[ \t]*\r?\n\d\d:\d\d:\d\d[,.]\d{3} --> )")
+_WORDFAST = re.compile(r"%\d{8}~\d+\t")
+_COMMENTED = re.compile(r"\s*(?:$|[#!]|//|/\*|\*)")
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*"[^"]*"\s*:')
 
 
@@ -111,10 +125,11 @@ def refuse_tables(stream: io.BufferedReader, name: str) -> None:
         raise DataError(f"{name} is a table with tabs; read it with data=tsv")
 
 
-def format_of(head: bytes) -> Format | None:
-    """The format, of tables or of files of segments, that reads a file with this beginning; None if no format does."""
-    kind = _binary(head) or _markup(head) or (JSON if _JSON.match(head) else None)
-    return None if kind is None else kind.format
+def kind_of(head: bytes) -> Kind | None:
+    """The kind of a file with this beginning; None for text and for tables with delimiters."""
+    wide = utf16_or_32(head)
+    text = head.decode(wide, "replace").encode() if wide else head
+    return _binary(head) or _markup(head) or (JSON if _JSON.match(text) else None)
 
 
 def _binary(head: bytes) -> Kind | None:
@@ -144,7 +159,21 @@ def _markup(head: bytes) -> Kind | None:
         return Kind(f"XML{root and f' (<{root}>)'}", None, EXTRACT)
     if _PO.search(text):
         return Kind("PO, a file of gettext", "po")
-    return None
+    if _SUBTITLES.match(text):
+        return Kind("a file of subtitles", None, SUBTITLES)
+    if _WORDFAST.match(text):
+        return Kind("a memory of Wordfast", None, "export it as TMX")
+    return _keyed(text)
+
+
+def _keyed(text: str) -> Kind | None:
+    """The kind of a file with a key in each line."""
+    lines = [line.rstrip() for line in text.split("\n")]
+    lines = [line for line in lines[: -1 if len(lines) > 1 else None] if not _COMMENTED.match(line)]
+    if len(lines) < KEYED_LINES:
+        return None
+    found = next((kind for line, kind in TEXTS.items() if all(map(line.fullmatch, lines))), None)
+    return None if found == YAML and not lines[0].endswith(":") else found  # else names in a dialogue
 
 
 def _bytes(head: bytes, name: str) -> Kind | None:

@@ -7,8 +7,9 @@ frequent form away from the beginning of a sentence. A run keeps these forms in 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 
 from nmt.errors import CheckpointError
@@ -21,6 +22,7 @@ LONGEST_FORM = 50  # letters; a longer string is not a word
 FEWEST_SHOUTED = 2  # words in capitals; one alone is as likely an abbreviation
 FEWEST_WORDS = 4  # words in title or lower case; fewer are as likely a name or a phrase, unless they end as a sentence
 SMALL = 3  # letters, at most, of a word that titles leave in lower case
+OFTEN = 100  # a word whose form is among so many of the most frequent may be small in a title, too: from, with, into
 DOTTED = ("tr", "az")
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -101,7 +103,13 @@ class LetterCase:
         """The text in its usual case if all of it is in capitals, title case or lower case; else the text unchanged."""
         words = cased_words(text)
         fewest = 2 if _END.search(text) else FEWEST_WORDS
-        if not (is_shouted(words) or is_titled(words, fewest) or is_small(words, fewest)):
+        often = [word for word in words if word.islower() and self._key(word) in self._often]
+        if not (
+            is_shouted(words)
+            or self._is_shouted(words, fewest=1 if _END.search(text) else 2)
+            or is_titled(words, fewest, often)
+            or is_small(words, fewest)
+        ):
             return text
 
         found = _WORD.sub(lambda word: self.form(word[0]), text)
@@ -113,6 +121,15 @@ class LetterCase:
             return known
         lowered = self._lowered(word)
         return self._with_capital(lowered[0]) + lowered[1:] if self.rare_capital and len(word) > 1 else lowered
+
+    @cached_property
+    def _often(self) -> set[str]:
+        return set(islice(self.forms, OFTEN))
+
+    def _is_shouted(self, words: list[str], fewest: int) -> bool:
+        """Are these words in capitals that the training sources usually write in lower case, however short?"""
+        usual = [self.forms.get(self._key(word), "") for word in words if len(word) > 1]
+        return len(usual) >= fewest and all(map(str.isupper, words)) and all(form[1:].islower() for form in usual)
 
     def _key(self, word: str) -> str:
         """A key that is the same for a word in any case: STRASSE and Straße have one key."""
@@ -141,10 +158,10 @@ def is_shouted(words: list[str]) -> bool:
     return len(words) >= FEWEST_SHOUTED and all(map(str.isupper, words)) and max(map(len, words)) > SMALL
 
 
-def is_titled(words: list[str], fewest: int = FEWEST_WORDS) -> bool:
-    """Do at least `fewest` words begin with a capital, and do all others have at most SMALL letters?"""
+def is_titled(words: list[str], fewest: int = FEWEST_WORDS, often: Collection[str] = ()) -> bool:
+    """Do at least `fewest` words begin with a capital, and are all others in `often` or of at most SMALL letters?"""
     titled = sum(word[0].isupper() for word in words)
-    small = sum(word[0].islower() and len(word) <= SMALL for word in words)
+    small = sum(word[0].islower() and (len(word) <= SMALL or word in often) for word in words)
     return titled >= fewest and titled + small == len(words)
 
 

@@ -23,8 +23,9 @@ FED_AT_ONCE = 1 << 10  # bytes: a kilobyte of Zstandard unpacks to 32 MB at most
 XZ_MEMORY = 1 << 29  # bytes of memory that an xz file may ask for; `xz -9` needs 65 MB
 BUFFERED = 1 << 16
 NAMES_SHOWN = 4  # names of files in a zip that errors show
-BESIDE_DATA = re.compile(r"(licen[sc]e|readme|copying|copyright|notice|authors|\.ds_store|\._)", re.IGNORECASE)
+BESIDE_DATA = re.compile(r"(licen[sc]e|readme|copying|copyright|notice|authors|_about|\.ds_store|\._)", re.IGNORECASE)
 DOCUMENTS = {
+    "xl/workbook.bin": "a binary Excel workbook; save it as .xlsx, or as CSV",
     "xl/workbook.xml": "an Excel workbook; read it with data=xlsx, or save it as CSV",
     "word/document.xml": "a Word document; save its text as plain text",
     "ppt/presentation.xml": "a PowerPoint document; save its text as plain text",

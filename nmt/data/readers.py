@@ -383,6 +383,8 @@ def _extract(table: pa.Table, column: str, name: str) -> list[str | None]:
         values = table[part] if values is None else pc.struct_field(values, part)
         known = [field.name for field in values.type] if pa.types.is_struct(values.type) else []
     assert values is not None
+    if pa.types.is_dictionary(values.type) or pa.types.is_string_view(values.type):
+        values = values.cast(pa.large_string())
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or pa.types.is_null(values.type)):
         raise DataError(f"column '{column}' of {name} holds {str(values.type)[:60]}, not text; name another column")
     try:

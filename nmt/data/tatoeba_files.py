@@ -17,6 +17,7 @@ from nmt.errors import ConfigError, DataError, printable
 _SENTENCE = re.compile(r"([0-9]{1,18})\t([a-z]{2,8}(?:[_-]\w+)?|\\N)\t([^\t]*)")  # more columns may follow
 _LINK = re.compile(r"([0-9]{1,18})\t([0-9]{1,18})")
 HEAD = 1 << 10
+MOST_NAMED = 20  # languages that an error names
 
 
 def is_export(head: bytes) -> bool:
@@ -46,6 +47,7 @@ class TatoebaPairs:
                     "of both, such as data.train.files=[eng_sentences.tsv,deu_sentences.tsv,eng-deu_links.tsv]"
                 )
         self.tally = Tally(f"{len(files):,} files", "link")
+        self._languages: set[str] = set()  # codes in the files
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Every pair once; counts links and pairs in the tally. Raises DataError if there is no pair."""
@@ -65,13 +67,16 @@ class TatoebaPairs:
         if not self.tally.pairs:
             raise DataError(
                 f"{self._links[0]}: no link joins a sentence in {self._wanted[0].name} with one in "
-                f"{self._wanted[1].name}; name other files, or other languages"
+                f"{self._wanted[1].name}; name other files, or other languages: the files have "
+                f"{', '.join(sorted(self._languages)[:MOST_NAMED])}"
             )
 
     def _numbers(self) -> dict[int, int]:
         """The side, 0 or 1, of each sentence, by the sentence's number."""
         sides: dict[int, int] = {}
         for number, language, _ in self._rows():
+            if len(self._languages) < MOST_NAMED:
+                self._languages.add(language)
             for side, wanted in enumerate(self._wanted):
                 if wanted.fit(language):
                     sides[number] = side

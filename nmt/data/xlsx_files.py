@@ -1,5 +1,6 @@
 """Sentence pairs of Excel workbooks (.xlsx), row by row; a formula gives its stored value, nothing is computed."""
 
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from nmt.errors import ConfigError, DataError, counted, printable
 MOST_TEXT = 1 << 30  # bytes, at most, of each file in a workbook; memory holds the file with the text
 DECLARATIONS = b"<!DOCTYPE"
 HEAD = 1 << 10
+ERRORS = {"#N/A", "#NAME?", "#VALUE!", "#REF!", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#GETTING_DATA"}
+ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
 def find_sheet(path: Path, data: DataConfig) -> tuple[Columns, bool, str]:
@@ -59,19 +62,32 @@ def _rows(path: Path) -> Iterator[tuple[int, Row]]:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
             for sheet in book.worksheets:
                 sheet.reset_dimensions()  # some programs write wrong ones
-            sheets = [sheet for sheet in book.worksheets if any(map(_is_filled, sheet.iter_rows(values_only=True)))]
+            if not book.worksheets:
+                raise DataError(
+                    f"{path} has no sheet that can be read; if it is a Strict Open XML Spreadsheet, save it as an "
+                    "Excel "
+                    "workbook, or as CSV"
+                )
+            shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+            sheets = [sheet for sheet in shown if any(map(_is_filled, sheet.iter_rows(values_only=True)))]
             if len(sheets) > 1:
                 names = ", ".join(printable(sheet.title) for sheet in sheets)
                 raise DataError(f"{path} has {len(sheets)} sheets with text ({names}); save the one to read as CSV")
             for sheet in sheets:
                 for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
                     if _is_filled(values):
-                        yield number, ["" if value is None else str(value) for value in values]
+                        yield number, list(map(_text, values))
     except DataError:
         raise
     except Exception as error:  # any error of openpyxl, its XML parser or zipfile
         said = printable(f"{type(error).__name__}: {error}".splitlines()[0][:200])
         raise DataError(f"{path} is not an Excel workbook that can be read: {said}; save it as CSV") from error
+
+
+def _text(value: Any) -> str:
+    """A cell's text; empty for an error. Excel writes a character that XML cannot hold as _x000D_, and _ as _x005F_."""
+    text = "" if value is None or value in ERRORS else str(value)
+    return ESCAPE.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
 
 
 def _is_filled(values: tuple[Any, ...]) -> bool:

@@ -1,5 +1,6 @@
 """Zips of parallel text, as from OPUS: two files with names that differ only in the language."""
 
+import re
 from pathlib import Path, PurePosixPath
 
 from nmt.config.sections import DataConfig
@@ -12,9 +13,10 @@ Entries = tuple[str, str]  # names of the source and target in a zip
 
 
 def find_entries(path: Path, data: DataConfig) -> list[Entries]:
-    """The pairs of files in the zip whose names end in the two languages, such as books.en-de.en and books.en-de.de.
+    """The pairs of files in the zip whose names differ only in the language.
 
-    Refuses a zip without such a pair, and a file that is not a zip.
+    Such as books.en-de.en and books.en-de.de, or en/a.txt and de/a.txt. Refuses a zip without such a pair, and a file
+    that is not a zip.
     """
     if data.src_lang is None or data.tgt_lang is None:
         key = "data.src_lang" if data.src_lang is None else "data.tgt_lang"
@@ -25,22 +27,31 @@ def find_entries(path: Path, data: DataConfig) -> list[Entries]:
     names = zipped_names(path)
     sides: list[dict[str, str]] = [{}, {}]  # name without language -> name
     for name in names:
-        start, _, tag = name.rpartition(".")
         for side, language in zip(sides, wanted, strict=True):
-            if language.fit(tag):
-                if start in side:
-                    raise DataError(
-                        f"{path} has {printable(side[start])} and {printable(name)}, both {language.name}; unpack it, "
-                        "and name the files in it"
-                    )
+            start = _without(language, name)
+            if start in side:
+                raise DataError(
+                    f"{path} has {printable(side[start])} and {printable(name)}, both {language.name}; unpack it, "
+                    "and name the files in it"
+                )
+            if start is not None:
                 side[start] = name
     both = sorted(sides[0].keys() & sides[1].keys(), key=natural_order)
     if not both:
         raise DataError(
-            f"{path} has no two files whose names differ only in .{data.src_lang} and .{data.tgt_lang}: it has "
-            f"{shown_names(names)}; set data.src_lang and data.tgt_lang, or unpack it"
+            f"{path} has no two files whose names differ only in {data.src_lang} and {data.tgt_lang}: it has "
+            f"{shown_names(names)}; unpack it, and name the files in it, or set data.src_lang and data.tgt_lang"
         )
     return [(sides[0][start], sides[1][start]) for start in both]
+
+
+def _without(language: WantedLanguage, name: str) -> str | None:
+    """The name with a mark in place of its last part, or folder, that is the language; None if no part is."""
+    parts = re.split(r"([./])", name)
+    for at in range(len(parts) - 1, -1, -2):
+        if language.fit(parts[at]):
+            return "".join([*parts[:at], "*", *parts[at + 1 :]])
+    return None
 
 
 def described(entries: list[Entries]) -> str:

@@ -196,5 +196,8 @@ def existing(name: str, key: str) -> Path:
     """The path of a file or pipe; refuses a path that does not exist."""
     path = expanded(name)
     if not path.exists():
-        raise DataError(f"no file {name}, {key}={name}; check the path")
+        remedy = (
+            "patterns are not expanded here; name the files, several in a list" if "*" in name else "check the path"
+        )
+        raise DataError(f"no file {name}, {key}={name}; {remedy}")
     return path

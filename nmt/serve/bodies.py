@@ -99,7 +99,7 @@ def texts_field(body: dict[str, Any], name: str) -> list[str]:
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value) or not value:
-        raise Refusal(400, f"{name} is {'missing' if value is None else 'no text'}; give a text or a list of texts")
+        raise Refusal(400, f"{name} is {'missing' if value is None else 'not a text'}; give a text or a list of texts")
     return value
 
 

@@ -4,6 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
+from nmt.data.sentences import sentence_spans
 from nmt.data.text import Cleaning
 from nmt.data.tokenizer import Tokenizer
 from nmt.scoring.cautions import HARDLY, MOSTLY, letters_of_vocabulary, script_name, scripts_of
@@ -12,6 +13,7 @@ from nmt.translation.translations import Translation
 
 SHOWN = 5  # lines of a kind that are named; the others are counted
 FEWEST_LETTERS = 4  # letters that a line must have to be judged
+FEWEST_OF_ONE_SCRIPT = 2  # if all its letters are of one script that the model hardly knows
 OTHERS = {
     "long": f"lines with more than {long_lines.LONGEST_PART:,} pieces besides these",
     "unread": "lines that the model can hardly read besides these",
@@ -30,8 +32,17 @@ class Notes:
 
     def of(self, translation: Translation) -> dict[str, str]:
         """The cautions about a translation, by kind: "long" and "unread"."""
-        said = {"long": long_lines.note(translation), "unread": self.unread(translation.source)}
+        said = {"long": long_lines.note(translation), "unread": self.unread_sentence(translation.source)}
         return {kind: line for kind, line in said.items() if line is not None}
+
+    def unread_sentence(self, text: str) -> str | None:
+        """Why the model can hardly read the text or, where it reads the rest, one of its sentences."""
+        if (whole := self.unread(text)) is not None or self.easy.issuperset(text):
+            return whole
+        for span in sentence_spans(text):
+            if (part := self.unread(text[span.start : span.end])) is not None:
+                return f"has a sentence that {part}"
+        return None
 
     def unread(self, text: str) -> str | None:
         """Why the model can hardly read the text; None: it can, or the text has too few letters to tell."""
@@ -40,11 +51,15 @@ class Notes:
             return None
         self.easy.update(filter(self.is_easy, set(cleaned)))
         letters = Counter(character for character in cleaned if character.isalpha())
-        if letters.total() < FEWEST_LETTERS:
+        if letters.total() < FEWEST_OF_ONE_SCRIPT:
             return None
         [(script, count)] = scripts_of(letters).most_common(1)
+        if letters.total() < FEWEST_LETTERS and count < letters.total():
+            return None
         if count > MOSTLY * letters.total() and self.hardly_known(script):
             return f"is in {script_name(script)} letters, which the model hardly knows: its translation is a guess"
+        if letters.total() < FEWEST_LETTERS:
+            return None
         if sum(letters[each] for each in letters if self.spelled(each)) > MOSTLY * letters.total():
             return "has mostly letters that the model does not know: its translation is a guess"
         return None

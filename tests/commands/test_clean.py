@@ -385,7 +385,7 @@ def test_a_corpus_of_which_nothing_is_left_is_refused_and_leaves_nothing(capsys:
 def test_an_empty_corpus_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     write([])
     assert main(["clean", *FILES, "output=out", NO_PACKAGE]) == 2
-    assert "holds no sentence pair" in capsys.readouterr().err
+    assert "the training split has no sentence pair" in capsys.readouterr().err
 
 
 def test_a_scorer_of_another_direction_is_refused(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:

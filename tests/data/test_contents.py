@@ -161,8 +161,13 @@ def test_sides_are_named_as_well(tmp_path):
 @pytest.mark.parametrize(
     ("files", "changes", "said", "kind"),
     [
-        ({"a.en": "x", "a.fr": "y"}, {}, r"2 files \(a.en, a.fr\); set data.src_lang and data.tgt_lang", DataError),
-        ({"a.en": "x", "b.de": "y"}, {}, "no two files whose names differ only in .en and .de", DataError),
+        (
+            {"a.en": "x", "a.fr": "y"},
+            {},
+            r"2 files \(a.en, a.fr\); unpack it, and name the files in it, or set data.src_lang",
+            DataError,
+        ),
+        ({"a.en": "x", "b.de": "y"}, {}, "no two files whose names differ only in en and de", DataError),
         ({"a.en": "x", "a.eng": "y", "a.de": "z"}, {}, "a.en and a.eng, both English", DataError),
         (MOSES, {"src_lang": None}, "data.src_lang is null, data.format=moses_zip", ConfigError),
         ({"a.en": "x\n", "a.de": "y\nz\n"}, {}, "a.zip, a.en has 1 line but .*a.zip, a.de has 2", DataError),
@@ -198,3 +203,55 @@ def test_the_report_counts_each_file_of_units_by_itself(tmp_path):
     report = read_corpus(auto(tmp_path, ["a", "b"]), tmp_path / "cache").report
     assert "train: a: 2 units, 2 pairs" in report
     assert "train: b: 2 segments, 2 pairs" in report
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"%PDF-1.7\n", "a PDF document; save its text as plain text"),
+        (b"<html>\n</html>\n", "HTML; "),
+        (b"1\n00:00:01,000 --> 00:00:02,000\nHi.\n", "a file of subtitles; "),
+        (b"<TS language='de'>\n</TS>", "a file of Qt Linguist; convert it: lconvert"),
+    ],
+)
+def test_a_known_kind_that_nothing_reads_is_named(tmp_path: Path, content: bytes, kind: str) -> None:
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(DataError) as error:
+        pairs(auto(tmp_path, ["a"]))
+    assert f"a is {kind}" in str(error.value)
+
+
+@pytest.mark.parametrize("part", ["word/document.xml", "META-INF/manifest.xml", "xl/workbook.bin"])
+def test_a_document_in_a_zip_is_named(tmp_path: Path, part: str) -> None:
+    (tmp_path / "a").write_bytes(zipped({part: "x", "b": "y"}))
+    with pytest.raises(DataError, match=r"a is an? .*; .*save"):
+        pairs(auto(tmp_path, ["a"]))
+
+
+def test_files_in_a_zip_are_paired_by_a_language_anywhere_in_the_name(tmp_path: Path) -> None:
+    texts = {"en": "A dog.\n", "de": "Ein Hund.\n"}
+    for name in ("train.{}.txt", "{}/train.txt", "x/train.en-de.{}"):
+        (tmp_path / "a").write_bytes(zipped({name.format(code): text for code, text in texts.items()}))
+        assert pairs(auto(tmp_path, ["a"])) == PAIRS[:1]
+
+
+def test_a_table_beside_its_notes_in_a_zip_is_read(tmp_path: Path) -> None:
+    table = "".join(f"{src}\t{tgt}\tCC-BY 2.0\n" for src, tgt in PAIRS)
+    (tmp_path / "a").write_bytes(zipped({"deu.txt": table, "_about.txt": "about"}))
+    assert pairs(auto(tmp_path, ["a"])) == PAIRS
+
+
+def test_a_po_file_that_begins_with_many_comments_is_known_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.po").write_bytes(b"# a comment\n" * 1000 + po())
+    assert pairs(auto(tmp_path, ["a.po"])) == PAIRS
+
+
+def test_a_line_break_between_quotes_leaves_a_table_a_table(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text('en\tde\n"A\ndog."\t"Ein\nHund."\nNo.\tNein.\n')
+    assert pairs(auto(tmp_path, ["a"])) == [("A\ndog.", "Ein\nHund."), ("No.", "Nein.")]
+
+
+def test_an_array_in_utf16_is_known(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(json.dumps([{"en": "a", "de": "b"}]).encode("utf-16"))
+    with pytest.raises(DataError, match=r"a is UTF-16 text, not UTF-8; convert it: iconv"):
+        pairs(auto(tmp_path, ["a"]))

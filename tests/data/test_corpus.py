@@ -404,7 +404,7 @@ def test_invalid_utf8_names_file_and_line(tmp_path, data):
 def test_empty_and_damaged_files_are_refused(tmp_path):
     for name in ("s", "t"):
         (tmp_path / name).write_text("")
-    with pytest.raises(DataError, match="the training split has no sentence pair") as error:
+    with pytest.raises(DataError, match="the train split holds no sentence pair") as error:
         read("text", tmp_path, train=SplitConfig("s", "t", None))
     message(error)
     (tmp_path / "z").write_bytes(gzip.compress(b"a\tb\n" * 1000)[:-20])

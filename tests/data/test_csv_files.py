@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.config.sections import SplitConfig
+from nmt.data import csv_files
 from nmt.data.corpus import read_corpus
 from nmt.data.readers import find_split
 from nmt.errors import ConfigError, DataError
@@ -206,3 +207,70 @@ def test_damaged_tables_give_pairs_or_one_clear_line(tmp_path_factory, kind, wor
     assert all(isinstance(side, str) for pair in found for side in pair)
     assert ";" in said
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("http://a.com/en\thttp://a.com/de\t", "\t0.9"), ("doc1-s1\t", ""), ("", "\tc1.mp3"), ("12\tc1.mp3\t", "")],
+)
+def test_keys_and_addresses_beside_the_texts_of_a_tsv_are_no_text(tmp_path, before, after):
+    content = "".join(f"{before}{src}\t{tgt}{after}\n" for src, tgt in PAIRS)
+    assert read(tmp_path, "tsv", content)[0] == PAIRS
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["path\tsentence\ttranslation\tclient_id", "c1.mp3\tGood morning.\tGuten Morgen.\tx"],
+        ["id\tEnglish text\tGerman text", "1\tGood morning.\tGuten Morgen."],
+        ["3\tGood morning.\tGuten Morgen.\tby the river"],
+    ],
+)
+def test_columns_of_a_tsv_that_are_not_clear_are_asked_for(tmp_path, rows):
+    content = "\n".join(rows) + "\n"
+    assert "which columns hold the two languages?" in refused(tmp_path, "tsv", content, src_lang="en", tgt_lang="de")
+    header = len(rows) > 1
+    found, _ = read(tmp_path, "tsv", content, src_column=1, tgt_column=2, header=header)
+    assert found == [("Good morning.", "Guten Morgen.")]
+
+
+def test_quotes_that_excel_puts_around_cells_with_commas_between_tabs_enclose_them(tmp_path):
+    rows = ["English\tGerman", "Good morning.\tGuten Morgen.", '"Hello, you."\t"Hallo, du."', "No.\tNein."]
+    content = "\r\n".join(rows) + "\r\n"
+    for encoding in ("utf-16", "cp1252", "utf-8"):
+        found, note = read(tmp_path, "tsv", content.encode(encoding), src_lang="en", tgt_lang="de")
+        assert found == [("Good morning.", "Guten Morgen."), ("Hello, you.", "Hallo, du."), ("No.", "Nein.")]
+        assert "quotes enclose cells" in note
+    spoken = content + 'So, "yes".\tAlso, „ja“.\r\n'
+    assert read(tmp_path, "tsv", spoken, src_lang="en", tgt_lang="de")[0][1] == ('"Hello, you."', '"Hallo, du."')
+
+
+@pytest.mark.parametrize(
+    ("header", "tgt_lang", "column"),
+    [
+        (("en", "zh-CN", "zh-TW"), "zh-TW", 2),
+        (("en", "zh-CN", "zh-TW"), "zh-CN", 1),
+        (("en", "pt", "pt-BR"), "pt-BR", 2),
+        (("en", "pt", "pt-BR"), "pt-PT", 1),
+        (("en", "pt", "x"), "pt-BR", 1),
+        (("en", "x", "pt_br"), "pt", 2),
+        (("en", "pt-BR", "x"), "pt-PT", None),
+        (("en", "zh-CN", "zh-TW"), "zh", None),
+    ],
+)
+def test_a_column_of_another_region_is_not_taken(tmp_path, header, tgt_lang, column):
+    content = written([header, ("a dog runs there", "one", "two")])
+    if column is None:
+        assert "which columns hold the two languages?" in refused(
+            tmp_path, "csv", content, src_lang="en", tgt_lang=tgt_lang
+        )
+    else:
+        found, _ = read(tmp_path, "csv", content, src_lang="en", tgt_lang=tgt_lang)
+        assert found == [("a dog runs there", ["", "one", "two"][column])]
+
+
+def test_a_quote_without_end_names_the_row_where_it_begins(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_files, "LONGEST_LINE", 200)
+    content = "src,tgt\n" + 'a,b\n"Hello,c\n' + "d,e\n" * 100
+    text = refused(tmp_path, "csv", content, delimiter="comma")
+    assert "line 52: not valid CSV (field larger than field limit (200)), in the row that begins in line 3;" in text

@@ -139,6 +139,13 @@ def test_a_filter_drops_what_its_reference_does(name: str) -> None:
         ("markup", True, "R&amp;D", "R&D", True),
         ("markup", True, "1 < 2 > 0 & <3", "x", False),
         ("broken", True, "über Straße É ç “x” … SÃO NÃO Â", "x", False),
+        *(
+            ("broken", True, "x", text, False)
+            for text in ("IRMÃ…", "AMANHÃ”", "CAFÉ»", "NESTLÉ®", "BEYONCÉ’s", "groß»")
+        ),
+        *(("broken", True, "x", text, False) for text in ("à\u00a0« bientôt »", "né»…", "Spaß”", "ESPAÑA")),
+        *(("broken", True, "x", text, True) for text in ("ZrobiÄ™ to", "iÅ›Ä‡", "SzkoÅ‚a", "ÄŒesko", "ÅŸey", "SCHÃ–N")),
+        *(("broken", True, "x", text, True) for text in ("Î³ÎµÎ¹Î¬", "Ð¿Ñ€Ð¸Ð²ÐµÑ‚", "è¿™æ˜¯", "ï»¿Hello")),
         *(("broken", True, "x", text, True) for text in ("schÃ¶n", "â€™", "Ã„", "a\ufffd", "a\x07", "\ue000", "Â»")),
     ],
 )

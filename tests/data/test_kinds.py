@@ -50,6 +50,14 @@ KINDS = {
     "WMT": (b'<?xml version="1.0"?>\n<dataset id="home">\n</dataset>', r"WMT XML; read it with data=wmt_xml"),
     "XML": (b'<?xml version="1.0"?>\n<!DOCTYPE a [<!ENTITY b "c">]>\n<strings>\n</strings>', r"XML \(<strings>\); "),
     "HTML": (b"<!doctype html>\n<html>\n</html>\n", r"HTML; .* extract its text"),
+    "Qt": (b"<?xml version='1.0'?>\n<!DOCTYPE TS>\n<TS>\n</TS>\n", r"a file of Qt Linguist; convert it: lcon"),
+    "Android": (b'<resources>\n<string name="a">Hello</string>\n</resources>', r"a file of strings of Android; con"),
+    "SRT": (b"\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:02,000\r\nHi.\r\n", r"a file of subtitles; take the text"),
+    "WebVTT": (b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi.\n", r"a file of subtitles; take the text"),
+    "Apple": (b'/* a */\n"a" = "Hello";\n"b c"="x \\"y\\"";\n"d" = "z";\n', r"a file of strings of Apple; conv"),
+    "properties": (b"# a\nhello=Hello\na.b = Two words\nc-d=x=y\n", r"a file of properties, .*; convert it to"),
+    "YAML": (b'de:\n  hello: "Hallo"\n  sub:\n    a: b\n', r"YAML; convert it to"),
+    "Wordfast": (b"%20240101~120000\t%User ID\t%EN-US\n", r"a memory of Wordfast; export it as TMX"),
     "UTF-16": (TEXT.encode("utf-16"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16 -t UTF-8 < "),
     "UTF-16, little": (TEXT.encode("utf-16-le"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16LE -t UTF-8 < "),
     "UTF-16, big": (TEXT.encode("utf-16-be"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16BE -t UTF-8 < "),
@@ -189,3 +197,19 @@ def test_a_few_lines_may_be_the_same_on_both_sides(tmp_path, lines, refused):
             read_corpus(data, tmp_path / "cache")
     else:
         assert len(read_corpus(data, tmp_path / "cache").dev) == lines
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tom: Hello.\nMary: Hi.\nTom: Bye.\n",
+        "- Hello.\n- Hi.\n- Bye.\n",
+        "1\n2\n3\n",
+        "a = b\nHello.\nc = d\n",
+        '"Hello," he said.\n"Hi."\n"Bye."\n',
+        "Title:\nIt was late.\nNobody came.\n",
+    ],
+)
+def test_text_that_looks_a_little_like_a_file_of_keys_is_text(tmp_path, text):
+    (tmp_path / "a").write_text(text)
+    assert list(read_lines(tmp_path / "a")) == text.splitlines()

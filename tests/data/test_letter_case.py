@@ -168,3 +168,25 @@ def test_long_texts_take_time_in_proportion(english: LetterCase, text: str) -> N
     start = process_time()
     english.usual(f"AB CDEF {text}")
     assert process_time() - start < 5
+
+
+def test_frequent_words_may_be_small_in_a_title() -> None:
+    known = LetterCase.learned(["The man came from London with a dog."] * 3 + ["A cow eats."], "en")
+    assert known.usual("The Man from London Came with a Dog") == "The man from London came with a dog"
+    assert LetterCase().usual("The Man from London Came with a Dog") == "The Man from London Came with a Dog"
+
+
+@pytest.mark.parametrize(
+    ("typed", "usual"),
+    [
+        ("HOW ARE YOU", "How are you"),
+        ("HURRY!", "Hurry!"),
+        ("HURRY", "HURRY"),  # as likely a name
+        ("NATO!", "NATO!"),
+        ("XYZ!", "XYZ!"),
+        ("WE ARE USA", "WE ARE USA"),
+    ],
+)
+def test_short_words_in_capitals_are_known_by_their_usual_forms(typed: str, usual: str) -> None:
+    known = LetterCase.learned(["So how are you, I hurry.", "Now we hurry to NATO or USA."] * 2, "en")
+    assert known.usual(typed) == usual

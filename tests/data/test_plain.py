@@ -34,6 +34,12 @@ ODD = st.text(
         ("\ufeffa\u200bb\u2060c\u200ed", "abcd"),
         ("sоmе wоrds", "some words"),  # with Cyrillic о and е
         ("cлово", "слово"),  # with a Latin c
+        ("I dοn't knοw", "I don't know"),  # with Greek ο
+        ("Ｉ　ｄｏｎ＇ｔ　ｋｎｏｗ，Ｔｏｍ！", "I don't know, Tom!"),
+        ("𝑤ℎ𝑒𝑟𝑒 ℝ𝕠𝕒𝕕 ℴ𝒻𝒻𝒾𝒸ℯ", "where Road office"),
+        ("Ⅳ ⅻ houſe ĳs", "IV xii house ijs"),
+        ("of\u034ffi\u180ec\u206ae", "office"),
+        ("don't\ufe0f\u3164know\u1680it", "don't know it"),
     ],
 )
 def test_what_is_typed_otherwise_becomes_plain(typed: str, wanted: str) -> None:
@@ -51,6 +57,10 @@ def test_what_is_typed_otherwise_becomes_plain(typed: str, wanted: str) -> None:
         "နေ\u200bကောင်း\u200bလား",  # zero-width spaces part words
         "3D-принтер и naïve слово",
         "Привет wörld",
+        "10 kΩ, 5 μm, Δt",
+        "Ελλάδα",
+        "❤\ufe0f 1\ufe0f\u20e3",  # selectors belong to emoji
+        "使用Python，很好！",
         "сор, рост",  # only letters that look Latin, but a word of their own script
         "— dash – dash",
     ],

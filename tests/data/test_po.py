@@ -96,7 +96,7 @@ def test_the_language_of_the_header_decides_the_direction(tmp_path):
     assert "fr" in refusal(tmp_path, header("fr") + message(), ConfigError, src_lang=None)
     text = refusal(tmp_path, header("fr") + message())
     assert "1 without German" in text
-    assert text.endswith("languages that are there: fr")
+    assert text.endswith("languages that are there: en, fr")
 
 
 @pytest.mark.parametrize("charset", ["UTF-8", "ISO-8859-1", "windows-1252", "utf8", "CHARSET"])
@@ -182,3 +182,34 @@ def test_any_damage_ends_in_pairs_or_in_one_refusal(tmp_path, damage):
 def test_a_rule_that_python_cannot_compile_is_none():
     assert _plural_forms("nplurals=2; plural=(n != !1);") is None
     assert _plural_forms("nplurals=2; plural=(n != 1);") == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("lines", "languages", "expected"),
+    [
+        (["X-Poedit-Language: German"], ("de", "en"), ("Guten Morgen", "Good morning")),
+        (["Language-Team: German <de@li.org>"], ("de", "en"), ("Guten Morgen", "Good morning")),
+        (["Language-Team: German <de@li.org>"], ("en", "de"), ("Good morning", "Guten Morgen")),
+        ([], ("de", "en"), ("Guten Morgen", "Good morning")),  # messages are in English
+        ([], ("fr", "de"), ("Good morning", "Guten Morgen")),
+        (["Language-Team: Gnome"], ("en", "de"), ("Good morning", "Guten Morgen")),
+    ],
+)
+def test_languages_that_a_header_does_not_name_as_such(tmp_path, lines, languages, expected):
+    head = 'msgid ""\nmsgstr ""\n' + "".join(f'"{line}\\n"\n' for line in [*lines, "X-Generator: x"])
+    content = head + message("Good morning", "Guten Morgen")
+    assert pairs(tmp_path, content, src_lang=languages[0], tgt_lang=languages[1]) == [expected]
+
+
+def test_the_language_of_the_template_in_the_header_turns_nothing_round(tmp_path):
+    assert "without German" in refusal(tmp_path, header("en") + message("Good morning", "Guten Morgen"))
+
+
+def test_windows_quotes_in_a_file_that_says_latin1_are_quotes(tmp_path):
+    content = (header(charset="ISO-8859-1") + message("For you", "Für dich „gut“ – ja")).encode("cp1252")
+    assert pairs(tmp_path, content) == [("For you", "Für dich „gut“ – ja")]
+
+
+def test_flags_without_a_space_are_flags(tmp_path):
+    content = header() + message() + message("Open", "Öffnen", "#,fuzzy\n")
+    assert pairs(tmp_path, content) == [("A dog.", "Ein Hund.")]

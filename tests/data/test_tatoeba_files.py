@@ -97,3 +97,10 @@ def test_pairs_as_tatoeba_and_anki_decks_have_them_are_tables(tmp_path: Path) ->
             "c": "0.93\tLet's go.\tGehen wir.\n0.2\tHi.\tHallo.\n"}  # fmt: skip
     for content in rows.values():
         assert pairs(tmp_path, [content]) == [("Let's go.", "Gehen wir."), ("Hi.", "Hallo.")]
+
+
+def test_chinese_is_mandarin_and_an_error_names_what_there_is(tmp_path: Path) -> None:
+    chinese = "2\tcmn\t你好。\n"
+    assert pairs(tmp_path, [ENGLISH, chinese, LINKS], tgt_lang="zh") == [("Hello.", "你好。")]
+    with pytest.raises(DataError, match=r"no link joins .* the files have cmn, eng$"):
+        pairs(tmp_path, [ENGLISH, chinese, LINKS], tgt_lang="ja")

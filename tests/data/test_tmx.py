@@ -260,3 +260,26 @@ def test_a_file_name_in_another_encoding_is_in_the_report(tmp_path):
     path.write_text(memory(*[unit()] * 3))
     data = replace(FILES.data, train=SplitConfig(None, None, str(path)))
     assert read_corpus(data, tmp_path / "cache").report[0] == "train: caf\\udce9.tmx: 3 units, 3 pairs"
+
+
+@pytest.mark.parametrize("declared", ["ISO-8859-1", "windows-1252", "iso-8859-15", "KOI8-R"])
+def test_a_declared_encoding_of_one_byte_over_utf8_is_refused(tmp_path, declared):
+    content = memory(unit("For you", "Für dich „gut“"), declaration=f'<?xml version="1.0" encoding="{declared}"?>')
+    text = refusal(tmp_path, content)
+    assert f"line 1: it declares the encoding {declared.lower()}, which is wrong; declare the right one" in text
+
+
+def test_windows_quotes_in_a_file_that_says_latin1_are_quotes(tmp_path):
+    declaration = '<?xml version="1.0" encoding="ISO-8859-1"?>'
+    content = memory(unit("For you", "Für dich „gut“ – ja"), unit(), declaration=declaration).encode("cp1252")
+    assert pairs(tmp_path, content) == [("For you", "Für dich „gut“ – ja"), ("A dog.", "Ein Hund.")]
+
+
+@pytest.mark.parametrize(
+    ("asked", "tag"), [("zh", "cmn"), ("fa", "pes"), ("no", "nb"), ("nb", "nob"), ("ar", "arb"), ("zh-CN", "cmn-CN")]
+)
+def test_the_main_member_of_a_macrolanguage_is_the_language(tmp_path, asked, tag):
+    content = memory(f"<tu>{variant('en', 'A dog.')}{variant(tag, 'x')}</tu>")
+    assert pairs(tmp_path, content, tgt_lang=asked) == [("A dog.", "x")]
+    other = memory(f"<tu>{variant('en', 'A dog.')}{variant('yue', 'x')}</tu>")
+    assert "without" in refusal(tmp_path, other, tgt_lang=asked)

@@ -213,3 +213,49 @@ def test_any_damage_ends_in_pairs_or_in_one_refusal(tmp_path, is_old, damage):
     except DataError as error:
         refused = str(error)
     assert "\n" not in refused
+
+
+def test_deleted_text_of_trados_is_left_out(tmp_path):
+    tgt = 'Die <mrk mtype="x-sdl-deleted">falsche</mrk><mrk mtype="x-sdl-added">richtige</mrk> Nummer'
+    assert pairs(tmp_path, old(old_unit("The number", tgt))) == [("The number", "Die richtige Nummer")]
+
+
+@pytest.mark.parametrize(
+    ("about", "fuzzy"),
+    [
+        ('conf="Draft" percent="75"', True),
+        ('conf="RejectedTranslation" origin="tm" percent="62"', True),
+        ('percent="62" origin="tm"', True),
+        ('conf="Translated" percent="62"', False),
+        ('conf="ApprovedSignOff"', False),
+        ('percent="100"', False),
+        ("", False),
+    ],
+)
+def test_states_of_segments_in_trados_count(tmp_path, about, fuzzy):
+    unit = (
+        '<trans-unit id="1"><source>A dog.</source><seg-source><mrk mtype="seg" mid="7">A dog.</mrk></seg-source>'
+        '<target><mrk mtype="seg" mid="7">Ein Hund.</mrk></target>'
+        f'<sdl:seg-defs xmlns:sdl="http://sdl.com/x"><sdl:seg id="7" {about}/></sdl:seg-defs></trans-unit>'
+    )
+    if fuzzy:
+        assert left_out(tmp_path, unit) == {"fuzzy": 1}
+    else:
+        assert pairs(tmp_path, old(unit)) == [("A dog.", "Ein Hund.")]
+
+
+@pytest.mark.parametrize(
+    ("status", "fuzzy"),
+    [
+        *((f'mq:status="{status}"', True) for status in ("Rejected", "PartiallyEdited")),
+        ('mq:status="PreTranslated" mq:percent="60"', True),
+        ('mq:status="PreTranslated" mq:percent="101"', False),
+        ('mq:status="ManuallyConfirmed"', False),
+    ],
+)
+def test_states_of_units_in_memoq_count(tmp_path, status, fuzzy):
+    unit = old_unit(unit=f' xmlns:mq="MQXliff" {status}')
+    if fuzzy:
+        assert left_out(tmp_path, unit) == {"fuzzy": 1}
+    else:
+        assert pairs(tmp_path, old(unit)) == [("A dog.", "Ein Hund.")]

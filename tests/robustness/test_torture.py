@@ -83,7 +83,7 @@ def test_faults_cost_nothing(part: str, faults: int, tmp_path: Path) -> None:
         (processes.main, ["--kills", "0"], "--kills 0 kills nothing; give 1 or more"),
         (resume.main, ["--kills", "2"], "--kills 2 leaves a setting out"),
         (resume.main, ["--updates", "13"], "--updates 13 has no checkpoint to go on from"),
-        (resume.main, ["--work", "nowhere"], "--work nowhere is no folder"),
+        (resume.main, ["--work", "nowhere"], "--work nowhere is not a folder"),
     ],
 )
 def test_what_cannot_be_done_is_refused(

@@ -91,7 +91,7 @@ def corpus(tmp_path: Path) -> list[str]:
         (busy_translation.parse_arguments, ["--singles", "0"], "--singles 0 translates nothing; give 1 or more"),
         (busy_translation.parse_arguments, ["--sentences", "-1"], "--sentences -1 translates nothing; give 1 or more"),
         (busy_translation.parse_arguments, ["--rounds", "0"], "--rounds 0 measures nothing; give 1 or more"),
-        (busy_translation.parse_arguments, ["--model", "/"], "--model / is no run"),
+        (busy_translation.parse_arguments, ["--model", "/"], "--model / is not a run"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(

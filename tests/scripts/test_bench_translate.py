@@ -35,7 +35,7 @@ def test_two_configurations_are_measured_in_turn(tmp_path: Path) -> None:
     assert "times as fast" in ratio
 
 
-@pytest.mark.parametrize(("missing", "shown"), [("corpus", "test_2016_flickr.en"), ("model", "is no run")])
+@pytest.mark.parametrize(("missing", "shown"), [("corpus", "test_2016_flickr.en"), ("model", "is not a run")])
 def test_wrong_folders_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], missing: str, shown: str
 ) -> None:

@@ -242,8 +242,8 @@ def test_what_was_translated_before_is_not_searched_again(client: TestClient, mo
 
 MISTAKES: list[tuple[dict[str, Any], int, str]] = [
     ({}, 400, "text is missing; give a text or a list of texts"),
-    ({"text": 3}, 400, "text is no text"),
-    ({"text": []}, 400, "text is no text"),
+    ({"text": 3}, 400, "text is not a text"),
+    ({"text": []}, 400, "text is not a text"),
     ({"text": ["a"] * 5}, 400, "5 texts are more than the 4 of one request; send fewer"),
     ({"text": "a", "source": "xx"}, 400, "xx is not supported; this server translates en to de, de to en"),
     ({"text": "a", "target": "fr"}, 400, "fr is not supported as a target; this server translates en to de, de to en"),

@@ -88,7 +88,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
             ["budget=5m", "resume=runs/other"],
             "budget=5m is for a new run, and resume=runs/other ends where that run was planned to end",
         ),
-        (["budget=soon"], "budget=soon is no time"),
+        (["budget=soon"], "budget=soon is not a length of time"),
     ],
 )
 def test_what_does_not_go_with_it_is_refused(corpus: Path, words: list[str], said: str) -> None:

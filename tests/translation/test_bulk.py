@@ -181,7 +181,7 @@ def test_a_bad_file_does_not_keep_the_others(
     many = [tmp_path / f"{number}.bad" for number in range(7)]
     for path in many:
         path.write_bytes(b"\xff\n")
-    with pytest.raises(DataError, match=r"/4.bad and 2 more; mend them"):
+    with pytest.raises(DataError, match=r"/4.bad and 2 more; repair them"):
         run(many, out)
 
 

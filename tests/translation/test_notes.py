@@ -66,6 +66,16 @@ def test_other_lines_are_not(text: str) -> None:
     assert NOTES.of(translated(text)) == {}
 
 
+@pytest.mark.parametrize("text", ["Да.", "Как?", "안녕"])
+def test_a_short_sentence_in_another_script_is_named(text: str) -> None:
+    assert "letters, which the model hardly knows" in NOTES.of(translated(text))["unread"]
+
+
+def test_a_sentence_in_another_script_among_others_is_named() -> None:
+    said = NOTES.of(translated("Der Hund schläft heute. Я не знаю. Der Hund sieht ein grünes Haus. Ein Mann sieht es."))
+    assert said["unread"].startswith("has a sentence that is in Cyrillic letters, which the model hardly knows")
+
+
 def test_a_script_of_which_a_little_was_seen_is_not_known() -> None:
     assert not WITH_GREEK.tokenizer.spelled(WITH_GREEK.tokenizer.encode(GREEK))
     assert "Greek" in WITH_GREEK.of(translated(GREEK))["unread"]

@@ -293,7 +293,7 @@ def test_a_model_whose_numbers_are_none_is_named(runs: dict[str, Path], sample: 
     settings = replace(translator.settings, sample=sample)
     with torch.no_grad():
         next(iter(translator.model.parameters())).fill_(float("nan"))
-    message = rf"no numbers, {re.escape(str(runs['general']))}; its weights are damaged"
+    message = rf"NaN, {re.escape(str(runs['general']))}; its weights are damaged"
     for attention in (False, True):
         with pytest.raises(CheckpointError, match=message):
             translator.translate(["der Hund"], attention, settings)

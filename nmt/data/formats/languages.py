@@ -7,6 +7,11 @@ import langcodes
 
 from nmt.config.languages import language_names
 
+# Codes under which files have what users call by the code of the macrolanguage (ISO 639-3), such as Tatoeba's cmn.
+MEMBERS = {
+    **{"cmn": "zh", "arb": "ar", "pes": "fa", "zsm": "ms", "lvs": "lv", "ekk": "et", "swh": "sw", "uzn": "uz"},
+    **{"azj": "az", "khk": "mn", "plt": "mg", "als": "sq", "npi": "ne", "ory": "or", "nb": "no"},
+}
 EXACT = 1000  # fit of the wanted tag itself; the fit of a more specific tag is the wanted tag's length
 
 
@@ -35,7 +40,7 @@ class WantedLanguage:
 def standard_tag(tag: str) -> str:
     """The tag in lower case with the shortest code, without encoding and variant: de-at for deu_AT.UTF-8@euro.
 
-    An English name becomes its code: de for German.
+    An English name becomes its code: de for German. So does the main member of a macrolanguage: zh for cmn.
     """
     tag = re.split("[.@]", tag.strip().lower())[0].replace("_", "-")
     primary, hyphen, rest = tag.partition("-")
@@ -43,6 +48,7 @@ def standard_tag(tag: str) -> str:
         primary = language_names().get(primary, primary)
     elif re.fullmatch("[a-z]{2,3}", primary):
         primary = langcodes.standardize_tag(primary)
+    primary = MEMBERS.get(primary, primary)
     return primary + hyphen + rest
 
 

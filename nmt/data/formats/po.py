@@ -3,12 +3,13 @@
 import codecs
 import gettext
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import polib
 
+from nmt.config.languages import language_of
 from nmt.data.formats.languages import sides_of
 from nmt.data.formats.segment import Segment, State
 from nmt.data.formats.segment_file import SegmentFile
@@ -26,6 +27,7 @@ _STRING = re.compile(
 )
 _COMMENT = re.compile(r"\s*#(?![,~])")
 _WHOLE_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_WINDOWS = re.compile("[\x80-\x9f]")  # in ISO-8859-1 they are control characters, so the text is Windows-1252
 _PLACE = re.compile(r"\(line (\d+)\)(?:: (.*))?")
 
 
@@ -35,7 +37,7 @@ class Po(SegmentFile):
     def segments(self) -> Iterator[Segment]:
         """The file's segments, without the header."""
         file = self._parsed()
-        languages = (file.metadata.get("X-Source-Language", ""), file.metadata.get("Language", ""))
+        languages = _languages(file.metadata, english=any(wanted.fit("en") for wanted in self._wanted))
         chosen = sides_of(languages, self._wanted)
         forms = _plural_forms(file.metadata.get("Plural-Forms", ""))
         for entry in file:
@@ -66,7 +68,7 @@ class Po(SegmentFile):
             string = _STRING.match(line.strip())
             if string is None:
                 first = None if line.strip() else first
-                lines[number] = "" if _COMMENT.match(line) else line
+                lines[number] = "" if _COMMENT.match(line) else re.sub(r"^\s*#,(?=\S)", "#, ", line)
                 continue
             if not _WHOLE_STRING.fullmatch(string["string"]):
                 raise self._malformed(number + 1, "a string without quotation marks")
@@ -117,7 +119,20 @@ class Po(SegmentFile):
             raise DataError(
                 f"{self.path}, line {line}: its header names charset={charset}, but its text is UTF-8; correct it there"
             )
+        if name == "iso8859-1" and _WINDOWS.search(text):
+            text = content.decode("cp1252", "replace")
         return re.sub("\r*\n|\r", "\n", text)
+
+
+def _languages(header: Mapping[str, str], english: bool) -> tuple[str, str]:
+    """The languages of messages and translations that a header names; messages are in English if nothing is said.
+
+    They are in an unknown language if the corpus is not of English.
+    """
+    team = re.match(r"[^\W\d_]+", header.get("Language-Team", ""))
+    named = (header.get("Language"), header.get("X-Poedit-Language"), team[0] if team else None)
+    target = next((name for name in named if name and language_of(name.split(".")[0])), "")
+    return header.get("X-Source-Language", "en" if english else ""), target
 
 
 def _pairs(entry: polib.POEntry, forms: tuple[int, int] | None) -> Iterator[tuple[str, str]]:

@@ -26,6 +26,15 @@ STATES: dict[str, State] = {
     "translated": "approved",
     "final": "approved",
 }
+TRADOS: dict[str, State] = {
+    "Draft": "fuzzy",
+    "RejectedTranslation": "fuzzy",
+    "RejectedSignOff": "fuzzy",
+    "Translated": "approved",
+    "ApprovedTranslation": "approved",
+    "ApprovedSignOff": "approved",
+}
+MEMOQ_UNFINISHED = ("NotStarted", "PreTranslated", "PartiallyEdited", "Rejected")
 PAIRED = ("g", "pc")  # elements with text between two ends
 ENDS: dict[str, Kind] = {"bx": "open", "bpt": "open", "sc": "open", "ex": "close", "ept": "close", "ec": "close"}
 SINGLE = ("x", "ph", "it", "cp")
@@ -51,7 +60,8 @@ class Xliff(SegmentFile):
             (None if target is None else target.get(XML_LANG)) or file.get("target-language") or "",
         )
         for source, translation in _divided(unit, target):
-            yield self._segment(unit, source, translation, languages, unit.get("resname"), state)
+            own = _state_of_tool(unit, translation)
+            yield self._segment(unit, source, translation, languages, unit.get("resname"), own or state)
 
     def _of_version_2(self, unit: etree._Element) -> Iterator[Segment]:
         root = unit.getroottree().getroot()
@@ -95,6 +105,8 @@ class _Codes:
         if name in SINGLE:
             types = (code.get(key) for key in ("ctype", "type", "subType"))
             return Code(Mark("single", own, breaks_line(*types, code=self._content(code))), has_text=False)
+        if code.get("mtype") == "x-sdl-deleted":
+            return Code(has_text=False)
         return Code()  # mrk, sm and em annotate text
 
     def _content(self, code: etree._Element) -> str | None:
@@ -112,6 +124,19 @@ def _state_of_version_1(unit: etree._Element, target: etree._Element | None) -> 
     if target is not None and target.get("state-qualifier") == "fuzzy-match" and state != "approved":
         return "fuzzy"
     return "approved" if state is None and unit.get("approved") == "yes" else state
+
+
+def _state_of_tool(unit: etree._Element, target: etree._Element | None) -> State | None:
+    """What attributes of Trados Studio (of each segment) and memoQ (of the unit) say; None if they say nothing."""
+    number = None if target is None else target.get("mid")
+    segments = unit.iterfind("{*}seg-defs/{*}seg")
+    about = next((each for each in segments if each.get("id") == number), None)
+    if about is not None:
+        status, percent = about.get("conf"), about.get("percent")
+        return TRADOS.get(status or "") or ("fuzzy" if percent not in (None, "100") and status is None else None)
+    named = {key.rpartition("}")[2]: value for key, value in unit.attrib.items() if key.startswith("{")}
+    exact = named.get("status") == "PreTranslated" and named.get("percent") in ("100", "101", "102")
+    return "fuzzy" if named.get("status") in MEMOQ_UNFINISHED and not exact else None
 
 
 def _divided(

@@ -1,5 +1,6 @@
 """Elements of an XML file, one at a time, in bounded memory; no DTD is loaded, no entity expanded, nothing fetched."""
 
+import codecs
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -20,8 +21,11 @@ def read_elements(path: Path, names: Sequence[str], roots: Sequence[str]) -> Ite
     in any encoding that its XML declaration names. Raises DataError for another root, XML that is not well-formed, and
     elements that are too large.
     """
+    with unpacked(path) as file:
+        encoding = _encoding(path, file.peek(CHUNK)[:CHUNK])
     parser = etree.XMLPullParser(
         ("end",),
+        encoding=encoding,
         tag=[f"{{*}}{name}" for name in names],
         resolve_entities=False,
         no_network=True,
@@ -39,7 +43,6 @@ def read_elements(path: Path, names: Sequence[str], roots: Sequence[str]) -> Ite
             chunk = file.read(CHUNK)
             if not chunk:
                 raise DataError(f"{path} is empty; name another file")
-            _refuse_false_utf16(path, chunk)
             while chunk:
                 parser.feed(chunk)
                 waiting += len(chunk)
@@ -127,11 +130,32 @@ def _malformed(path: Path, error: etree.XMLSyntaxError) -> DataError:
     return DataError(f"{path}, line {line or 1}: not well-formed XML ({reason}); {remedy}")
 
 
-def _refuse_false_utf16(path: Path, start: bytes) -> None:
-    if match := re.match(
-        rb"""(?:\xef\xbb\xbf)?<\?xml[^>]*encoding=["'](UTF-?16[^"']*|UCS[^"']*)""", start, re.IGNORECASE
-    ):
+def _encoding(path: Path, start: bytes) -> str | None:
+    """The encoding to read a file with this beginning in, where it is not the one that it declares.
+
+    ISO-8859-1 means Windows-1252, which has quotes and dashes in place of control characters, as it does in browsers.
+    Raises DataError if the declaration is wrong.
+    """
+    declared = re.match(rb"""(?:\xef\xbb\xbf)?<\?xml[^>]*encoding=["']([^"']*)""", start, re.IGNORECASE)
+    if declared is None:
+        return None
+    name = declared[1].decode("ascii", "replace").lower()
+    if name.startswith(("utf-16", "utf16", "ucs")) or (_is_one_byte(name) and _is_utf8(start)):
         raise DataError(
-            f"{path}, line 1: it declares the encoding {match[1].decode()}, which is wrong; "
-            "declare the right one, such as UTF-8"
+            f"{path}, line 1: it declares the encoding {printable(name)}, which is wrong; declare the right one, "
+            "such as UTF-8"
         )
+    return "windows-1252" if name == "iso-8859-1" else None
+
+
+def _is_one_byte(name: str) -> bool:
+    return name.startswith(("iso-8859", "windows-125", "cp125", "koi8", "macintosh"))
+
+
+def _is_utf8(start: bytes) -> bool:
+    """Is the beginning of a file UTF-8, with at least two characters that are not ASCII?"""
+    text = codecs.getincrementaldecoder("utf-8")()
+    try:
+        return sum(not character.isascii() for character in text.decode(start)) > 1
+    except UnicodeDecodeError:
+        return False
