@@ -125,7 +125,7 @@ class Po(SegmentFile):
 
 
 def _languages(header: Mapping[str, str], english: bool) -> tuple[str, str]:
-    """The languages of messages and translations that a header names; messages are in English if nothing is said.
+    """The languages of messages and translations that a header names; messages are in English if it names none.
 
     They are in an unknown language if the corpus is not of English.
     """
