@@ -5,9 +5,9 @@
 RUN was trained on Tatoeba English–German. It is trained further for the captions of Multi30k: once on them alone, once
 with two pairs of Tatoeba mixed in for each of them, whose targets are RUN's own greedy translations, and for three
 times as many updates, so that each caption is seen as often. Then comes the mean of RUN (1 part) and the second (4
-parts). All four are evaluated on the test sets of both (test_2016_flickr; beam 5). Bars: 90 % of the gain stays, general
-text loses 0.5 BLEU at most. What is finished in RUNS is not done again; RUNS of another RUN or of other words are
-refused.
+parts). All four are evaluated on the test sets of both (test_2016_flickr; beam 5). Bars: 90 % of the gain stays,
+general text loses 0.5 BLEU at most. What is finished in RUNS is not done again; RUNS of another RUN or of other words
+are refused.
 """
 
 import argparse
