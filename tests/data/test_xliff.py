@@ -8,6 +8,7 @@ from helpers.segment_files import SegmentFiles
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from nmt.data.formats import xml_stream
 from nmt.errors import ConfigError, DataError
 
 FILES = SegmentFiles("xliff", "app.xlf")
@@ -259,3 +260,22 @@ def test_states_of_units_in_memoq_count(tmp_path, status, fuzzy):
         assert left_out(tmp_path, unit) == {"fuzzy": 1}
     else:
         assert pairs(tmp_path, old(unit)) == [("A dog.", "Ein Hund.")]
+
+
+@pytest.mark.parametrize("chunk", [7, 64, 1 << 16])
+@pytest.mark.parametrize("name", ["internal-file", "x:internal-file"])
+def test_embedded_originals_are_not_read_however_large(tmp_path, monkeypatch, chunk, name):
+    monkeypatch.setattr(xml_stream, "CHUNK", chunk)
+    monkeypatch.setattr(xml_stream, "MOST_BYTES", 2000)
+    embedded = f'<{name} form="base64">' + "QUJD < &\n" * 1000 + f"</{name}>"
+    for written in (embedded, f"<{name}/>", f'<{name} form="a"></{name}>'):
+        whole = old(old_unit(), old_unit("<g id='1'>Two</g>", "<g id='1'>Zwei</g>"))
+        whole = whole.replace("<xliff", '<xliff xmlns:x="x"').replace("<body>", f"<header>{written}</header><body>")
+        assert pairs(tmp_path, whole) == [("A dog.", "Ein Hund."), ("Two", "Zwei")]
+        lines = written.count("\n") + 1
+        assert f"line {lines}: not well-formed XML" in refusal(tmp_path, whole.replace("</body>", "</x>"))
+
+
+def test_an_embedded_original_without_end_is_one_error(tmp_path):
+    text = refusal(tmp_path, '<xliff version="1.2"><file><header><internal-file>' + "QUJD" * 100_000)
+    assert "not well-formed XML" in text

@@ -37,6 +37,7 @@ TRADOS: dict[str, State] = {
 MEMOQ_UNFINISHED = ("NotStarted", "PreTranslated", "PartiallyEdited", "Rejected")
 PAIRED = ("g", "pc")  # elements with text between two ends
 ENDS: dict[str, Kind] = {"bx": "open", "bpt": "open", "sc": "open", "ex": "close", "ept": "close", "ec": "close"}
+ORIGINALS = ("internal-file", "bin-source", "bin-target")  # elements with whole documents, such as Word files
 SINGLE = ("x", "ph", "it", "cp")
 
 
@@ -45,7 +46,7 @@ class Xliff(SegmentFile):
 
     def segments(self) -> Iterator[Segment]:
         """The file's segments; the languages that the file names decide which side is which."""
-        for unit in read_elements(self.path, ["trans-unit", "unit"], ["xliff"]):
+        for unit in read_elements(self.path, ["trans-unit", "unit"], ["xliff"], ORIGINALS):
             if unit.tag.endswith("trans-unit"):
                 yield from self._of_version_1(unit)
             else:

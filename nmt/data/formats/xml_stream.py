@@ -3,7 +3,9 @@
 import codecs
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from lxml import etree
 
@@ -11,13 +13,17 @@ from nmt.data.packed import unpacked
 from nmt.errors import DataError, printable
 
 CHUNK = 1 << 16
+LONGEST_TAG = 1 << 10  # bytes of a tag around an embedded document
 MOST_BYTES = 1 << 23  # most bytes between the ends of two elements: their tree may take thirty times as much memory
 
 
-def read_elements(path: Path, names: Sequence[str], roots: Sequence[str]) -> Iterator[etree._Element]:
+def read_elements(
+    path: Path, names: Sequence[str], roots: Sequence[str], embedded: Sequence[str] = ()
+) -> Iterator[etree._Element]:
     """Yields the elements with these names, in any namespace, of a file whose root element is one of `roots`.
 
-    The root may be in capitals. Each element is whole, and is emptied when the next one is requested. The file may be
+    The root may be in capitals. Of elements with names in `embedded`, which may hold whole documents, the content is
+    not read. Each element is whole, and is emptied when the next one is requested. The file may be
     in any encoding that its XML declaration names. Raises DataError for another root, XML that is not well-formed, and
     elements that are too large.
     """
@@ -40,10 +46,9 @@ def read_elements(path: Path, names: Sequence[str], roots: Sequence[str]) -> Ite
     latest = None
     try:
         with unpacked(path) as file:
-            chunk = file.read(CHUNK)
-            if not chunk:
+            if not file.peek(1):
                 raise DataError(f"{path} is empty; name another file")
-            while chunk:
+            for chunk in _chunks(file, embedded):
                 parser.feed(chunk)
                 waiting += len(chunk)
                 last = None
@@ -62,13 +67,45 @@ def read_elements(path: Path, names: Sequence[str], roots: Sequence[str]) -> Ite
                     raise DataError(
                         f"{path}: no <{names[0]}> ends within {waiting >> 20} MB; name another file, or another data="
                     )
-                chunk = file.read(CHUNK)
             first = parser.close()
             _refuse_entities_beside(path, latest, preceding=False)
     except etree.XMLSyntaxError as error:
         raise _malformed(path, error) from error
     if not checked:
         _refuse_other_root(path, first, roots)
+
+
+def _chunks(file: BinaryIO, embedded: Sequence[str]) -> Iterator[bytes]:
+    """The content of a file, but for what is in elements with these names; their line ends stay."""
+    chunks = iter(partial(file.read, CHUNK), b"")
+    if not embedded:
+        yield from chunks
+        return
+    begin = re.compile(rb"<(?:[\w.-]+:)?(?:%s)(?:\s[^<>]*)?>" % "|".join(embedded).encode())
+    end = re.compile(rb"</(?:[\w.-]+:)?(?:%s)\s*>" % "|".join(embedded).encode())
+    rest, within = b"", False
+    for chunk in chunks:
+        data, kept, at = rest + chunk, [], 0
+        while found := (end if within else begin).search(data, at):
+            if within:
+                kept.append(_line_ends(data[at : found.start()]) + found[0])
+                within = False
+            else:
+                kept.append(data[at : found.end()])
+                within = not found[0].endswith(b"/>")
+            at = found.end()
+        cut = max(at, data.rfind(b"<", max(at, len(data) - LONGEST_TAG)))  # a tag may go on in the next chunk
+        cut = cut if data[cut : cut + 1] == b"<" else len(data)
+        kept.append(_line_ends(data[at:cut]) if within else data[at:cut])
+        rest = data[cut:]
+        if ready := b"".join(kept):
+            yield ready
+    if rest:
+        yield rest
+
+
+def _line_ends(content: bytes) -> bytes:
+    return b"\n" * content.count(b"\n")
 
 
 def local_name(element: etree._Element) -> str:
