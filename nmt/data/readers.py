@@ -59,10 +59,12 @@ def _weighted(split: SplitConfig, name: str) -> list[SplitConfig]:
     if name != "train":
         raise ConfigError(f"data.{name}.weights={weights} is for the training split; leave it out")
     for key, paths in keys.items():
-        if isinstance(paths, str) or len(paths) != len(weights):
+        if isinstance(paths, str):
+            raise ConfigError(f"data.train.weights={weights} weighs the files of a list; set data.train.{key}=[{paths}]")
+        if len(paths) != len(weights):
             raise ConfigError(
                 f"data.train.weights={weights} has {counted(len(weights), 'weight')}, data.train.{key} names "
-                f"{1 if isinstance(paths, str) else len(paths):,}; give lists with one weight for each file or glob"
+                f"{len(paths):,}; give lists with one weight for each file or glob"
             )
     if not all(0 < weight < inf for weight in weights):
         raise ConfigError(f"data.train.weights={weights} has a weight that is not above 0; leave its file out, too")
