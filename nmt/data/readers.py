@@ -60,7 +60,7 @@ def _weighted(split: SplitConfig, name: str) -> list[SplitConfig]:
         raise ConfigError(f"data.{name}.weights={weights} is for the training split; leave it out")
     for key, paths in keys.items():
         if isinstance(paths, str):
-            raise ConfigError(f"data.train.weights={weights} weighs the files of a list; set data.train.{key}=[{paths}]")
+            raise ConfigError(f"data.train.weights={weights} weighs a list of files; set data.train.{key}=[{paths}]")
         if len(paths) != len(weights):
             raise ConfigError(
                 f"data.train.weights={weights} has {counted(len(weights), 'weight')}, data.train.{key} names "

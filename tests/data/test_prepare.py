@@ -250,7 +250,7 @@ def test_weights_weigh_files_of_the_training_split(tmp_path):
         prepare(replace(data, train=SplitConfig(None, None, None, [1.0, 1.0])), TOKENS, tmp_path / "c")
     with pytest.raises(ConfigError, match=r"data.dev.weights=\[1.0\] is for the training split; leave it out"):
         prepare(replace(data, dev=SplitConfig("a.src", "a.tgt", None, [1.0])), TOKENS, tmp_path / "c")
-    with pytest.raises(ConfigError, match=r"weighs the files of a list; set data.train.src=\[\*.src\]$"):
+    with pytest.raises(ConfigError, match=r"weighs a list of files; set data.train.src=\[\*.src\]$"):
         prepare(replace(data, train=SplitConfig("*.src", "*.tgt", None, [1.0, 1.0])), TOKENS, tmp_path / "c")
 
 
