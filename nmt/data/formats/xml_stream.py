@@ -76,7 +76,7 @@ def read_elements(
 
 
 def _chunks(file: BinaryIO, embedded: Sequence[str]) -> Iterator[bytes]:
-    """The content of a file, but for what is in elements with these names; their line ends stay."""
+    """The content of a file without that of elements with these names, of which only line ends stay."""
     chunks = iter(partial(file.read, CHUNK), b"")
     if not embedded:
         yield from chunks
