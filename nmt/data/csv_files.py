@@ -120,11 +120,20 @@ def read_rows(path: Path, form: Form) -> Iterator[Row]:
 def _rows(path: Path, form: Form) -> Iterator[tuple[int, Row]]:
     """Each row, after the number of its last line.
 
-    If quotes enclose cells, a cell may hold line breaks, and blank lines are skipped. If not, every line is a row.
+    If quotes enclose cells, a cell may hold line breaks, and blank lines are skipped. If not, every line is a row, but
+    for blank lines at the end.
     """
     lines = islice(_lines(path, form.encoding), form.skipped, None)
     if not form.quotes:
-        yield from enumerate((line.split(form.delimiter) for line in lines), start=form.skipped + 1)
+        blank = 0
+        for number, line in enumerate(lines, start=form.skipped + 1):
+            if not line:
+                blank += 1
+                continue
+            if blank:
+                yield number - blank, [""]
+            blank = 0
+            yield number, line.split(form.delimiter)
         return
     csv.field_size_limit(LONGEST_LINE)
     rows = csv.reader((line.replace("\r", " ") + "\n" for line in lines), delimiter=form.delimiter, strict=True)

@@ -45,6 +45,12 @@ def find_entries(path: Path, data: DataConfig) -> list[Entries]:
     return [(sides[0][start], sides[1][start]) for start in both]
 
 
+def _short(pair: Entries) -> Entries:
+    """The names without folders where these are different, too."""
+    src, tgt = (PurePosixPath(name).name for name in pair)
+    return pair if src == tgt else (src, tgt)
+
+
 def _without(language: WantedLanguage, name: str) -> str | None:
     """The name with a mark in place of its last part, or folder, that is the language; None if no part is."""
     parts = re.split(r"([./])", name)
@@ -56,6 +62,6 @@ def _without(language: WantedLanguage, name: str) -> str | None:
 
 def described(entries: list[Entries]) -> str:
     """Names the first pairs of files, for the report."""
-    pairs = [" with ".join(printable(PurePosixPath(name).name) for name in pair) for pair in entries[:3]]
+    pairs = [" with ".join(map(printable, _short(pair))) for pair in entries[:3]]
     more = f" and {len(entries) - 3:,} more pairs of files" if len(entries) > 3 else ""
     return f"{', '.join(pairs)}{more}"

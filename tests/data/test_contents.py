@@ -233,6 +233,8 @@ def test_files_in_a_zip_are_paired_by_a_language_anywhere_in_the_name(tmp_path: 
     for name in ("train.{}.txt", "{}/train.txt", "x/train.en-de.{}"):
         (tmp_path / "a").write_bytes(zipped({name.format(code): text for code, text in texts.items()}))
         assert pairs(auto(tmp_path, ["a"])) == PAIRS[:1]
+    (tmp_path / "a").write_bytes(zipped({f"{code}/train.txt": text for code, text in texts.items()}))
+    assert "en/train.txt with de/train.txt" in find_split(auto(tmp_path, ["a"]), "train", tmp_path).notes[1]
 
 
 def test_a_table_beside_its_notes_in_a_zip_is_read(tmp_path: Path) -> None:

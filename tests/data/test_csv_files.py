@@ -274,3 +274,9 @@ def test_a_quote_without_end_names_the_row_where_it_begins(tmp_path, monkeypatch
     content = "src,tgt\n" + 'a,b\n"Hello,c\n' + "d,e\n" * 100
     text = refused(tmp_path, "csv", content, delimiter="comma")
     assert "line 52: not valid CSV (field larger than field limit (200)), in the row that begins in line 3;" in text
+
+
+def test_blank_lines_at_the_end_of_a_tsv_are_no_rows(tmp_path):
+    content = "".join(f"{src}\t{tgt}\n" for src, tgt in PAIRS[:2])
+    assert read(tmp_path, "tsv", content + "\n\n")[0] == PAIRS[:2]
+    assert "line 2: 1 column, but line 1 has 2" in refused(tmp_path, "tsv", content.replace("\n", "\n\n\n"))

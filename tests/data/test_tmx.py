@@ -264,7 +264,7 @@ def test_a_file_name_in_another_encoding_is_in_the_report(tmp_path):
 
 @pytest.mark.parametrize("declared", ["ISO-8859-1", "windows-1252", "iso-8859-15", "KOI8-R"])
 def test_a_declared_encoding_of_one_byte_over_utf8_is_refused(tmp_path, declared):
-    content = memory(unit("For you", "Für dich „gut“"), declaration=f'<?xml version="1.0" encoding="{declared}"?>')
+    content = memory(unit("For you", "Für dich"), declaration=f'<?xml version="1.0" encoding="{declared}"?>')
     text = refusal(tmp_path, content)
     assert f"line 1: it declares the encoding {declared.lower()}, which is wrong; declare the right one" in text
 
@@ -273,6 +273,12 @@ def test_windows_quotes_in_a_file_that_says_latin1_are_quotes(tmp_path):
     declaration = '<?xml version="1.0" encoding="ISO-8859-1"?>'
     content = memory(unit("For you", "Für dich „gut“ – ja"), unit(), declaration=declaration).encode("cp1252")
     assert pairs(tmp_path, content) == [("For you", "Für dich „gut“ – ja"), ("A dog.", "Ein Hund.")]
+
+
+@pytest.mark.parametrize("tag", ["German (Germany)", "German DE", "german_de", "DE (x)"])
+def test_names_with_a_country_are_languages(tmp_path, tag):
+    content = memory(f"<tu>{variant('en', 'A dog.')}{variant(tag, 'x')}</tu>")
+    assert pairs(tmp_path, content) == [("A dog.", "x")]
 
 
 @pytest.mark.parametrize(

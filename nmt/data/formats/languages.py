@@ -40,9 +40,12 @@ class WantedLanguage:
 def standard_tag(tag: str) -> str:
     """The tag in lower case with the shortest code, without encoding and variant: de-at for deu_AT.UTF-8@euro.
 
-    An English name becomes its code: de for German. So does the main member of a macrolanguage: zh for cmn.
+    An English name becomes its code: de for German (Germany), en-us for English US. So does the main member of a
+    macrolanguage: zh for cmn.
     """
-    tag = re.split("[.@]", tag.strip().lower())[0].replace("_", "-")
+    tag = re.split("[.@]", re.sub(r"\s*\(.*\)$", "", tag.strip().lower()))[0].replace("_", "-")
+    if named := re.fullmatch(r"(\w{4,}) ([a-z]{2})", tag):  # MultiTerm: English US
+        tag = "-".join(named.groups())
     primary, hyphen, rest = tag.partition("-")
     if len(primary) > 3:
         primary = language_names().get(primary, primary)

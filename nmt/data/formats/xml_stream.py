@@ -190,9 +190,9 @@ def _is_one_byte(name: str) -> bool:
 
 
 def _is_utf8(start: bytes) -> bool:
-    """Is the beginning of a file UTF-8, with at least two characters that are not ASCII?"""
+    """Is the beginning of a file UTF-8, and more than ASCII?"""
     text = codecs.getincrementaldecoder("utf-8")()
     try:
-        return sum(not character.isascii() for character in text.decode(start)) > 1
+        return not text.decode(start).isascii()
     except UnicodeDecodeError:
         return False
