@@ -120,8 +120,8 @@ def read_rows(path: Path, form: Form) -> Iterator[Row]:
 def _rows(path: Path, form: Form) -> Iterator[tuple[int, Row]]:
     """Each row, after the number of its last line.
 
-    If quotes enclose cells, a cell may hold line breaks, and blank lines are skipped. If not, every line is a row, except
-    blank lines at the end.
+    If quotes enclose cells, a cell may hold line breaks, and blank lines are skipped. If not, every line is a row,
+    except blank lines at the end.
     """
     lines = islice(_lines(path, form.encoding), form.skipped, None)
     if not form.quotes:
