@@ -80,7 +80,10 @@ def similar(key: str, keys: Sequence[str]) -> list[str]:
 
 def files_meant(verb: str, words: Sequence[str]) -> str | None:
     """A remedy for names of files, or of a run folder, typed without a key; None for other words."""
-    if len(words) == 1 and os.path.isfile(os.path.join(words[0], "manifest.json")):
+    runs = all(os.path.isfile(os.path.join(word, "manifest.json")) for word in words)
+    if runs and verb == "average":
+        return f"type model=[{','.join(words)}]"
+    if runs and len(words) == 1:
         if verb == "train":
             return f"type resume={words[0]} to go on with the run, init_from={words[0]} to start from its weights"
         return f"type model={words[0]}" if "model" in hints_of(COMMANDS[verb]) else None

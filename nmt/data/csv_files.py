@@ -351,7 +351,7 @@ def _only(sources: list[int], targets: list[int]) -> Columns | None:
 def _columns(first: Row, header: bool, path: Path, data: DataConfig) -> Columns:
     """Source and target: as configured, by language or by side; else the only two columns of text, or the first two.
 
-    The last two apply only to TSV files, and to tables of at most two columns without a header.
+    The first two must be text if there are more. The last two apply only to TSV files, and to tables of at most two columns without a header.
     """
     given = [data.src_column, data.tgt_column]
     if None not in given:
@@ -360,7 +360,10 @@ def _columns(first: Row, header: bool, path: Path, data: DataConfig) -> Columns:
     found = (_by_language(first, data) or _by_side(first)) if header else None
     if found is None and not header and (len(first) <= 2 or data.format == "tsv"):
         texts = [at for at, cell in enumerate(first) if not _BESIDE_TEXT.match(cell)]
-        found = (texts[0], texts[1]) if len(texts) == 2 else (0, 1) if texts[:2] == [0, 1] or len(first) <= 2 else None
+        if len(texts) == 2:
+            found = texts[0], texts[1]
+        elif len(first) <= 2 or texts[:2] == [0, 1]:
+            found = 0, 1
     if found is None and header and data.format == "tsv" and data.src_lang is None and data.tgt_lang is None:
         found = (0, 1)
     if found is None or given != [None, None]:

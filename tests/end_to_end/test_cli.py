@@ -238,6 +238,8 @@ def test_mistakes_get_one_line(
         (["train", "a.de", "a.en", "a.de"], "type data.train.src=FILE data.train.tgt=FILE"),
         (["train", "a.de", "nothing"], "'a.de' sets nothing; type key=value"),
         (["status", "run"], "'run' sets nothing; type model=run"),
+        (["average", "run", "run"], "'run run' sets nothing; type model=[run,run]"),
+        (["clean", "a.de", "a.en"], "'a.de a.en' sets nothing; type data.train.src=a.de data.train.tgt=a.en"),
         (
             ["train", "run"],
             "'run' sets nothing; type resume=run to go on with the run, init_from=run to start from its wei",
