@@ -351,7 +351,8 @@ def _only(sources: list[int], targets: list[int]) -> Columns | None:
 def _columns(first: Row, header: bool, path: Path, data: DataConfig) -> Columns:
     """Source and target: as configured, by language or by side; else the only two columns of text, or the first two.
 
-    The first two must be text if there are more. The last two apply only to TSV files, and to tables of at most two columns without a header.
+    The first two must be text if there are more. The last two apply only to TSV files, and to tables of at most two
+    columns without a header.
     """
     given = [data.src_column, data.tgt_column]
     if None not in given:

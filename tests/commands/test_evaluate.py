@@ -217,6 +217,7 @@ def test_mistakes_get_one_line(run: Path, tmp_path: Path, capsys: pytest.Capture
     for words, message in {
         ("src=nope", "ref=two"): "no file nope, src=nope; check the path",
         ("src=two", "ref=[two,nope]"): "no file nope, ref=nope",
+        ("src=two", "ref=tw*"): "no file tw*, ref=tw*; patterns are not expanded here; name the files",
         ("src=three", "ref=two"): "three has 3 lines, two has 2; line N",
         ("src=three", "ref=[three,two]"): "three has 3 lines, two has 2",
         ("src=three", "ref=bad"): "bad, line 3: byte 0xff is not valid UTF-8",
