@@ -266,7 +266,7 @@ def test_what_makes_scores_mislead_is_said_once_and_stands_on_the_page(
 
     monkeypatch.setattr(scores, "translate_all", in_pieces)
     seen = "29 of 30 test pairs (96.7%) stand in the training data of the model, 29 of them letter for letter"
-    marked = "@@ stands in 1 of 30 lines of the source, the first is line 4: are they cut into pieces?"
+    marked = "@@ is in 1 of 30 lines of the source, the first is line 4: are they cut into pieces?"
     words = ("attention=none,dot", "data.gold=null", f"output={tmp_path / 'page'}", "train.max_updates=2")
     for _ in range(2):  # the second time from what is kept
         with no_figures():

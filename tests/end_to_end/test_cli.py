@@ -196,7 +196,7 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["visualise", "model=m", "data=1"], "unknown key 'data'"),
         (["visualise", "model=m", "+data=[text]"], "unknown key 'data'"),
         (["train", "--cfg", "jbo"], "invalid choice"),
-        (["train", "--cfg", "job", "-m"], "only one of"),
+        (["train", "--cfg", "job", "-m"], "exclude each other; type one of them"),
         (["train", "--config-dir", "nowhere"], "nowhere"),
         (["train", "name=${oc.env:HOME}"], "resolver"),
         (["train", "name=${nothing}"], "nothing"),

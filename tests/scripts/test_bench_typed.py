@@ -40,4 +40,4 @@ def test_what_is_not_there_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit) as stopped:
         main([word for key, value in given.items() for word in (f"--{key}", value)])
     assert stopped.value.code == 2
-    assert f"--{missing} {tmp_path}/nothing is no " in capsys.readouterr().err
+    assert f"--{missing} {tmp_path}/nothing is not a " in capsys.readouterr().err

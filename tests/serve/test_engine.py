@@ -190,7 +190,7 @@ def test_mistakes_are_answered_and_the_worker_goes_on(capsys: pytest.CaptureFixt
     async def work() -> None:
         recipe = recipe_of(translator)
         for fault, status, message in (
-            (CheckpointError("the model's probabilities are NaN"), 500, "no numbers"),
+            (CheckpointError("the model's probabilities are NaN"), 500, "are NaN"),
             (ValueError("a bug"), 500, "the server made a mistake; its log says more"),
             (RuntimeError("a bug"), 500, "the server made a mistake"),
             (MemoryError(), 503, "the server has too little memory for this text; send a shorter one"),
