@@ -302,7 +302,9 @@ def test_processes_that_cannot_be_reached_are_named(
         monkeypatch.setenv(name, value)
     assert main(["train", "data=demo_en_de", "train.peer_timeout_s=1"]) == 2
     said = capsys.readouterr().err
-    assert f"error: process 1 of 2 does not reach the others at 127.0.0.1:{place['MASTER_PORT']}; check that all" in said
+    assert (
+        f"error: process 1 of 2 does not reach the others at 127.0.0.1:{place['MASTER_PORT']}; check that all" in said
+    )
 
 
 def wait_for(
