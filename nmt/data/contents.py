@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from nmt.config.sections import DataConfig, Format
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.kinds import HEAD, kind_of
-from nmt.data.packed import DOCUMENTS, unpacked, zipped_names
+from nmt.data.packed import refuse_document, unpacked, zipped_names
 from nmt.data.pairing import natural_order
 from nmt.data.tatoeba_files import is_export
 from nmt.errors import DataError, counted
@@ -25,9 +25,7 @@ def found_format(path: Path) -> Format:
     names = zipped_names(path)
     if "xl/workbook.xml" in names:
         return "xlsx"
-    for part, document in DOCUMENTS.items():
-        if part in names:
-            raise DataError(f"{path} is {document}")
+    refuse_document(path, names)
     if len(names) > 1:
         return "moses_zip"
     with unpacked(path) as stream:

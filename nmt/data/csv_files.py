@@ -213,8 +213,7 @@ def _found_delimiter(lines: list[str], path: Path, data: DataConfig) -> str:
     if not cutting:
         raise DataError(
             f"{path}: line 1 is not cut into columns by a comma, semicolon, tab or pipe; is it really a table? one "
-            "column of "
-            "text is for data=text"
+            "column of text is for data=text"
         )
     named = {mark for mark, rows in cutting.items() if _names_columns(rows[0], data)}
     alike = {mark for mark, rows in cutting.items() if len({len(row) for row in rows}) == 1}
@@ -331,7 +330,7 @@ def _by_language(first: Row, data: DataConfig) -> Columns | None:
 
 def _best(wanted: WantedLanguage, names: Row) -> list[int]:
     """The columns whose names fit the language best; a name without a region fits every region."""
-    fits = [0 if language_of(name) is None else _fit(wanted, re.sub(r"\s*\(.*\)$", "", name.strip())) for name in names]
+    fits = [0 if language_of(name) is None else _fit(wanted, name) for name in names]
     return [at for at, fit in enumerate(fits) if fit and fit == max(fits)]
 
 

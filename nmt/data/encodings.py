@@ -21,6 +21,7 @@ TOGETHER_ELSEWHERE = (set("õÕ"), set("öÖüÜ"))
 WESTERN_LANGUAGES = set("af br ca co da de en es eu fo fr ga gl it lb nb nl nn no oc pt rm sv".split())
 IN_UTF8 = re.compile(b"[\xc2\xc3][\x80-\xbf]")  # a letter of these languages in UTF-8
 SHIPPED = "cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r cp932 euc_jp gb18030 big5 cp949".split()
+ONE_BYTE = ("iso-8859", "iso8859", "windows-125", "cp125", "koi8", "mac", "latin", "cp437", "cp85", "cp86")
 
 
 def utf16_or_32(head: bytes) -> str | None:
@@ -66,3 +67,16 @@ def likely_encoding(sample: bytes) -> str | None:
 
     best = from_bytes(sample, cp_isolation=SHIPPED).best()
     return None if best is None else best.encoding.upper().replace("_", "-")
+
+
+def is_one_byte(charset: str) -> bool:
+    """Is it the name of a charset with one byte per character, in which almost any bytes can be decoded?"""
+    return charset.lower().startswith(ONE_BYTE)
+
+
+def is_utf8(sample: bytes) -> bool:
+    """Is the beginning of a file UTF-8, and more than ASCII?"""
+    try:
+        return not codecs.getincrementaldecoder("utf-8")().decode(sample).isascii()
+    except UnicodeDecodeError:
+        return False

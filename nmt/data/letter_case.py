@@ -7,7 +7,7 @@ frequent form away from the beginning of a sentence. A run keeps these forms in 
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -103,11 +103,10 @@ class LetterCase:
         """The text in its usual case if all of it is in capitals, title case or lower case; else the text unchanged."""
         words = cased_words(text)
         fewest = 2 if _END.search(text) else FEWEST_WORDS
-        often = [word for word in words if word.islower() and self._key(word) in self._often]
         if not (
             is_shouted(words)
-            or self._is_shouted(words, fewest=1 if _END.search(text) else 2)
-            or is_titled(words, fewest, often)
+            or self._are_small_words(words, fewest=1 if _END.search(text) else 2)
+            or is_titled(words, fewest, lambda word: self._key(word) in self._often)
             or is_small(words, fewest)
         ):
             return text
@@ -126,10 +125,12 @@ class LetterCase:
     def _often(self) -> set[str]:
         return set(islice(self.forms, OFTEN))
 
-    def _is_shouted(self, words: list[str], fewest: int) -> bool:
+    def _are_small_words(self, words: list[str], fewest: int) -> bool:
         """Are these words in capitals that the training sources usually write in lower case, however short?"""
+        if not all(map(str.isupper, words)):
+            return False
         usual = [self.forms.get(self._key(word), "") for word in words if len(word) > 1]
-        return len(usual) >= fewest and all(map(str.isupper, words)) and all(form[1:].islower() for form in usual)
+        return len(usual) >= fewest and all(form[1:].islower() for form in usual)
 
     def _key(self, word: str) -> str:
         """A key that is the same for a word in any case: STRASSE and Straße have one key."""
@@ -158,11 +159,17 @@ def is_shouted(words: list[str]) -> bool:
     return len(words) >= FEWEST_SHOUTED and all(map(str.isupper, words)) and max(map(len, words)) > SMALL
 
 
-def is_titled(words: list[str], fewest: int = FEWEST_WORDS, often: Collection[str] = ()) -> bool:
-    """Do at least `fewest` words begin with a capital, and are all others in `often` or of at most SMALL letters?"""
-    titled = sum(word[0].isupper() for word in words)
-    small = sum(word[0].islower() and (len(word) <= SMALL or word in often) for word in words)
-    return titled >= fewest and titled + small == len(words)
+def is_titled(
+    words: list[str], fewest: int = FEWEST_WORDS, is_often_small: Callable[[str], bool] = lambda word: False
+) -> bool:
+    """Do at least `fewest` words begin with a capital, and may all others be small in a title?
+
+    Words of at most SMALL letters may, and those for which `is_often_small` is true.
+    """
+    others = [word for word in words if not word[0].isupper()]
+    if len(words) - len(others) < fewest:
+        return False
+    return all(word[0].islower() and (len(word) <= SMALL or is_often_small(word)) for word in others)
 
 
 def is_small(words: list[str], fewest: int = FEWEST_WORDS) -> bool:

@@ -10,7 +10,7 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol, cast
@@ -156,6 +156,13 @@ def zipped_names(path: Path) -> list[str]:
         raise DataError(f"file {path} cannot be read: {error.strerror}; check the path") from error
 
 
+def refuse_document(path: Path, names: Collection[str]) -> None:
+    """Refuses a zip that is the document of an office program, by the names of its files."""
+    for part, document in DOCUMENTS.items():
+        if part in names:
+            raise DataError(f"{path} is {document}")
+
+
 def shown_names(names: Sequence[str]) -> str:
     """The number of files in a zip and the names of the first few, for messages."""
     shown = ", ".join(map(printable, names[:NAMES_SHOWN]))
@@ -181,9 +188,7 @@ def _opened(path: Path, name: str | None) -> Iterator[io.BufferedReader]:
 
 
 def _chosen(archive: zipfile.ZipFile, path: Path, name: str | None) -> zipfile.ZipInfo:
-    for part, document in DOCUMENTS.items():
-        if part in archive.namelist():
-            raise DataError(f"{path} is {document}")
+    refuse_document(path, archive.namelist())
     chosen = [entry for entry in _texts_of(archive) if name in (None, entry.filename)]
     if len(chosen) != 1:
         held = shown_names([entry.filename for entry in chosen])

@@ -56,7 +56,10 @@ _WORD = re.compile("[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u052f]+")
 _CYRILLIC = re.compile("[\u0400-\u052f]")
 _GREEK = re.compile("[\u0370-\u03ff]")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
-_OTHERS = ((_CYRILLIC, ALIKE), (_GREEK, GREEK_ALIKE))
+_OTHERS = [  # a script, what it has in place of letters like Latin ones, and the reverse
+    (script, str.maketrans(alike), str.maketrans({latin: other for other, latin in alike.items()}))
+    for script, alike in ((_CYRILLIC, ALIKE), (_GREEK, GREEK_ALIKE))
+]
 
 
 def plain(text: str) -> str:
@@ -69,9 +72,9 @@ def plain(text: str) -> str:
     text = _SELECTOR.sub("", _ZERO_WIDTH.sub(_needed, text))
     if not _LATIN.search(text):
         return text
-    for other, alike in _OTHERS:
+    for other, to_latin, from_latin in _OTHERS:
         if other.search(text):
-            text = _WORD.sub(partial(_of_one_script, other, alike), text)
+            text = _WORD.sub(partial(_of_one_script, other, to_latin, from_latin), text)
     return text
 
 
@@ -83,21 +86,19 @@ def _needed(run: re.Match[str]) -> str:
     return run[0] if any(map(_WITHOUT_SPACES.fullmatch, around)) else run[0].replace("\u200b", "")
 
 
-def _of_one_script(other: re.Pattern[str], alike: Mapping[str, str], found: re.Match[str]) -> str:
+def _of_one_script(
+    other: re.Pattern[str], to_latin: Mapping[int, str], from_latin: Mapping[int, str], found: re.Match[str]
+) -> str:
     """The word in one script if all its letters of the other script have look-alikes there; else unchanged.
 
-    A Latin letter before one of the other script is a unit, such as kΩ, if there are only two.
+    Two letters alone may be a unit, such as kΩ: their Latin one stays.
     """
     word = found[0]
     latin, others = _LATIN.findall(word), other.findall(word)
     if not (latin and others):
         return word
-    if _all_in(others, alike):
-        return word.translate({ord(mark): letter for mark, letter in alike.items()})
-    if len(word) > 2 and _all_in(latin, dict.fromkeys(alike.values())):
-        return word.translate({ord(letter): mark for mark, letter in alike.items()})
+    if all(ord(letter) in to_latin for letter in others):
+        return word.translate(to_latin)
+    if len(word) > 2 and all(ord(letter) in from_latin for letter in latin):
+        return word.translate(from_latin)
     return word
-
-
-def _all_in(letters: list[str], known: Mapping[str, object]) -> bool:
-    return all(letter in known for letter in letters)

@@ -51,10 +51,10 @@ class Notes:
             return None
         self.easy.update(filter(self.is_easy, set(cleaned)))
         letters = Counter(character for character in cleaned if character.isalpha())
-        if letters.total() < FEWEST_OF_ONE_SCRIPT:
+        if not letters:
             return None
         [(script, count)] = scripts_of(letters).most_common(1)
-        if letters.total() < FEWEST_LETTERS and count < letters.total():
+        if letters.total() < (FEWEST_OF_ONE_SCRIPT if count == letters.total() else FEWEST_LETTERS):
             return None
         if count > MOSTLY * letters.total() and self.hardly_known(script):
             return f"is in {script_name(script)} letters, which the model hardly knows: its translation is a guess"

@@ -4,12 +4,14 @@ import codecs
 import gettext
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import polib
 
 from nmt.config.languages import language_of
+from nmt.data.encodings import is_one_byte, is_utf8
 from nmt.data.formats.languages import sides_of
 from nmt.data.formats.segment import Segment, State
 from nmt.data.formats.segment_file import SegmentFile
@@ -115,12 +117,13 @@ class Po(SegmentFile):
                 f"{self.path}, line {line}: byte {content[start]:#04x} is not valid {charset}, the charset of the file;"
                 " convert it, or correct charset= in its header"
             ) from error
-        if _is_one_byte(name) and not content.isascii() and _is_utf8(content):
+        if is_one_byte(name) and is_utf8(content):
             raise DataError(
                 f"{self.path}, line {line}: its header names charset={charset}, but its text is UTF-8; correct it there"
             )
         if name == "iso8859-1" and _WINDOWS.search(text):
-            text = content.decode("cp1252", "replace")
+            with suppress(UnicodeDecodeError):
+                text = content.decode("cp1252")
         return re.sub("\r*\n|\r", "\n", text)
 
 
@@ -165,16 +168,3 @@ def _state(entry: polib.POEntry) -> State | None:
     if entry.obsolete:
         return "obsolete"
     return "fuzzy" if "fuzzy" in entry.flags else None
-
-
-def _is_one_byte(charset: str) -> bool:
-    """Is it a charset with one byte per character, in which almost any bytes can be decoded?"""
-    return charset.startswith(("iso8859", "cp125", "koi8", "mac-", "latin", "cp437", "cp85", "cp86"))
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

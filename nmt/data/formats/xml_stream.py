@@ -1,6 +1,5 @@
 """Elements of an XML file, one at a time, in bounded memory; no DTD is loaded, no entity expanded, nothing fetched."""
 
-import codecs
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
@@ -9,6 +8,7 @@ from typing import BinaryIO
 
 from lxml import etree
 
+from nmt.data.encodings import is_one_byte, is_utf8
 from nmt.data.packed import unpacked
 from nmt.errors import DataError, printable
 
@@ -27,19 +27,6 @@ def read_elements(
     in any encoding that its XML declaration names. Raises DataError for another root, XML that is not well-formed, and
     elements that are too large.
     """
-    with unpacked(path) as file:
-        encoding = _encoding(path, file.peek(CHUNK)[:CHUNK])
-    parser = etree.XMLPullParser(
-        ("end",),
-        encoding=encoding,
-        tag=[f"{{*}}{name}" for name in names],
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )  # without collect_ids=False, which would make libxml2 load the DTD
     etree.clear_error_log()
     waiting = 0
     checked = False
@@ -48,6 +35,7 @@ def read_elements(
         with unpacked(path) as file:
             if not file.peek(1):
                 raise DataError(f"{path} is empty; name another file")
+            parser = _parser(names, _encoding(path, file.peek(CHUNK)[:CHUNK]))
             for chunk in _chunks(file, embedded):
                 parser.feed(chunk)
                 waiting += len(chunk)
@@ -73,6 +61,20 @@ def read_elements(
         raise _malformed(path, error) from error
     if not checked:
         _refuse_other_root(path, first, roots)
+
+
+def _parser(names: Sequence[str], encoding: str | None) -> "etree.XMLPullParser[etree._Element]":
+    return etree.XMLPullParser(
+        ("end",),
+        encoding=encoding,
+        tag=[f"{{*}}{name}" for name in names],
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )  # without collect_ids=False, which would make libxml2 load the DTD
 
 
 def _chunks(file: BinaryIO, embedded: Sequence[str]) -> Iterator[bytes]:
@@ -177,22 +179,9 @@ def _encoding(path: Path, start: bytes) -> str | None:
     if declared is None:
         return None
     name = declared[1].decode("ascii", "replace").lower()
-    if name.startswith(("utf-16", "utf16", "ucs")) or (_is_one_byte(name) and _is_utf8(start)):
+    if name.startswith(("utf-16", "utf16", "ucs")) or (is_one_byte(name) and is_utf8(start)):
         raise DataError(
             f"{path}, line 1: it declares the encoding {printable(name)}, which is wrong; declare the right one, "
             "such as UTF-8"
         )
     return "windows-1252" if name == "iso-8859-1" else None
-
-
-def _is_one_byte(name: str) -> bool:
-    return name.startswith(("iso-8859", "windows-125", "cp125", "koi8", "macintosh"))
-
-
-def _is_utf8(start: bytes) -> bool:
-    """Is the beginning of a file UTF-8, and more than ASCII?"""
-    text = codecs.getincrementaldecoder("utf-8")()
-    try:
-        return not text.decode(start).isascii()
-    except UnicodeDecodeError:
-        return False
