@@ -31,6 +31,7 @@ from nmt.scoring.cautions import (
     of_test_set,
     of_training,
     of_translations,
+    of_words,
     refuse_other_languages,
     refuse_unfit,
 )
@@ -126,6 +127,7 @@ def before_translating(command: EvaluateCommand, translators: list[Translator], 
             yield from of_training(seen_file(run), str(run), sources, benchmark.references)
     for translator, sources in zip(translators, read, strict=True):
         yield from of_test_set(translator.tokenizers, sources, benchmark.references)
+        yield from of_words(translator.letter_case, "the source", sources)
         yield from of_direction(*both_ways(translator, benchmark))
 
 

@@ -121,6 +121,14 @@ class LetterCase:
         lowered = self._lowered(word)
         return self._with_capital(lowered[0]) + lowered[1:] if self.rare_capital and len(word) > 1 else lowered
 
+    def unknown_words(self, text: str) -> tuple[int, int]:
+        """The number of words that no training source has away from the beginning of a sentence, and of all words.
+
+        Only words whose letters have two cases count.
+        """
+        words = [word for word in _WORD.findall(text) if word.lower() != word.upper() and len(word) <= LONGEST_FORM]
+        return sum(self._key(word) not in self.forms for word in words), len(words)
+
     @cached_property
     def _often(self) -> set[str]:
         return set(islice(self.forms, OFTEN))

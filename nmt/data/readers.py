@@ -37,6 +37,10 @@ ColumnKey = str | int
 TextFile = tuple[Path, str | None]  # a file, and the name in it if it is a zip
 ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # first bytes of Arrow files and streams
 ARROW_ERRORS = (pa.ArrowException, UnicodeDecodeError, OSError)  # what a damaged file of Arrow or Parquet may raise
+TEXT = (  # types of columns that may hold text; Impala, Hive and old Spark write it as binary
+    *(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_null),
+)
 MOST_OF_STRING, MOST_OF_LIST = 100_000_000, 1_000_000  # Arrow's own limits for metadata of Parquet files
 FEWEST_ALIKE = 5  # fewer lines may be the same on both sides by chance: "OK" is "OK" in many languages
 FILE_PER_LANGUAGE = ("text", "sgm")  # formats with a file for each language
@@ -385,13 +389,14 @@ def _extract(table: pa.Table, column: str, name: str) -> list[str | None]:
         values = table[part] if values is None else pc.struct_field(values, part)
         known = [field.name for field in values.type] if pa.types.is_struct(values.type) else []
     assert values is not None
-    if pa.types.is_dictionary(values.type) or pa.types.is_string_view(values.type):
-        values = values.cast(pa.large_string())
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or pa.types.is_null(values.type)):
+    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if not any(may_be_text(kind) for may_be_text in TEXT):
         raise DataError(f"column '{column}' of {name} holds {str(values.type)[:60]}, not text; name another column")
     try:
-        return list(values.to_pylist())
-    except UnicodeDecodeError as error:
+        if pa.types.is_null(values.type):
+            return [None] * len(values)
+        return list(values.cast(pa.large_string()).to_pylist())
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise DataError(f"column '{column}' of {name} is not valid UTF-8; write the file again") from error
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nmt.config.sections import DataConfig
 from nmt.data import train_hashes
+from nmt.data.letter_case import LetterCase
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.errors import ConfigError, DataError, counted
 
@@ -153,6 +154,15 @@ def of_language(tokenizer: Tokenizer, what: str, lines: Sequence[str]) -> Iterat
     for script, letters in theirs.most_common(1):
         if letters > MOSTLY * theirs.total() and own[script] < HARDLY * own.total():
             yield f"{what} is in {script_name(script)} letters, which the model's vocabulary hardly knows"
+
+
+def of_words(known: LetterCase, what: str, lines: Sequence[str]) -> Iterator[str]:
+    """Says if the model was trained on less than half of the words of a source."""
+    found = [known.unknown_words(line) for line in lines[:LOOKED_AT]]
+    unknown, count = sum(each for each, _ in found), sum(each for _, each in found)
+    if known.forms and unknown > MOSTLY * count:
+        share = f"{unknown / count:.0%} of the words of {what}"
+        yield f"{share} are not in the sources that the model was trained on: is it in the model's language?"
 
 
 def letters_of_vocabulary(tokenizer: Tokenizer) -> Counter[str]:

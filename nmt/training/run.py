@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ from nmt.runs.folder import (
 from nmt.runs.learned import caution_of
 from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.tensors import read_tensors, set_parameters
-from nmt.scoring.cautions import LOOKED_AT, of_language
+from nmt.scoring.cautions import LOOKED_AT, of_language, of_words
 from nmt.training.budget import within_budget
 from nmt.training.first_weights import config_from, random_model, refuse_other_model
 from nmt.training.parts import optimiser_forms, refuse_untrainable
@@ -118,7 +119,7 @@ def start(
         refuse_unwritable(folder, PLACE)
     prepared = read_data(config, given, peers)
     if given is not None and peers.first:
-        say_unread(prepared)
+        say_unread(prepared, earlier)
     validation_s = 0.0
     if plan is not None:
         config, validation_s = plan(config, prepared, peers)
@@ -243,13 +244,16 @@ def read_data(config: RunConfig, given: TokenizerPair | None, peers: Peers = ALO
     return prepared
 
 
-def say_unread(prepared: Prepared) -> None:
-    """Prints a caution if a model that is trained further hardly knows the letters of its new corpus."""
+def say_unread(prepared: Prepared, words: LetterCase) -> None:
+    """Prints a caution if a model that is trained further hardly knows its new corpus; `words`: of its old sources."""
     first = prepared.train.select(range(min(LOOKED_AT, len(prepared.train))))
-    for side, tokenizer in (("src", prepared.tokenizers.src), ("tgt", prepared.tokenizers.tgt)):
-        what = "the training source" if side == "src" else "the training target"
-        for line in of_language(tokenizer, what, first[side]):
-            print(f"caution: {line}", file=sys.stderr)
+    source, target = "the training source", "the training target"
+    for line in chain(
+        of_language(prepared.tokenizers.src, source, first["src"]),
+        of_language(prepared.tokenizers.tgt, target, first["tgt"]),
+        of_words(words, source, first["src"]),
+    ):
+        print(f"caution: {line}", file=sys.stderr)
 
 
 def new_model(config: RunConfig, tokenizers: TokenizerPair) -> Seq2Seq:

@@ -4,8 +4,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
+from nmt.data.letter_case import LetterCase
 from nmt.data.sentences import sentence_spans
-from nmt.data.text import Cleaning
 from nmt.data.tokenizer import Tokenizer
 from nmt.scoring.cautions import HARDLY, MOSTLY, letters_of_vocabulary, script_name, scripts_of
 from nmt.translation import long_lines
@@ -14,6 +14,8 @@ from nmt.translation.translations import Translation
 SHOWN = 5  # lines of a kind that are named; the others are counted
 FEWEST_LETTERS = 4  # letters that a line must have to be judged
 FEWEST_OF_ONE_SCRIPT = 2  # if all its letters are of one script that the model hardly knows
+FEWEST_UNKNOWN = 2  # words that the model does not know; one alone is as likely a name
+UNKNOWN = 0.6  # larger share of the words: another language, or a subject that the training text does not have
 OTHERS = {
     "long": f"lines with more than {long_lines.LONGEST_PART:,} pieces besides these",
     "unread": "lines that the model can hardly read besides these",
@@ -21,11 +23,15 @@ OTHERS = {
 
 
 class Notes:
-    """Finds cautions about translations; `tokenizer` and `cleaning` belong to the model's source side."""
+    """Finds cautions about translations; `tokenizer` and `words` belong to the model's source side.
 
-    def __init__(self, tokenizer: Tokenizer, cleaning: Cleaning) -> None:
+    `as_read` gives a text as the model reads it. If `words` has no forms, as in older runs, no word is looked up.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, as_read: Callable[[str], str], words: LetterCase) -> None:
         self.tokenizer = tokenizer
-        self.cleaning = cleaning
+        self.as_read = as_read
+        self.words = words
         self.known = letters_of_vocabulary(tokenizer)
         self.looked_up: dict[str, bool] = {}  # letter -> has the vocabulary no piece for it?
         self.easy: set[str] = set()  # characters that need no caution, however many there are
@@ -37,20 +43,33 @@ class Notes:
 
     def unread_sentence(self, text: str) -> str | None:
         """Why the model can hardly read the text or, where it reads the rest, one of its sentences."""
-        if (whole := self.unread(text)) is not None or self.easy.issuperset(text):
+        if (whole := self.unread(text)) is not None:
             return whole
+        if self.easy.issuperset(text) and self.words.unknown_words(text)[0] < FEWEST_UNKNOWN:
+            return None
         for span in sentence_spans(text):
             if (part := self.unread(text[span.start : span.end])) is not None:
                 return f"has a sentence that {part}"
         return None
 
     def unread(self, text: str) -> str | None:
-        """Why the model can hardly read the text; None: it can, or the text has too few letters to tell."""
-        cleaned = self.cleaning.source(text)
-        if self.easy.issuperset(cleaned):
+        """Why the model can hardly read the text; None: it can, or the text is too short to tell."""
+        read = self.as_read(text)
+        if (said := self.unread_letters(read)) is not None:
+            return said
+        if not self.words.forms:
             return None
-        self.easy.update(filter(self.is_easy, set(cleaned)))
-        letters = Counter(character for character in cleaned if character.isalpha())
+        unknown, count = self.words.unknown_words(read)
+        if unknown >= FEWEST_UNKNOWN and unknown > UNKNOWN * count and self.are_cased(read):
+            return "has mostly words that the model does not know: its translation is a guess"
+        return None
+
+    def unread_letters(self, read: str) -> str | None:
+        """Which letters of a text as it is read the model hardly knows, if it has enough letters to tell."""
+        if self.easy.issuperset(read):
+            return None
+        self.easy.update(filter(self.is_easy, set(read)))
+        letters = Counter(character for character in read if character.isalpha())
         if not letters:
             return None
         [(script, count)] = scripts_of(letters).most_common(1)
@@ -63,6 +82,12 @@ class Notes:
         if sum(letters[each] for each in letters if self.spelled(each)) > MOSTLY * letters.total():
             return "has mostly letters that the model does not know: its translation is a guess"
         return None
+
+    @staticmethod
+    def are_cased(text: str) -> bool:
+        """Have most letters of the text two cases?"""
+        letters = [character for character in text if character.isalpha()]
+        return sum(letter.lower() != letter.upper() for letter in letters) > MOSTLY * len(letters)
 
     def is_easy(self, character: str) -> bool:
         """Is the character not a letter, or a letter that has a piece and whose script the model knows?"""

@@ -395,7 +395,7 @@ class Translator:
 
     def notes(self) -> Notes:
         """A `Notes`, which finds cautions about single lines of this model's translations."""
-        return Notes(self.tokenizers.src, self.cleaning)
+        return Notes(self.tokenizers.src, self.as_read, self.letter_case)
 
     def as_read(self, text: str) -> str:
         """A source as the model reads it: cleaned, and in the case that its words have in the training sources.

@@ -284,9 +284,29 @@ def test_a_workbook_without_a_sheet_that_can_be_read_is_named(tmp_path):
     assert "Strict Open XML Spreadsheet, save it as an Excel workbook" in refused(tmp_path, "xlsx")
 
 
-@pytest.mark.parametrize("kind", [pa.string_view(), pa.dictionary(pa.int32(), pa.string())], ids=["view", "dictionary"])
+@pytest.mark.parametrize(
+    "kind",
+    [pa.string_view(), pa.dictionary(pa.int32(), pa.string()), pa.binary(), pa.large_binary()],
+    ids=["view", "dictionary", "binary", "large_binary"],
+)
 def test_texts_are_read_however_arrow_keeps_them(tmp_path, kind):
     table = pa.table({"src": pa.array(["a", "a"]).cast(kind), "tgt": pa.array(["b", "ü"])})
     with pa.OSFile(str(tmp_path / "f"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
     assert read(tmp_path, "parquet", src_column="src", tgt_column="tgt")[0] == [("a", "b"), ("a", "ü")]
+
+
+def test_bytes_in_parquet_are_text_if_they_are_utf_8(tmp_path):
+    columns = {"src_column": "src", "tgt_column": "tgt"}
+    table = pa.table({"src": pa.array(["ü", None], pa.binary()), "tgt": pa.array(["b", "c"])})
+    pq.write_table(table, tmp_path / "f")
+    assert read(tmp_path, "parquet", **columns)[0] == [("ü", "b"), ("", "c")]
+    pq.write_table(pa.table({"src": pa.array([b"\xff"]), "tgt": pa.array(["b"])}), tmp_path / "f")
+    assert "column 'src' of " in (error := refused(tmp_path, "parquet", **columns))
+    assert "is not valid UTF-8" in error
+
+
+def test_other_values_are_no_text_even_in_a_dictionary(tmp_path):
+    for values in (pa.array([1]), pa.array([1]).dictionary_encode(), pa.array([b"12"], pa.binary(2))):
+        pq.write_table(pa.table({"src": values, "tgt": pa.array(["b"])}), tmp_path / "f")
+        assert "not text" in refused(tmp_path, "parquet", src_column="src", tgt_column="tgt")

@@ -190,3 +190,18 @@ def test_frequent_words_may_be_small_in_a_title() -> None:
 def test_short_words_in_capitals_are_known_by_their_usual_forms(typed: str, usual: str) -> None:
     known = LetterCase.learned(["So how are you, I hurry.", "Now we hurry to NATO or USA."] * 2, "en")
     assert known.usual(typed) == usual
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("", (0, 0)),
+        ("The man, the WOMAN: Man!", (0, 5)),
+        ("Der man und the woman", (2, 5)),
+        ("12 , 今天 man", (0, 1)),
+        ("x" * 60 + " man", (0, 1)),
+    ],
+)
+def test_words_that_the_training_sources_do_not_have_are_counted(text: str, unknown: tuple[int, int]) -> None:
+    known = LetterCase.learned(["See the man and the woman."], "en")
+    assert known.unknown_words(text) == unknown

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nmt.cli.main import main
 from nmt.commands import evaluate
 from nmt.data import train_hashes
+from nmt.data.letter_case import LetterCase
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import CheckpointError
 from nmt.scoring.cautions import (
@@ -28,6 +29,7 @@ from nmt.scoring.cautions import (
     of_test_set,
     of_tokens,
     of_translations,
+    of_words,
     scripts,
 )
 
@@ -195,6 +197,27 @@ def test_a_script_that_the_model_does_not_know_is_said(run: Path) -> None:
     assert not list(of_language(small_tokenizer(), "it", ["", "12", "12 , ."]))
 
 
+def test_a_source_of_words_that_the_model_does_not_know_is_said(tmp_path: Path) -> None:
+    data = corpus(tmp_path / "data")
+    assert start(data, tmp_path / "runs", train__max_updates=1, data__dev_size=0) == 0
+    run, sources = tmp_path / "runs" / "run", (data / "train.src").read_text().splitlines()[:20]
+    letters = "abcdefghijklmnoprstuvwxyz"
+    other = [line.lower().translate(str.maketrans(letters, letters[::-1])) for line in sources]
+    said = "not in the sources that the model was trained on: is it in the model's language?"
+    assert not [line for line in evaluated(run, sources, sources) if "words" in line]
+    [line] = [line for line in evaluated(run, other, sources) if "words" in line]
+    assert line.endswith(said)
+
+
+def test_half_of_the_words_are_enough_and_none_are_said_of_older_runs() -> None:
+    known = LetterCase.learned(["See the man and the woman."], "en")
+    [line] = of_words(known, "it", ["Der man", "die Frau"])
+    assert line.startswith("75% of the words of it are not in")
+    assert not list(of_words(known, "it", ["Der man", "the Frau"]))
+    assert not list(of_words(known, "it", ["", "12"]))
+    assert not list(of_words(LetterCase(), "it", ["Der Hund"]))
+
+
 def test_every_reference_is_looked_at_as_the_source_is(run: Path) -> None:
     german, greek = ["der Hund", "das Haus"], ["ο σκύλος", "το σπίτι"]
     said = evaluated(run, german, greek)
@@ -308,6 +331,7 @@ def test_a_model_that_is_trained_further_hardly_knows_other_letters(
     greek = str.maketrans("abcdefghijklmnoprstuvwxyzäöüß", "αβγδεζηθικλμνξοπρστυφχψωάέήίό")
     sources = (data / "train.src").read_text().lower().splitlines()
     write(str(data / "new.src"), [line.translate(greek) for line in sources])
+    unread_words = "caution: 100% of the words of the training source are not in the sources"
     for name, unread in (("train.src", False), ("new.src", True)):
         capsys.readouterr()
         files = {"data__train": {"src": name, "tgt": "train.tgt", "files": None, "weights": None}}
@@ -315,7 +339,7 @@ def test_a_model_that_is_trained_further_hardly_knows_other_letters(
         assert start(data, tmp_path / "runs", name=f"tuned-{unread}", init_from=run, **words, **files) == 0
         err = capsys.readouterr().err
         line = "caution: the training source is in Greek letters, which the model's vocabulary hardly knows\n"
-        assert (line in err) == unread
+        assert (line in err) == (unread_words in err) == unread
         assert "the training target" not in err
 
 

@@ -6,19 +6,22 @@ import pytest
 from helpers.small_corpora import tokenizer_config
 from helpers.small_runs import GERMAN, small_tokenizer
 
+from nmt.data.letter_case import LetterCase
 from nmt.data.text import Cleaning
 from nmt.data.train_tokenizers import train_tokenizer
 from nmt.translation.notes import SHOWN, Notes
 from nmt.translation.translations import Candidate, Translation
 
-PLAIN = Cleaning(nfc=True, plain_source=True)
-NOTES = Notes(small_tokenizer(), PLAIN)  # of German and Chinese text
+PLAIN = Cleaning(nfc=True, plain_source=True).source
+NO_WORDS = LetterCase()
+NOTES = Notes(small_tokenizer(), PLAIN, NO_WORDS)  # of German and Chinese text
 CHANCE = random.Random(1)
 WORDS = ["".join(CHANCE.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(400)]
 GREEK = "Ένα μικρό σκυλί"
 WITH_GREEK = Notes(  # whose letters all have pieces
     train_tokenizer([*WORDS * 3, GREEK], tokenizer_config("unigram", vocab_size=800), 1, []),
     PLAIN,
+    NO_WORDS,
 )
 UNKNOWN = "has mostly letters that the model does not know: its translation is a guess"
 
@@ -91,7 +94,7 @@ def test_the_first_unread_lines_are_named_and_the_others_counted() -> None:
 
 def test_letters_that_are_read_as_plain_ones_are_known() -> None:
     assert NOTES.unread("ｄｅｒ Ｈｕｎｄ ｓｉｅｈｔ") is None
-    as_typed = Notes(small_tokenizer(), Cleaning(nfc=True, plain_source=False))
+    as_typed = Notes(small_tokenizer(), Cleaning(nfc=True, plain_source=False).source, NO_WORDS)
     assert as_typed.unread("ｄｅｒ Ｈｕｎｄ ｓｉｅｈｔ") is not None
 
 
@@ -100,7 +103,68 @@ def test_what_was_said_of_other_lines_changes_nothing(seed: int) -> None:
     chance = random.Random(seed)
     letters = "abcdehnrstu Häüö我们去学校龘ΩΤοσκυλίСобакわたし.,1🐕"
     texts = ["".join(chance.choices(letters, k=chance.randrange(1, 9))) * 2 for _ in range(200)]
-    alone = [Notes(NOTES.tokenizer, PLAIN).unread(text) for text in texts]
-    used = Notes(NOTES.tokenizer, PLAIN)
+    alone = [Notes(NOTES.tokenizer, PLAIN, NO_WORDS).unread(text) for text in texts]
+    used = Notes(NOTES.tokenizer, PLAIN, NO_WORDS)
     assert [used.unread(text) for text in texts] == alone
     assert len(set(alone)) > 2
+
+
+ENGLISH = [
+    "A man and a woman walk along the street.",
+    "The dog runs with two small children, and the woman walks with a dog.",
+    "Two men in red shirts play football near the river.",
+]
+GERMAN_TEXT = "Zwei Männer spielen heute Fußball."
+UNKNOWN_WORDS = "has mostly words that the model does not know: its translation is a guess"
+
+
+def of_words(tokenizer_text: list[str]) -> Notes:
+    """Notes whose vocabulary has every letter of German, and whose words are English."""
+    tokenizer = train_tokenizer(
+        [*WORDS * 3, "Zäöüß", *tokenizer_text], tokenizer_config("unigram", vocab_size=800), 1, []
+    )
+    words = LetterCase.learned(ENGLISH * 3, "en")
+    return Notes(tokenizer, lambda text: words.usual(PLAIN(text)), words)
+
+
+@pytest.fixture(scope="module")
+def english() -> Notes:
+    return of_words([*ENGLISH, GERMAN_TEXT] * 3)
+
+
+def test_another_language_in_the_same_letters_is_named(english: Notes) -> None:
+    assert english.unread_letters(GERMAN_TEXT) is None
+    assert english.of(translated(GERMAN_TEXT)) == {"unread": UNKNOWN_WORDS}
+    assert english.of(translated(GERMAN_TEXT.upper())) == {"unread": UNKNOWN_WORDS}
+
+
+def test_another_language_among_sentences_that_the_model_reads_is_named(english: Notes) -> None:
+    said = english.of(translated(f"{ENGLISH[0]} {ENGLISH[1]} {GERMAN_TEXT} {ENGLISH[2]}"))
+    assert said == {"unread": f"has a sentence that {UNKNOWN_WORDS}"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *ENGLISH,
+        ENGLISH[1].upper(),
+        "Women",  # one word may be a name
+        "The man and Günther Schmidt walk with a dog.",
+        "Meyer, 12:30",
+        "",
+        "12 . ,",
+    ],
+)
+def test_text_of_words_that_the_model_knows_is_not(english: Notes, text: str) -> None:
+    assert english.of(translated(text)) == {}
+
+
+def test_words_among_letters_without_case_are_not_looked_up() -> None:
+    with_words = Notes(NOTES.tokenizer, PLAIN, LetterCase.learned(["The dog"], "en"))
+    assert with_words.of(translated("我们去学校，他看见了 Hund Haus")) == {}
+    assert with_words.of(translated("Hund Haus 我")) == {"unread": UNKNOWN_WORDS}
+
+
+def test_a_run_without_words_looks_up_none() -> None:
+    known = of_words([*ENGLISH, GERMAN_TEXT] * 3)
+    assert Notes(known.tokenizer, PLAIN, NO_WORDS).of(translated(GERMAN_TEXT)) == {}
