@@ -15,7 +15,7 @@ from itertools import islice
 from nmt.errors import CheckpointError
 
 LETTER_CASE_FILE = "letter_case.json"
-VERSION = 1  # version of the method that learns forms; part of the cache key
+VERSION = 2  # version of the method that learns forms; part of the cache key
 LOOKED_AT = 500_000  # sentences to learn from, at most
 MOST_FORMS = 100_000  # the most frequent forms are kept
 LONGEST_FORM = 50  # letters; a longer string is not a word
@@ -27,6 +27,7 @@ DOTTED = ("tr", "az")
 
 _WORD = re.compile(r"[^\W\d_]+")
 _EDGES = re.compile(r"^[\W\d_]+|[\W\d_]+$")
+_PLAIN_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")  # anything else is an address, a key or a formula
 _BREAK = re.compile(r"[.!?…:;\"“”„«»()\[\]¿¡]")  # the next word may begin a sentence or a quotation
 _END = re.compile(r"[.!?…][\"'”’)\]]*$")
 _BEGIN = re.compile(r"(?:^|[.!?…][\"'”’)\]]{0,3}\s)\W{0,10}[^\W\d_]")  # up to the first letter of a sentence
@@ -40,11 +41,13 @@ class LetterCase:
     capital: bool = False  # do most sentences begin with a capital?
     rare_capital: bool = False  # do most words seen once begin with a capital? Unknown words are treated like them
     lang: str | None = None
+    others: frozenset[str] | None = None  # words without a usual form, in lower case; None: nobody noted them
 
     @classmethod
     def learned(cls, sentences: Iterable[str], lang: str | None) -> "LetterCase":
         """Learns forms from the sources of a training split; `lang` is the code of their language."""
         counts, others = Counter[str](), Counter[str]()  # others: forms in sentences in capitals or title case
+        begin = Counter[str]()  # forms where a sentence or a quotation may begin
         first: Counter[bool] = Counter()  # does a sentence begin with a capital?
         spoilt = 0
         for sentence in islice(sentences, LOOKED_AT):
@@ -54,16 +57,24 @@ class LetterCase:
             if words:
                 first[words[0][0].isupper()] += 1
             for part in _BREAK.split(sentence):
-                (others if is_spoilt else counts).update(_WORD.findall(part)[1:])
+                found = _WORD.findall(part)
+                begin.update(found[:1])
+                (others if is_spoilt else counts).update(found[1:])
         if 2 * spoilt > first.total():  # the whole text is written so
             counts.update(others)
-        forms: dict[str, str] = {}
         empty = cls(lang=lang)
+        forms = empty._by_key(counts)
+        once = [form[0].isupper() for form in forms.values() if counts[form] == 1]
+        without = frozenset(empty._by_key(begin + others)) - forms.keys()
+        return cls(forms, first[True] > first[False], 2 * sum(once) > len(once), lang, without)
+
+    def _by_key(self, counts: Counter[str]) -> dict[str, str]:
+        """The most frequent form of each of the most frequent words."""
+        forms: dict[str, str] = {}
         for form, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
             if form.lower() != form.upper() and len(form) <= LONGEST_FORM and len(forms) < MOST_FORMS:
-                forms.setdefault(empty._key(form), form)
-        once = [form[0].isupper() for form in forms.values() if counts[form] == 1]
-        return cls(forms, first[True] > first[False], 2 * sum(once) > len(once), lang)
+                forms.setdefault(self._key(form), form)
+        return forms
 
     @classmethod
     def from_bytes(cls, content: bytes, name: str) -> "LetterCase":
@@ -72,12 +83,14 @@ class LetterCase:
             stored = json.loads(content)
             forms, lang = stored["forms"], stored["language"]
             capital, rare = stored["sentences_begin_with_capital"], stored["rare_words_begin_with_capital"]
-            if not all(isinstance(each, str) for each in [*forms, lang or ""]):
+            others = stored.get("words_without_form")
+            if not all(isinstance(each, str) for each in [*forms, lang or "", *(others or [])]):
                 raise TypeError
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (AttributeError, ValueError, KeyError, TypeError, RecursionError):
             raise CheckpointError(f"{name} is damaged; restore it from a copy") from None
+        without = None if others is None else frozenset(others)
         empty = cls(lang=lang)
-        return cls({empty._key(form): form for form in forms}, capital is True, rare is True, lang)
+        return cls({empty._key(form): form for form in forms}, capital is True, rare is True, lang, without)
 
     @property
     def dotted(self) -> bool:
@@ -93,11 +106,16 @@ class LetterCase:
             "rare_words_begin_with_capital": self.rare_capital,
             "forms": list(self.forms.values()),
         }
+        if self.others is not None:
+            stored["words_without_form"] = sorted(self.others)
         return json.dumps(stored, ensure_ascii=False, indent=0).encode()
 
     def after(self, earlier: "LetterCase") -> "LetterCase":
         """For a model that was trained further: these forms, and the `earlier` forms of all other words."""
-        return replace(self, forms={**earlier.forms, **self.forms})
+        forms = {**earlier.forms, **self.forms}
+        if self.others is None or earlier.others is None:
+            return replace(self, forms=forms, others=None)
+        return replace(self, forms=forms, others=(self.others | earlier.others) - forms.keys())
 
     def usual(self, text: str) -> str:
         """The text in its usual case if all of it is in capitals, title case or lower case; else the text unchanged."""
@@ -122,12 +140,24 @@ class LetterCase:
         return self._with_capital(lowered[0]) + lowered[1:] if self.rare_capital and len(word) > 1 else lowered
 
     def unknown_words(self, text: str) -> tuple[int, int]:
-        """The number of words that no training source has away from the beginning of a sentence, and of all words.
+        """The number of words that no training source has, and of all words that count.
 
-        Only words whose letters have two cases count.
+        Words of letters with two cases count, but not in addresses, keys and the like. An unknown word with a capital
+        counts only as the first of the text: elsewhere, it is as likely a name. If nobody noted the words, none count.
         """
-        words = [word for word in _WORD.findall(text) if word.lower() != word.upper() and len(word) <= LONGEST_FORM]
-        return sum(self._key(word) not in self.forms for word in words), len(words)
+        if self.others is None:
+            return 0, 0
+        unknown = count = 0
+        for number, part in enumerate(text.split()):
+            stripped = _EDGES.sub("", part)
+            for word in _WORD.findall(stripped) if _PLAIN_WORD.fullmatch(stripped) else ():
+                if word.lower() == word.upper() or len(word) > LONGEST_FORM:
+                    continue
+                is_known = (key := self._key(word)) in self.forms or key in self.others
+                counts = is_known or number == 0 or word[0].islower()
+                count += counts
+                unknown += counts and not is_known
+        return unknown, count
 
     @cached_property
     def _often(self) -> set[str]:

@@ -61,16 +61,23 @@ def keep_bf16_weights_packed() -> None:
 
 
 def choose_int8(wanted: TranslationPrecision, device: torch.device) -> bool:
-    """Should the decoder multiply 8-bit integers in a search? `auto`: if the processor does so natively."""
+    """Should the decoder multiply 8-bit integers in a search? `auto`: if that is faster than float32."""
     if wanted == "int8" and device.type != "cpu":
         raise ConfigError("precision is int8, which is for processors, but device is a GPU; set precision=bf16")
-    return wanted == "int8" or (wanted == "auto" and device.type == "cpu" and multiplies_int8())
+    return wanted == "int8" or (wanted == "auto" and device.type == "cpu" and (multiplies_int8() or has_fbgemm()))
 
 
 def multiplies_int8() -> bool:
     """Does the processor multiply 8-bit integers natively?"""
     capabilities = torch.cpu.get_capabilities()
     return bool(capabilities.get("avx512_vnni") or capabilities.get("amx_int8"))
+
+
+def has_fbgemm() -> bool:
+    """Can torch multiply 8-bit integers by 7-bit ones with FBGEMM, for processors with AVX2?"""
+    if not torch.cpu.get_capabilities().get("avx2") or "fbgemm" not in torch.backends.quantized.supported_engines:
+        return False
+    return hasattr(torch.ops.quantized, "linear_with_input_q_dq_qweight_dq_output_fp32")
 
 
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[None]:

@@ -160,7 +160,7 @@ def of_words(known: LetterCase, what: str, lines: Sequence[str]) -> Iterator[str
     """Says if the model was trained on less than half of the words of a source."""
     found = [known.unknown_words(line) for line in lines[:LOOKED_AT]]
     unknown, count = sum(each for each, _ in found), sum(each for _, each in found)
-    if known.forms and unknown > MOSTLY * count:
+    if unknown > MOSTLY * count:
         share = f"{unknown / count:.0%} of the words of {what}"
         yield f"{share} are not in the sources that the model was trained on: is it in the model's language?"
 

@@ -108,7 +108,7 @@ def start(
         refuse_used(folder)
     given = model = None
     known: list[Path] = []
-    earlier = LetterCase()
+    earlier: LetterCase | None = None
     if config.init_from is not None:
         before = expanded(config.init_from)
         config, given, model = start_from(before, config, changes, trust)
@@ -118,7 +118,7 @@ def start(
     if peers.first:
         refuse_unwritable(folder, PLACE)
     prepared = read_data(config, given, peers)
-    if given is not None and peers.first:
+    if given is not None and earlier is not None and peers.first:
         say_unread(prepared, earlier)
     validation_s = 0.0
     if plan is not None:
@@ -130,7 +130,7 @@ def start(
     with hold_run(folder) if peers.first else nullcontext():
         if peers.first:
             note_begun(folder)
-            letter_case = prepared.letter_case.after(earlier)
+            letter_case = prepared.letter_case.after(earlier) if earlier else prepared.letter_case
             sentences = usual_sentences(some_sources(prepared))
             create_run(folder, config, prepared.tokenizers, letter_case, sentences, [*known, prepared.seen])
         if given is not None:

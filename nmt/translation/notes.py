@@ -15,7 +15,6 @@ SHOWN = 5  # lines of a kind that are named; the others are counted
 FEWEST_LETTERS = 4  # letters that a line must have to be judged
 FEWEST_OF_ONE_SCRIPT = 2  # if all its letters are of one script that the model hardly knows
 FEWEST_UNKNOWN = 2  # words that the model does not know; one alone is as likely a name
-UNKNOWN = 0.6  # larger share of the words: another language, or a subject that the training text does not have
 OTHERS = {
     "long": f"lines with more than {long_lines.LONGEST_PART:,} pieces besides these",
     "unread": "lines that the model can hardly read besides these",
@@ -25,7 +24,7 @@ OTHERS = {
 class Notes:
     """Finds cautions about translations; `tokenizer` and `words` belong to the model's source side.
 
-    `as_read` gives a text as the model reads it. If `words` has no forms, as in older runs, no word is looked up.
+    `as_read` gives a text as the model reads it. If nobody noted the `words`, as in older runs, none is looked up.
     """
 
     def __init__(self, tokenizer: Tokenizer, as_read: Callable[[str], str], words: LetterCase) -> None:
@@ -57,10 +56,8 @@ class Notes:
         read = self.as_read(text)
         if (said := self.unread_letters(read)) is not None:
             return said
-        if not self.words.forms:
-            return None
         unknown, count = self.words.unknown_words(read)
-        if unknown >= FEWEST_UNKNOWN and unknown > UNKNOWN * count and self.are_cased(read):
+        if unknown >= FEWEST_UNKNOWN and unknown > MOSTLY * count and self.are_cased(read):
             return "has mostly words that the model does not know: its translation is a guess"
         return None
 

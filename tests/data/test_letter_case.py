@@ -196,12 +196,44 @@ def test_short_words_in_capitals_are_known_by_their_usual_forms(typed: str, usua
     ("text", "unknown"),
     [
         ("", (0, 0)),
-        ("The man, the WOMAN: Man!", (0, 5)),
-        ("Der man und the woman", (2, 5)),
+        ("See the man, the WOMAN: Man!", (0, 6)),
+        ("Der man und the woman", (2, 5)),  # "Der" is the first word, "und" has no capital
+        ("See Angela Merkel", (0, 1)),  # names
+        ("see https://der.die.das/x, a@b.cd, der/die, der_die and 12", (0, 2)),
+        ("Wer-der’s", (3, 3)),
         ("12 , 今天 man", (0, 1)),
         ("x" * 60 + " man", (0, 1)),
+        ("SAVE save Save paste", (0, 4)),  # words that only begin sentences
     ],
 )
 def test_words_that_the_training_sources_do_not_have_are_counted(text: str, unknown: tuple[int, int]) -> None:
-    known = LetterCase.learned(["See the man and the woman."], "en")
+    known = LetterCase.learned(["See the man and the woman.", "Save", "HE SHOUTS: PASTE IT"], "en")
     assert known.unknown_words(text) == unknown
+    assert LetterCase.from_bytes(known.bytes, "f").unknown_words(text) == unknown
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_word_of_a_training_source_is_unknown(seed: int) -> None:
+    chance = random.Random(seed)
+    sentences = [
+        " ".join(
+            chance.choice([str.upper, str.title, str.lower])(
+                "".join(chance.choices("abcdeéïß", k=chance.randint(1, 4)))
+            )
+            + chance.choice(["", "", ".", ",", ": “"])
+            for _ in range(chance.randint(1, 9))
+        )
+        for _ in range(300)
+    ]
+    known = LetterCase.learned(sentences, "en")
+    assert all(known.unknown_words(sentence)[0] == 0 for sentence in sentences)
+    assert sum(known.unknown_words(sentence)[1] for sentence in sentences) > 1000
+
+
+def test_where_nobody_noted_the_words_none_are_unknown() -> None:
+    new, old = LetterCase.learned(["See the man."], "en"), LetterCase({"the": "the"}, lang="en")
+    assert "words_without_form" not in old.bytes.decode()
+    for each in (old, LetterCase(), new.after(old), old.after(new)):
+        assert each.unknown_words("der hund und die katze") == (0, 0)
+    both = new.after(LetterCase.learned(["Hear a dog."], "en"))
+    assert both.unknown_words("see the man, hear a dog, der hund") == (2, 8)

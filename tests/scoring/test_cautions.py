@@ -212,8 +212,8 @@ def test_a_source_of_words_that_the_model_does_not_know_is_said(tmp_path: Path) 
 def test_half_of_the_words_are_enough_and_none_are_said_of_older_runs() -> None:
     known = LetterCase.learned(["See the man and the woman."], "en")
     [line] = of_words(known, "it", ["Der man", "die Frau"])
-    assert line.startswith("75% of the words of it are not in")
-    assert not list(of_words(known, "it", ["Der man", "the Frau"]))
+    assert line.startswith("67% of the words of it are not in")  # Frau may be a name
+    assert not list(of_words(known, "it", ["Der man", "the frau"]))
     assert not list(of_words(known, "it", ["", "12"]))
     assert not list(of_words(LetterCase(), "it", ["Der Hund"]))
 

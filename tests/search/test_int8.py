@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,10 +15,20 @@ from torch.nn import functional
 
 from nmt.data.batch import make_batch
 from nmt.errors import ConfigError
-from nmt.machine.device import choose_int8
+from nmt.machine.device import choose_int8, has_fbgemm
 from nmt.model.output_layer import Output
 from nmt.model.seq2seq import Seq2Seq
-from nmt.search.int8 import Int8Linear, Int8Lstm, rounded, tanh, with_int8_decoder
+from nmt.search.int8 import (
+    LARGEST_INT7,
+    LARGEST_INT8,
+    Int8Linear,
+    Int8Lstm,
+    Int8Product,
+    kernel,
+    rounded,
+    tanh,
+    with_int8_decoder,
+)
 from nmt.search.steering import UNSTEERED
 from nmt.translation.translator import Translator
 
@@ -42,21 +53,22 @@ def features(seed: int, rows: int = 20, d: int = 48) -> torch.Tensor:
     return torch.randn(rows, d) * torch.rand(rows, 1) * 5
 
 
+@pytest.mark.parametrize("largest", [LARGEST_INT7, LARGEST_INT8])
 @pytest.mark.parametrize("seed", range(4))
-def test_rounding_is_to_the_nearest_of_255_steps(seed: int) -> None:
+def test_rounding_is_to_the_nearest_step(seed: int, largest: int) -> None:
     rows = features(seed)
     rows[3] = 0
-    whole, scale = rounded(rows)
+    whole, scale = rounded(rows, largest)
     assert whole.dtype == torch.int8
     assert ((whole * scale - rows).abs() <= scale / 2 * (1 + 1e-5)).all()
     others = [row for row in range(len(rows)) if row != 3]
-    assert (whole[others].abs().amax(1) == 127).all(), "a row does not use its whole range"
+    assert (whole[others].abs().amax(1) == largest).all(), "a row does not use its whole range"
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_sums_of_rounded_factors_are_exact(seed: int) -> None:
     output, given = layer(seed), features(seed)
-    (weight, weight_scale), (whole, scale) = rounded(output.weight.detach()), rounded(given)
+    (weight, weight_scale), (whole, scale) = rounded(output.weight.detach(), 127), rounded(given, kernel().largest)
     exact = (whole.double() * scale) @ (weight.double() * weight_scale).T + output.bias.double()
     torch.testing.assert_close(int8(output)(given).double(), exact, rtol=1e-5, atol=1e-4)
 
@@ -64,7 +76,8 @@ def test_sums_of_rounded_factors_are_exact(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_what_rounding_changes_is_within_its_bound(seed: int) -> None:
     output, given = layer(seed), features(seed)
-    steps, weight_steps = given.abs().amax(1, keepdim=True) / 254, output.weight.abs().amax(1) / 254
+    steps = given.abs().amax(1, keepdim=True) / (2 * kernel().largest)
+    weight_steps = output.weight.abs().amax(1) / 254
     bound = steps * output.weight.abs().sum(1) + given.abs().sum(1, keepdim=True) * weight_steps
     bound = bound + steps * weight_steps * given.shape[1]
     plain = functional.linear(given, output.weight, output.bias)
@@ -85,10 +98,44 @@ def test_over_some_pieces_it_is_what_the_whole_is_there(kind: type) -> None:
     torch.testing.assert_close(output.over(pieces)(given), output(given)[:, pieces])
 
 
-def test_auto_multiplies_integers_where_the_processor_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    for capabilities, native in (({"avx512_vnni": True}, True), ({"amx_int8": True}, True), ({"avx2": True}, False)):
+@pytest.mark.skipif(not has_fbgemm(), reason="needs AVX2 and FBGEMM")
+@pytest.mark.parametrize("seed", range(4))
+def test_fbgemm_gives_the_same_bits_as_products_in_float32(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt.search.int8.multiplies_int8", lambda: False)
+    torch.manual_seed(seed)
+    rows, d, vocab = (int(torch.randint(1, most, ())) for most in (90, 2000, 400))
+    weight = torch.randint(-127, 128, (vocab, d), dtype=torch.int8)
+    weight[0], scale = 127, torch.rand(vocab)  # the largest sums there are
+    product = Int8Product(weight, scale, torch.randn(vocab), pays_from=1)
+    given = torch.randint(-63, 64, (rows, d), dtype=torch.int8)
+    given[0] = 63
+    assert product.packed is not None
+    assert torch.equal(product.packed(given), product.plain(given))
+    exact = (given.double() @ weight.double().T) * scale.double()
+    torch.testing.assert_close(product.plain(given).double(), exact, rtol=1e-6, atol=0)
+
+
+def test_without_a_library_the_products_are_those_of_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    output, given = layer(4), features(4)
+    monkeypatch.setattr("nmt.search.int8.multiplies_int8", lambda: False)
+    with_library = int8(output)(given)
+    monkeypatch.setattr("nmt.search.int8.has_fbgemm", lambda: False)
+    alone = int8(output)
+    assert alone.product.packed is None
+    torch.testing.assert_close(alone(given), with_library, rtol=1e-6, atol=1e-5)
+
+
+def test_auto_multiplies_integers_where_that_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    for capabilities, engines, is_fast in (
+        ({"avx512_vnni": True}, [], True),
+        ({"amx_int8": True}, [], True),
+        ({"avx2": True}, ["fbgemm"], True),
+        ({"avx2": True}, ["qnnpack"], False),
+        ({}, ["fbgemm"], False),
+    ):
         monkeypatch.setattr(torch.cpu, "get_capabilities", lambda found=capabilities: found)
-        assert choose_int8("auto", CPU) == native
+        monkeypatch.setattr(torch.backends, "quantized", SimpleNamespace(supported_engines=engines))
+        assert choose_int8("auto", CPU) == is_fast
         assert choose_int8("int8", CPU)
         assert not choose_int8("bf16", CPU)
         assert not choose_int8("fp32", CPU)

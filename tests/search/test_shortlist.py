@@ -282,7 +282,7 @@ def test_other_weights_and_damage_are_named(tmp_path: Path, capsys: pytest.Captu
 
 def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str, int]:
     """What a command prints on both streams, three sentences on its standard input, and its exit code."""
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"dea fgh\nbad hidj\n\n")))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Dea 12\nBad 12\n\n")))
     code = main(words)
     return *capsys.readouterr(), code
 
