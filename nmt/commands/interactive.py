@@ -88,6 +88,10 @@ class Session:
             "next": lambda: self.next_words(rest),
             "help": lambda: COMMANDS_HELP,
         }
+        if word == "quit":
+            raise ConfigError(
+                f"unknown words '{rest}' after :quit; type :quit alone, or ::{line} to translate the line"
+            )
         if word not in commands:
             known = [f":{name}" for name in [*commands, "quit"]]
             as_text = f"to translate the line, begin it with ::{word}"

@@ -489,6 +489,11 @@ class CleanCommand(Section):
                     f"data.filters.{key}={value} counts pieces, which nmt clean does not make; use "
                     f"data.filters.{'max_characters' if key == 'max_tokens' else 'max_length_ratio'}"
                 )
+        if self.data.train.weights is not None:
+            raise ConfigError(
+                f"data.train.weights={self.data.train.weights} is for training; nmt clean reads each pair once, leave "
+                "it out"
+            )
         limits = ("max_end_surprise", "max_contrast", "max_cross_entropy", "drop_worst")
         given = [key for key in limits if getattr(self, key) is not None]
         if self.scorer is None:

@@ -5,7 +5,7 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from functools import partial
 from itertools import islice
@@ -13,8 +13,9 @@ from pathlib import Path
 
 from nmt.config.languages import language_of
 from nmt.config.sections import DataConfig
-from nmt.data.encodings import WESTERN_LANGUAGES, is_western, utf16_or_32
+from nmt.data.encodings import WESTERN_LANGUAGES, is_one_byte, is_utf8, is_western, utf16_or_32
 from nmt.data.formats.languages import WantedLanguage
+from nmt.data.formats.tally import Tally
 from nmt.data.kinds import refuse_other_formats
 from nmt.data.packed import unpacked
 from nmt.data.paths import LONGEST_LINE, read_lines
@@ -23,6 +24,7 @@ from nmt.errors import ConfigError, DataError, counted, nearest
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 SAMPLE_BYTES, SAMPLE_LINES = 1 << 20, 5000  # size of the sample from which the form is detected
 QUOTED_ROWS = 2  # fewest rows after the first with quotes around every cell that show that quotes are not text
+MARKED = {"true", "1", "yes", "x", "fuzzy"}  # cells of a fuzzy row
 SENTENCE_WORDS = 4  # a cell with this many words is not a column name
 SIDES = ({"src", "source"}, {"tgt", "trg", "target"})  # column names of the source and of the target
 _SEPARATOR_LINE = re.compile("sep=(.)", re.IGNORECASE)  # the first line of some files that Excel writes
@@ -48,17 +50,20 @@ class Form:
     header: bool
     src: int
     tgt: int
+    fuzzy: int | None  # column that says which translations nobody has checked
 
 
 def find_form(path: Path, data: DataConfig) -> tuple[Form, str]:
     """The form of a file, and its description. If the form is unclear, the error names the key that decides it."""
     encoding = data.encoding or _found_encoding(path, data)
+    _refuse_wrong_encoding(path, encoding)
     lines = _sample(path, encoding)
     separator = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
     skipped = 1 if separator else 0
     lines = [line for line in lines[skipped:] if line.strip()]
     if not lines:
-        return Form(encoding, skipped, DELIMITERS[data.delimiter or "comma"], True, False, 0, 1), "no rows"
+        usual = "tab" if data.format == "tsv" else "comma"
+        return Form(encoding, skipped, DELIMITERS[data.delimiter or usual], True, False, 0, 1, None), "no rows"
     if data.delimiter is not None:
         delimiter = DELIMITERS[data.delimiter]
     elif separator is not None:
@@ -68,16 +73,38 @@ def find_form(path: Path, data: DataConfig) -> tuple[Form, str]:
     quotes = data.quotes
     if quotes is None:
         quotes = data.format == "csv" or _has_quotes(lines, delimiter, path)
-    first = _first_row(lines, delimiter, quotes)
-    (src, tgt), header = find_columns(first, path, data)
-    form = Form(encoding, skipped, delimiter, quotes, header, src, tgt)
-    return form, _described(form, first)
+    rows = _sample_rows(lines, delimiter) if quotes else [line.split(delimiter) for line in lines]
+    (src, tgt), header = find_columns(rows, path, data)
+    fuzzy = fuzzy_column(rows[0]) if header else None
+    form = Form(encoding, skipped, delimiter, quotes, header, src, tgt, fuzzy)
+    return form, _described(form, rows[0])
 
 
-def find_columns(first: Row, path: Path, data: DataConfig) -> tuple[Columns, bool]:
-    """The source and target columns, found in the first row of a table, and whether that row is a header."""
-    header = _has_header(first, path, data)
-    return _columns(first, header, path, data), header
+def find_columns(rows: list[Row], path: Path, data: DataConfig) -> tuple[Columns, bool]:
+    """The source and target columns of a table with these first rows, and whether its first row is a header."""
+    first, names = rows[0], _names(rows)
+    header = _has_header(first, names, path, data)
+    columns = _columns(first, names, header, path, data)
+    refuse_one_column(*columns, path)
+    return columns, header
+
+
+def refuse_one_column(src: str | int, tgt: str | int, path: Path) -> None:
+    """Refuses the same column on both sides."""
+    if src == tgt:
+        raise ConfigError(
+            f"data.src_column and data.tgt_column are both column {src!r} of {path}; set one to the column of the "
+            "other language"
+        )
+
+
+def _names(rows: list[Row]) -> Row:
+    """The first row without cells that name the same language in every row: such a column says which language it is."""
+    first, others = rows[0], rows[1:]
+    return [
+        "" if others and language_of(cell) and all(row[at : at + 1] == [cell] for row in others) else cell
+        for at, cell in enumerate(first)
+    ]
 
 
 def find_named(names: list[str], path: Path, data: DataConfig) -> tuple[str, str]:
@@ -92,10 +119,27 @@ def find_named(names: list[str], path: Path, data: DataConfig) -> tuple[str, str
     return names[found[0]], names[found[1]]
 
 
-def read_pairs(path: Path, form: Form) -> Iterator[tuple[str, str]]:
-    """Source and target of every row except the header."""
-    for cells in islice(read_rows(path, form), 1 if form.header else 0, None):
-        yield cells[form.src], cells[form.tgt]
+def read_pairs(path: Path, form: Form, tally: Tally) -> Iterator[tuple[str, str]]:
+    """Source and target of every row except the header and fuzzy rows, which are counted."""
+    rows = islice(read_rows(path, form), 1 if form.header else 0, None)
+    return checked_pairs(rows, (form.src, form.tgt), form.fuzzy, tally)
+
+
+def checked_pairs(rows: Iterable[Row], columns: Columns, fuzzy: int | None, tally: Tally) -> Iterator[tuple[str, str]]:
+    """Source and target of the rows that are not marked in the column `fuzzy`; counts in the tally."""
+    for cells in rows:
+        tally.units += 1
+        if fuzzy is not None and fuzzy < len(cells) and cells[fuzzy].strip().lower() in MARKED:
+            tally.left_out["fuzzy"] += 1
+        else:
+            tally.pairs += 1
+            yield cells[columns[0]], cells[columns[1]]
+
+
+def fuzzy_column(header: Row) -> int | None:
+    """The column of a table of Weblate or the Translate Toolkit that marks what nobody has checked; None: no such."""
+    names = [cell.strip().lower() for cell in header]
+    return names.index("fuzzy") if "fuzzy" in names else None
 
 
 def read_rows(path: Path, form: Form) -> Iterator[Row]:
@@ -107,7 +151,7 @@ def read_rows(path: Path, form: Form) -> Iterator[Row]:
             if max(form.src, form.tgt) >= width:
                 raise DataError(
                     f"{path}, line {line}: {counted(width, 'column')}, but column {max(form.src, form.tgt)} is asked "
-                    "for; correct the file, or set data.delimiter"
+                    "for; correct the file, or set data.delimiter, or data.src_column and data.tgt_column"
                 )
         if len(cells) != width:
             wanted = "the header has" if form.header else "line 1 has"
@@ -200,6 +244,14 @@ def _found_encoding(path: Path, data: DataConfig) -> str:
     return "utf-8"
 
 
+def _refuse_wrong_encoding(path: Path, encoding: str) -> None:
+    """Refuses UTF-8 text as text of a charset with one byte per character, which any text would be."""
+    if is_one_byte(codecs.lookup(encoding).name):
+        with unpacked(path) as stream:
+            if is_utf8(stream.read(SAMPLE_BYTES)):
+                raise DataError(f"{path} is UTF-8, not data.encoding={encoding}; leave data.encoding out")
+
+
 def _found_delimiter(lines: list[str], path: Path, data: DataConfig) -> str:
     """The only delimiter that splits the first row; in a TSV file, a tab.
 
@@ -215,7 +267,7 @@ def _found_delimiter(lines: list[str], path: Path, data: DataConfig) -> str:
             f"{path}: line 1 is not cut into columns by a comma, semicolon, tab or pipe; is it really a table? one "
             "column of text is for data=text"
         )
-    named = {mark for mark, rows in cutting.items() if _names_columns(rows[0], data)}
+    named = {mark for mark, rows in cutting.items() if _names_columns(_names(rows), data)}
     alike = {mark for mark, rows in cutting.items() if len({len(row) for row in rows}) == 1}
     for marks in (set(cutting), named & alike, named, alike):
         if len(marks) == 1:
@@ -230,10 +282,6 @@ def _sample_rows(lines: list[str], delimiter: str) -> list[Row]:
     rows = csv.reader((line.replace("\r", " ") + "\n" for line in lines), delimiter=delimiter)
     found = [row for row in rows if row]
     return found[:-1] if len(found) > 1 else found
-
-
-def _first_row(lines: list[str], delimiter: str, quotes: bool) -> Row:
-    return _sample_rows(lines, delimiter)[0] if quotes else lines[0].split(delimiter)
 
 
 def _has_quotes(lines: list[str], delimiter: str, path: Path) -> bool:
@@ -281,12 +329,12 @@ def _is_enclosed(cell: str) -> bool:
     return len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in cell[1:-1].replace('""', "")
 
 
-def _has_header(first: Row, path: Path, data: DataConfig) -> bool:
-    """Is the first row a header?"""
+def _has_header(first: Row, names: Row, path: Path, data: DataConfig) -> bool:
+    """Is the first row a header? `names`: see `_names`."""
     if data.header is not None:
         return data.header
     given = [column for column in (data.src_column, data.tgt_column) if column is not None]
-    if any(isinstance(column, str) for column in given) or _names_columns(first, data):
+    if any(isinstance(column, str) for column in given) or _names_columns(names, data):
         return True
     chosen = [first[column] for column in given if isinstance(column, int) and 0 <= column < len(first)] or first
     if any(len(cell.split()) >= SENTENCE_WORDS or _SENTENCE_END.search(cell.strip()) for cell in chosen):
@@ -347,7 +395,7 @@ def _only(sources: list[int], targets: list[int]) -> Columns | None:
     return (sources[0], targets[0]) if len(sources) == len(targets) == 1 and sources != targets else None
 
 
-def _columns(first: Row, header: bool, path: Path, data: DataConfig) -> Columns:
+def _columns(first: Row, names: Row, header: bool, path: Path, data: DataConfig) -> Columns:
     """Source and target: as configured, by language or by side; else the only two columns of text, or the first two.
 
     The first two must be text if there are more. The last two apply only to TSV files, and to tables of at most two
@@ -357,9 +405,9 @@ def _columns(first: Row, header: bool, path: Path, data: DataConfig) -> Columns:
     if None not in given:
         src, tgt = (_column(column, first, header, path) for column in given if column is not None)
         return src, tgt
-    found = (_by_language(first, data) or _by_side(first)) if header else None
+    found = (_by_language(names, data) or _by_side(names)) if header else None
     if found is None and not header and (len(first) <= 2 or data.format == "tsv"):
-        texts = [at for at, cell in enumerate(first) if not _BESIDE_TEXT.match(cell)]
+        texts = [at for at, cell in enumerate(first) if cell == names[at] and not _BESIDE_TEXT.match(cell)]
         if len(texts) == 2:
             found = texts[0], texts[1]
         elif len(first) <= 2 or texts[:2] == [0, 1]:

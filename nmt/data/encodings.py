@@ -21,6 +21,7 @@ TOGETHER_ELSEWHERE = (set("õÕ"), set("öÖüÜ"))
 WESTERN_LANGUAGES = set("af br ca co da de en es eu fo fr ga gl it lb nb nl nn no oc pt rm sv".split())
 IN_UTF8 = re.compile(b"[\xc2\xc3][\x80-\xbf]")  # a letter of these languages in UTF-8
 SHIPPED = "cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r cp932 euc_jp gb18030 big5 cp949".split()
+_WINDOWS = re.compile(b"[\x80-\x9f]")  # characters of Windows' encodings; in those of ISO they are invisible
 ONE_BYTE = ("iso-8859", "iso8859", "windows-125", "cp125", "koi8", "mac", "latin", "cp437", "cp85", "cp86")
 
 
@@ -43,12 +44,12 @@ def utf16_or_32(head: bytes) -> str | None:
     return None
 
 
-def is_western(sample: bytes) -> bool:
-    """Is this Windows-1252 beyond reasonable doubt, as Excel writes it in Western Europe?"""
+def is_western(sample: bytes, encoding: str = "cp1252") -> bool:
+    """Is this Windows-1252 beyond reasonable doubt, as Excel writes it in Western Europe, or `encoding`?"""
     if IN_UTF8.search(sample):
         return False
     try:
-        text = sample.decode("cp1252")
+        text = sample.decode(encoding)
     except UnicodeDecodeError:
         return False
     if not WESTERN.fullmatch(text) or NON_ASCII_WORD.search(text):
@@ -63,9 +64,14 @@ def likely_encoding(sample: bytes) -> str | None:
     """The name of an encoding to try, as iconv knows it; None if no encoding fits."""
     if is_western(sample):
         return "CP1252"
+    is_iso = not _WINDOWS.search(sample)
+    if is_iso and is_western(sample, "iso8859_15"):
+        return "ISO-8859-15"
     from charset_normalizer import from_bytes  # takes 30 ms, and only errors need it
 
     best = from_bytes(sample, cp_isolation=SHIPPED).best()
+    if best is not None and best.encoding == "cp1250" and is_iso:
+        return "ISO-8859-2"  # Polish, Czech, Slovak, Slovene and Croatian have letters there in Windows-1250
     return None if best is None else best.encoding.upper().replace("_", "-")
 
 

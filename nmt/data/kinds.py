@@ -81,7 +81,7 @@ _PO = re.compile(r'^msgid ".*?^msgstr(\[0\])? "', re.MULTILINE | re.DOTALL)
 _SUBTITLES = re.compile(r"\s*(WEBVTT\b|\d+[ \t]*\r?\n\d\d:\d\d:\d\d[,.]\d{3} --> )")
 _WORDFAST = re.compile(r"%\d{8}~\d+\t")
 _COMMENTED = re.compile(r"\s*(?:$|[#!]|//|/\*|\*)")
-_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*"[^"]*"\s*:')
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*((\[\s*)?\{\s*"[^"]*"\s*:|\[\s*\[\s*")')
 
 
 def refuse_other_kinds(stream: io.BufferedReader, name: str) -> None:
@@ -149,8 +149,8 @@ def _markup(head: bytes) -> Kind | None:
         start = start[prolog.end() :]
     found = _TAG.match(start)
     root = found[1].lower() if found else ""
-    if root in ROOTS:
-        return ROOTS[root]
+    if (kind := ROOTS.get(root.rpartition(":")[2])) is not None:  # without the prefix of a namespace
+        return kind
     if _SEGMENTS.search(text):
         return SGML
     if _TALK.search(text):

@@ -33,7 +33,7 @@ def described_pairs(pairs: Sequence[FilePair], split: str, always: bool = False)
     lines = [f"{split}: {src} is read with {tgt}" for src, tgt in names[:SHOWN]]
     if len(pairs) > SHOWN:
         lines.append(f"{split}: and {len(pairs) - SHOWN:,} more pairs of files")
-    if len(set(differences)) == 1:  # all names differ in the same words: the languages
+    if len(pairs) > 1 and len(set(differences)) == 1:  # all names differ in the same words: the languages
         return lines
     for (src, tgt), pair in zip(names, pairs, strict=True):
         if _numbers(src) != _numbers(tgt) and len(_numbers(src)) == len(_numbers(tgt)):

@@ -1,7 +1,7 @@
 """Reads sentence pairs one at a time from text files, tables, files of segments or a dataset of the hub."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from io import BufferedReader
 from itertools import chain, zip_longest
@@ -13,10 +13,12 @@ import pyarrow as pa
 
 from nmt.config.sections import DataConfig, Format, Paths, SplitConfig
 from nmt.data.contents import SPREADSHEETS, found_format, paired_texts
-from nmt.data.csv_files import find_form, find_named, form_key, read_pairs
+from nmt.data.csv_files import find_form, find_named, form_key, read_pairs, refuse_one_column
+from nmt.data.encodings import likely_encoding
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.pairs import FORMATS, SegmentPairs
 from nmt.data.formats.referenced import Referenced, ReferencedSegments
+from nmt.data.formats.tally import Tally
 from nmt.data.formats.test_sets import read_test_set
 from nmt.data.formats.wmt_xml import read_wmt_xml
 from nmt.data.json_files import names_in_json, read_json
@@ -120,6 +122,7 @@ def _find_table(data: DataConfig, files: list[Path], name: str) -> Split:
         data = replace(data, src_column=src, tgt_column=tgt)
         notes = [f"{name}: {files[0].name}: source is column '{src}', target '{tgt}'"]
     columns = _column(data, "src_column"), _column(data, "tgt_column")
+    refuse_one_column(columns[0], columns[1], files[0])
     return Split(
         [*map(file_digest, files), *map(str, columns)],
         lambda: (pair for path in files for pair in read(path, *columns)),
@@ -243,21 +246,44 @@ def _of_test_set(
 def _find_csv(data: DataConfig, files: list[Path], name: str) -> Split:
     found = [find_form(path, data) for path in files]
     forms = {path: form for path, (form, _) in zip(files, found, strict=True)}
-    return Split(
-        [part for path in files for part in (file_digest(path), form_key(forms[path]))],
-        lambda: (pair for path in files for pair in read_pairs(path, forms[path])),
+    return _of_rows(
+        files,
+        {path: form_key(form) for path, form in forms.items()},
         _notes(name, files, [said for _, said in found]),
+        lambda path, tally: read_pairs(path, forms[path], tally),
+        any(form.fuzzy is not None for form in forms.values()),
     )
 
 
 def _find_xlsx(data: DataConfig, files: list[Path], name: str) -> Split:
     found = [find_sheet(path, data) for path in files]
-    sheets = {path: (columns, header) for path, (columns, header, _) in zip(files, found, strict=True)}
-    return Split(
-        [part for path in files for part in (file_digest(path), repr(sheets[path]))],
-        lambda: (pair for path in files for pair in read_sheet(path, *sheets[path])),
-        _notes(name, files, [said for _, _, said in found]),
+    sheets = {path: sheet for path, (sheet, _) in zip(files, found, strict=True)}
+    return _of_rows(
+        files,
+        {path: repr(sheet) for path, sheet in sheets.items()},
+        _notes(name, files, [said for _, said in found]),
+        lambda path, tally: read_sheet(path, sheets[path], tally),
+        any(sheet.fuzzy is not None for sheet in sheets.values()),
     )
+
+
+def _of_rows(
+    files: list[Path],
+    forms: Mapping[Path, str],
+    notes: tuple[str, ...],
+    read: Callable[[Path, Tally], Iterator[Pair]],
+    counts: bool,
+) -> Split:
+    """The pairs of tables; the report `counts` rows if some may be left out."""
+    tally = Tally(printable(files[0].name) if len(files) == 1 else f"{len(files):,} files", "row")
+
+    def pairs() -> Iterator[Pair]:
+        tally.reset()
+        for path in files:
+            yield from read(path, tally)
+
+    content = [part for path in files for part in (file_digest(path), forms[path])]
+    return Split([*content, *([tally.name] if counts else [])], pairs, notes, (tally,) if counts else ())
 
 
 def _notes(split: str, files: list[Path], said: list[str]) -> tuple[str, ...]:
@@ -393,11 +419,29 @@ def _extract(table: pa.Table, column: str, name: str) -> list[str | None]:
     if not any(may_be_text(kind) for may_be_text in TEXT):
         raise DataError(f"column '{column}' of {name} holds {str(values.type)[:60]}, not text; name another column")
     try:
-        if pa.types.is_null(values.type):
-            return [None] * len(values)
-        return list(values.cast(pa.large_string()).to_pylist())
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            return [_decoded(each, f"column '{column}' of {name}") for each in values.to_pylist()]
+        return list((values if pa.types.is_null(kind) else values.cast(pa.large_string())).to_pylist())
+    except UnicodeDecodeError as error:
         raise DataError(f"column '{column}' of {name} is not valid UTF-8; write the file again") from error
+
+
+def _decoded(content: bytes | None, where: str) -> str | None:
+    """The text of a cell of bytes."""
+    if content is None:
+        return None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        likely = likely_encoding(content)
+        perhaps = f", perhaps {likely}" if likely else ""
+        raise DataError(
+            f"{where}: byte {content[error.start]:#04x} of {content[:40]!r} is not valid UTF-8{perhaps}; write the "
+            "column as text"
+        ) from error
+    if "\0" in text:
+        raise DataError(f"{where}: {content[:40]!r} has NUL bytes, as UTF-16 has; write the column as text")
+    return text
 
 
 def _find_hub(data: DataConfig, files: Paths, src: ColumnKey, tgt: ColumnKey, cache_dir: Path) -> Split:

@@ -6,34 +6,44 @@ import zlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nmt.config.sections import DataConfig
-from nmt.data.csv_files import Columns, Row, find_columns
+from nmt.data.csv_files import Columns, Row, checked_pairs, find_columns, fuzzy_column
+from nmt.data.formats.tally import Tally
 from nmt.errors import ConfigError, DataError, counted, printable
 
 MOST_TEXT = 1 << 30  # bytes, at most, of each file in a workbook; memory holds the file with the text
 DECLARATIONS = b"<!DOCTYPE"
 HEAD = 1 << 10
+LOOKED_AT = 100  # rows from which the columns are found
 ERRORS = {"#N/A", "#NAME?", "#VALUE!", "#REF!", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#GETTING_DATA"}
 ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
-def find_sheet(path: Path, data: DataConfig) -> tuple[Columns, bool, str]:
-    """The columns of the only sheet with text, whether its first row is a header, and a description."""
-    first = next(_rows(path), None)
-    if first is None:
-        return (0, 1), False, "no rows"
-    (src, tgt), header = find_columns(first[1], path, data)
-    names = [repr(first[1][at]) if header and at < len(first[1]) else str(at) for at in (src, tgt)]
+class Sheet(NamedTuple):
+    """The form of the only sheet with text."""
+
+    columns: Columns
+    header: bool
+    fuzzy: int | None  # column that says which translations nobody has checked
+
+
+def find_sheet(path: Path, data: DataConfig) -> tuple[Sheet, str]:
+    """The form of the only sheet with text, and a description."""
+    rows = [cells for _, cells in islice(_rows(path), LOOKED_AT)]
+    if not rows:
+        return Sheet((0, 1), False, None), "no rows"
+    (src, tgt), header = find_columns(rows, path, data)
+    names = [repr(rows[0][at]) if header and at < len(rows[0]) else str(at) for at in (src, tgt)]
     said = f"{'with' if header else 'no'} header; source is column {names[0]}, target {names[1]}"
-    return (src, tgt), header, said
+    return Sheet((src, tgt), header, fuzzy_column(rows[0]) if header else None), said
 
 
-def read_sheet(path: Path, columns: Columns, header: bool) -> Iterator[tuple[str, str]]:
-    """Source and target of every row that is not empty, but the header."""
-    for cells in islice(read_rows(path, columns), 1 if header else 0, None):
-        yield cells[columns[0]], cells[columns[1]]
+def read_sheet(path: Path, sheet: Sheet, tally: Tally) -> Iterator[tuple[str, str]]:
+    """Source and target of every row that is not empty, but the header and fuzzy rows, which are counted."""
+    rows = islice(read_rows(path, sheet.columns), 1 if sheet.header else 0, None)
+    return checked_pairs(rows, sheet.columns, sheet.fuzzy, tally)
 
 
 def read_rows(path: Path, columns: Columns) -> Iterator[Row]:
@@ -45,7 +55,7 @@ def read_rows(path: Path, columns: Columns) -> Iterator[Row]:
             if max(columns) >= width:
                 raise DataError(
                     f"{path}, row {number}: {counted(width, 'column')}, but column {max(columns)} is asked for; "
-                    "correct the file"
+                    "correct the file, or set data.src_column and data.tgt_column"
                 )
         yield cells + [""] * (max(columns) + 1 - len(cells))
 

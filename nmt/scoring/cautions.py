@@ -25,6 +25,7 @@ HARDLY = 0.05  # smaller share: an exception
 LOOKED_AT = 1000  # sentences that are examined
 NO_NAME = 10  # letters of the shortest line that is more than a name, if it is the same on both sides
 MUCH_LIKELIER = 1.0  # nats per piece
+HARDLY_LIKELY = 7.0  # nats per piece: by chance, one of 1,000 pieces
 TOKENISED = re.compile(r"\w [.,。，、](?= |$)|\w n't\b|\w 's\b|&(?:apos|quot|#91|#93|#124);|@-@")
 PUNCTUATED = re.compile(r"\w[.,。，、]")  # punctuation as people type it, or a number
 
@@ -136,7 +137,7 @@ def of_direction(forward: float, backward: float) -> Iterator[str]:
 
     `forward` is in nats per piece of the reference given the source, `backward` of the source given the reference.
     """
-    if forward - backward > MUCH_LIKELIER:
+    if forward - backward > MUCH_LIKELIER and backward < HARDLY_LIKELY:
         likelier = "to the model the source is far likelier as translation of the reference than the reverse"
         yield f"source and reference seem swapped: {likelier} ({backward:.1f} against {forward:.1f} nats a piece)"
 

@@ -280,3 +280,51 @@ def test_blank_lines_at_the_end_of_a_tsv_are_no_rows(tmp_path):
     content = "".join(f"{src}\t{tgt}\n" for src, tgt in PAIRS[:2])
     assert read(tmp_path, "tsv", content + "\n\n")[0] == PAIRS[:2]
     assert "line 2: 1 column, but line 1 has 2" in refused(tmp_path, "tsv", content.replace("\n", "\n\n\n"))
+
+
+@pytest.mark.parametrize("codes", [("en", "de"), ("EN", "DE"), ("English", "German")])
+def test_cells_that_name_the_language_of_each_row_are_no_header(tmp_path, codes):
+    words = [("car", "Auto"), ("dog", "Hund"), ("cat", "Katze")]
+    languages = {"src_lang": "en", "tgt_lang": "de"}
+    rows = [[*pair, *codes] for pair in words]
+    assert "which columns hold the two languages?" in refused(tmp_path, "csv", written(rows), **languages)
+    columns = {"header": False, "src_column": 0, "tgt_column": 1}
+    assert read(tmp_path, "csv", written(rows), **languages, **columns)[0] == words
+    rows = [[codes[0], src, codes[1], tgt] for src, tgt in words]
+    assert read(tmp_path, "tsv", written(rows, "\t"), **languages)[0] == words
+    header = [["source", "target", "from", "to"], *[[*pair, *codes] for pair in words]]
+    assert read(tmp_path, "csv", written(header), **languages)[0] == words
+
+
+def test_one_column_on_both_sides_is_refused(tmp_path):
+    content = written([("English", "German"), *PAIRS])
+    for column in (0, "English"):
+        error = refused(tmp_path, "csv", content, src_column=column, tgt_column=column)
+        assert error.startswith("data.src_column and data.tgt_column are both column 0 of ")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "windows-1250", "koi8-r"])
+def test_utf_8_is_not_read_as_an_encoding_of_one_byte(tmp_path, encoding):
+    error = refused(tmp_path, "csv", written(PAIRS), encoding=encoding, header=False)
+    assert error.endswith(f"f is UTF-8, not data.encoding={encoding}; leave data.encoding out")
+    plain = [("a", "b c d e."), ("f", "g")]
+    assert read(tmp_path, "csv", written(plain), encoding=encoding, header=False)[0] == plain
+
+
+def test_rows_that_are_marked_as_fuzzy_are_left_out_and_counted(tmp_path):
+    rows = [("source", "target", "fuzzy"), ("a", "b", ""), ("c", "d", "True"), ("e", "f", "False"), ("g", "h", "1")]
+    for kind, delimiter in (("csv", ","), ("tsv", "\t")):
+        (tmp_path / "f").write_text(written(rows, delimiter))
+        split = find_split(data_config(kind, root=str(tmp_path), train=SplitConfig(None, None, "f")), "train", tmp_path)
+        for _ in range(2):
+            assert list(split.pairs()) == [("a", "b"), ("e", "f")]
+            assert [str(tally) for tally in split.tallies] == ["f: 4 rows, 2 pairs; left out: 2 fuzzy"]
+
+
+def test_a_tsv_of_empty_cells_has_two_columns(tmp_path):
+    assert read(tmp_path, "tsv", "\t\n")[0] == [("", "")]
+
+
+def test_a_column_that_is_not_there_names_the_keys(tmp_path):
+    error = refused(tmp_path, "csv", written(PAIRS), src_column=0, tgt_column=5, header=False)
+    assert "column 5 is asked for; correct the file, or set data.delimiter, or data.src_column and data.tg" in error

@@ -303,10 +303,20 @@ def test_bytes_in_parquet_are_text_if_they_are_utf_8(tmp_path):
     assert read(tmp_path, "parquet", **columns)[0] == [("ü", "b"), ("", "c")]
     pq.write_table(pa.table({"src": pa.array([b"\xff"]), "tgt": pa.array(["b"])}), tmp_path / "f")
     assert "column 'src' of " in (error := refused(tmp_path, "parquet", **columns))
-    assert "is not valid UTF-8" in error
+    assert r"byte 0xff of b'\xff' is not valid UTF-8" in error
+    wide = pa.array(["Good day".encode("utf-16-le")])
+    pq.write_table(pa.table({"src": wide, "tgt": pa.array(["b"])}), tmp_path / "f")
+    assert "has NUL bytes, as UTF-16 has; write the column as text" in refused(tmp_path, "parquet", **columns)
+    pq.write_table(pa.table({"src": pa.array([b"\xef\xbb\xbfa"]), "tgt": pa.array(["b"])}), tmp_path / "f")
+    assert read(tmp_path, "parquet", **columns)[0] == [("a", "b")]
 
 
 def test_other_values_are_no_text_even_in_a_dictionary(tmp_path):
     for values in (pa.array([1]), pa.array([1]).dictionary_encode(), pa.array([b"12"], pa.binary(2))):
         pq.write_table(pa.table({"src": values, "tgt": pa.array(["b"])}), tmp_path / "f")
         assert "not text" in refused(tmp_path, "parquet", src_column="src", tgt_column="tgt")
+
+
+def test_one_column_on_both_sides_is_refused(tmp_path):
+    pq.write_table(pa.table({"src": pa.array(["a"]), "tgt": pa.array(["b"])}), tmp_path / "f")
+    assert "are both column 'src' of" in refused(tmp_path, "parquet", src_column="src", tgt_column="src")

@@ -39,6 +39,11 @@ KINDS = {
     "TMX in UTF-16 without a mark": (TMX.encode("utf-16-be"), r"TMX, .*; read it with data=tmx"),
     "TMX in gzip": (gzip.compress(TMX.encode()), r"TMX, .*; read it with data=tmx"),
     "XLIFF": (b'<?xml version="1.0"?><xliff version="1.2">\n</xliff>', r"XLIFF; read it with data=xliff"),
+    "XLIFF with a prefix": (
+        b'<x:xliff xmlns:x="urn:oasis:names:tc:xliff:document:1.2">\n</x:xliff>',
+        r"XLIFF; read it with data=xliff",
+    ),
+    "TMX with a prefix": (b'<?xml version="1.0"?><t:tmx xmlns:t="a">\n</t:tmx>', r"TMX, .*; read it with data=tmx"),
     "TBX": (b'<?xml version="1.0"?><tbx style="dca">\n</tbx>', r"TBX, a glossary; read it with data=tbx"),
     "TBX, version 2": (b'<martif type="TBX">\n</martif>', r"TBX, a glossary; read it with data=tbx"),
     "MultiTerm": ("<mtf>\n</mtf>".encode("utf-16"), r"XML of MultiTerm, a glossary; read it with data=multiterm"),
@@ -139,6 +144,7 @@ def test_json_and_tables_are_no_text_of_one_language(tmp_path):
     for content, said in (
         ('{"src": "a", "tgt": "b"}\n', "JSON; read it with data=jsonl"),
         ('[\n  {"src": "a", "tgt": "b"}]\n', "JSON; read it with data=jsonl"),
+        ('[["a", "b"], ["c", "d"]]\n', "JSON; read it with data=jsonl"),
         (table, "a table with tabs; read it with data=tsv"),
     ):
         (tmp_path / "f").write_text(content)
@@ -170,6 +176,9 @@ def test_the_same_text_on_both_sides_is_refused(tmp_path):
         ("Où est la clé de la maison ? Elle est à côté.", "latin-1", "CP1252"),
         ("Привет, как дела? Это моя книга, и мы едем домой.", "cp1251", "CP1251"),
         ("Příliš žluťoučký kůň úpěl ďábelské ódy.", "cp1250", "CP1250"),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy.", "iso8859_2", "ISO-8859-2"),
+        ("Zażółć gęślą jaźń, a potem wróć do domu.", "iso8859_2", "ISO-8859-2"),
+        ("Le cœur de l’été coûte 5 €.".replace("’", "'"), "iso8859_15", "ISO-8859-15"),
         ("今日はいい天気ですね。私は学生です。", "shift_jis", "CP932"),
         ("你好，今天天气很好。我们去学校。", "gb18030", "GB18030"),
     ],

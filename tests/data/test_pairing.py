@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nmt.config.sections import SplitConfig
 from nmt.data.corpus import read_corpus
-from nmt.data.pairing import natural_order
+from nmt.data.pairing import described_pairs, natural_order
 from nmt.errors import DataError
 
 PAIRS = make_pairs(200)
@@ -84,6 +84,13 @@ def test_ten_pairs_are_named_and_the_others_counted(tmp_path):
         "train: and 3 more pairs of files",
         "train: 130 pairs read, dropped: 0 empty",
     ]
+
+
+def test_two_files_that_a_glob_finds_get_the_caution_too(tmp_path):
+    for names, doubtful in ((("news.en", "talks.de"), True), (("news.en", "news.de"), False)):
+        src, tgt = (tmp_path / name for name in names)
+        said = " ".join(described_pairs([(src, tgt)], "train", always=True))
+        assert ("but their names differ in more than" in said) == doubtful
 
 
 def test_of_two_files_nothing_is_said(tmp_path):

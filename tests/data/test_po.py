@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nmt.data.formats import po
-from nmt.data.formats.po import _plural_forms
+from nmt.data.formats.po import Plurals, _plurals
 from nmt.errors import ConfigError, DataError
 
 FILES = SegmentFiles("po", "de.po")
@@ -179,9 +179,23 @@ def test_any_damage_ends_in_pairs_or_in_one_refusal(tmp_path, damage):
     assert "\n" not in refused
 
 
+@pytest.mark.parametrize(
+    ("language", "forms", "one", "several"),
+    [
+        ("ar", ["صفر", "واحد", "اثنان", "بضعة", "كثير", "آخر"], "واحد", "آخر"),
+        ("ru", ["%d файл", "%d файла", "%d файлов"], "%d файл", "%d файлов"),
+        ("lv", ["%d fails", "%d faili", "%d failu"], "%d fails", "%d faili"),
+        ("ja", ["%d 個"], "%d 個", "%d 個"),
+    ],
+)
+def test_a_header_that_contradicts_the_forms_does_not_choose_among_them(tmp_path, language, forms, one, several):
+    content = header(language) + plural("%d file", "%d files", *forms)
+    assert pairs(tmp_path, content, tgt_lang=language) == [("%d file", one), ("%d files", several)]
+
+
 def test_a_rule_that_python_cannot_compile_is_none():
-    assert _plural_forms("nplurals=2; plural=(n != !1);") is None
-    assert _plural_forms("nplurals=2; plural=(n != 1);") == (0, 1)
+    assert _plurals("nplurals=2; plural=(n != !1);") is None
+    assert _plurals("nplurals=2; plural=(n != 1);") == Plurals(2, 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -280,6 +280,7 @@ def test_languages_the_wrong_way_round_are_said(tmp_path: Path) -> None:
     assert any(line.startswith(swapped) for line in evaluated(tmp_path / "runs/run", there, here))
     assert not any("swapped" in line for line in evaluated(tmp_path / "runs/run", here, there))
     assert list(of_direction(2.0, 1.5)) == []
+    assert list(of_direction(10.0, 8.4)) == []  # a third language
 
 
 @pytest.mark.parametrize("compared", [False, True])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import polib
 
@@ -30,6 +31,7 @@ _STRING = re.compile(
 _COMMENT = re.compile(r"\s*#(?![,~])")
 _WHOLE_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _WINDOWS = re.compile("[\x80-\x9f]")  # in ISO-8859-1 they are control characters, so the text is Windows-1252
+ODD_FORMS = {("ar", 6): (1, 5), ("lv", 3): (0, 1)}  # forms for one and for several that are not the first and the last
 _PLACE = re.compile(r"\(line (\d+)\)(?:: (.*))?")
 
 
@@ -41,9 +43,10 @@ class Po(SegmentFile):
         file = self._parsed()
         languages = _languages(file.metadata, english=any(wanted.fit("en") for wanted in self._wanted))
         chosen = sides_of(languages, self._wanted)
-        forms = _plural_forms(file.metadata.get("Plural-Forms", ""))
+        rule = _plurals(file.metadata.get("Plural-Forms", ""))
+        language = language_of(languages[1])
         for entry in file:
-            for pair in _pairs(entry, forms):
+            for pair in _pairs(entry, rule, language):
                 src, tgt = (None if side is None else (pair[side],) for side in chosen)
                 yield Segment(None, src, tgt, languages, entry.msgctxt, _state(entry))
 
@@ -138,28 +141,42 @@ def _languages(header: Mapping[str, str], english: bool) -> tuple[str, str]:
     return header.get("X-Source-Language", "en" if english else ""), target
 
 
-def _pairs(entry: polib.POEntry, forms: tuple[int, int] | None) -> Iterator[tuple[str, str]]:
-    """Source and translation of the singular and, if there is one, of the plural."""
+class Plurals(NamedTuple):
+    """The rule of a header."""
+
+    forms: int  # of each message
+    one: int  # number of the form for one
+    several: int  # of the form for several
+
+
+def _pairs(entry: polib.POEntry, rule: Plurals | None, language: str | None) -> Iterator[tuple[str, str]]:
+    """Source and translation of the singular and, if there is one, of the plural.
+
+    The header's rule is not that of a message with another number of forms. Its form for one is then the first, and
+    that for several the last, but in a few languages.
+    """
     if not entry.msgid_plural:
         yield entry.msgid, entry.msgstr
         return
     translations = entry.msgstr_plural or {0: ""}
-    one, several = forms if forms and set(forms) <= set(translations) else (min(translations), max(translations))
+    one, several = ODD_FORMS.get((language or "", len(translations)), (min(translations), max(translations)))
+    if rule is not None and rule.forms == len(translations) and {rule.one, rule.several} <= set(translations):
+        one, several = rule.one, rule.several
     yield entry.msgid, translations[one]
     yield entry.msgid_plural, translations[several]
 
 
-def _plural_forms(header: str) -> tuple[int, int] | None:
-    """The numbers of the forms for one and for several, by the header's rule; None: no rule that can be read.
+def _plurals(header: str) -> Plurals | None:
+    """The rule of a header; None: no rule that can be read.
 
     The standard library compiles the rule, and accepts only n, numbers and operators.
     """
-    rule = re.search(r"plural\s*=\s*([^;]+)", header.partition(";")[2])
+    rule = re.search(r"nplurals\s*=\s*(\d{1,3})\s*;.*?\bplural\s*=\s*([^;]+)", header, re.DOTALL)
     if rule is None:
         return None
     try:
-        form = gettext.c2py(rule[1].strip())
-        return form(1), form(SEVERAL)
+        form = gettext.c2py(rule[2].strip())
+        return Plurals(int(rule[1]), form(1), form(SEVERAL))
     except (ValueError, ArithmeticError, RecursionError, SyntaxError):  # SyntaxError: n != !1
         return None
 

@@ -38,7 +38,8 @@ class TermTable(SegmentFile):
         found = found_format(path)
         if found == "xlsx":
             self._form = None
-            self._columns, header, self._found = xlsx_files.find_sheet(path, data)
+            sheet, self._found = xlsx_files.find_sheet(path, data)
+            self._columns, header = sheet.columns, sheet.header
         else:
             self._form, self._found = csv_files.find_form(
                 path, replace(data, format="tsv" if found == "tsv" else "csv")
