@@ -21,7 +21,7 @@ Models = Annotated[Folder | list[str], "run folder, for example runs/first; seve
 Precisions = Annotated[
     Literal["auto", "float", "fp32", "bf16", "int8"],
     "auto = the fastest: bf16 if the machine multiplies it natively, and 8-bit integers in the decoder of a search "
-    "if the processor multiplies them natively; float = the same without integers",
+    "if the processor is faster with them (VNNI, AMX, AVX2); float = the same without integers",
 ]
 Shortlisting = Annotated[
     bool | Literal["auto"],

@@ -277,11 +277,12 @@ def _found_delimiter(lines: list[str], path: Path, data: DataConfig) -> str:
 
 
 def _sample_rows(lines: list[str], delimiter: str) -> list[Row]:
-    """The rows of the sample. The last of several is left out: the sample may end within it."""
+    """The rows of the sample. The last of many is left out: the sample may end within it."""
     csv.field_size_limit(sys.maxsize)
     rows = csv.reader((line.replace("\r", " ") + "\n" for line in lines), delimiter=delimiter)
     found = [row for row in rows if row]
-    return found[:-1] if len(found) > 1 else found
+    is_whole = len(lines) < SAMPLE_LINES // 2 and sum(map(len, lines)) < SAMPLE_BYTES // 2
+    return found if is_whole or len(found) < 2 else found[:-1]
 
 
 def _has_quotes(lines: list[str], delimiter: str, path: Path) -> bool:

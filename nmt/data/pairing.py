@@ -8,6 +8,7 @@ from itertools import permutations
 from pathlib import Path
 
 from nmt.config.file_names import unpacked_name
+from nmt.config.languages import language_of
 from nmt.errors import DataError
 
 SHOWN = 10  # pairs of files named in the report, at most
@@ -80,6 +81,8 @@ def _is_of_languages(words: tuple[tuple[str, ...], ...]) -> bool:
     import langcodes  # takes 30 ms
 
     return all(
-        not side or (len(side) <= 2 and any(langcodes.tag_is_valid("-".join(tag)) for tag in permutations(side)))
+        not side
+        or language_of(" ".join(side)) is not None
+        or (len(side) <= 2 and any(langcodes.tag_is_valid("-".join(tag)) for tag in permutations(side)))
         for side in words
     )

@@ -348,7 +348,7 @@ def test_a_scorer_whose_training_is_not_known_is_refused(
         (["data.src_lang=null"], "data.src_lang is null, but it names the file of that side; give it, for example"),
         (["data.tgt_lang=en"], "data.src_lang and data.tgt_lang are both en, and name one file; make them differ"),
         (["data.filters.max_tokens=9"], "data.filters.max_tokens=9 counts pieces, which nmt clean does not make; use"),
-        (["data.train.weights=[2]"], "data.train.weights=[2.0] is for training; nmt clean reads each pair once, leave"),
+        (["data.train.weights=[2]"], "data.train.weights=[2] is for training; nmt clean reads each pair once, leave"),
         (["data.filters.max_ratio=2"], "use data.filters.max_length_ratio"),
         (["drop_worst=0.1"], "drop_worst=0.1 needs a model of these languages; name one, scorer=runs/NAME"),
         (["scorer_reverse=x"], "scorer_reverse=x needs a model of these languages"),

@@ -100,7 +100,7 @@ def test_mistakes_are_told_and_change_nothing(session: Session, tmp_path: Path) 
         ":atention": "unknown command ':atention'; did you mean ':attention'? (to translate the line, begin it with ::",
         ":smile: it": "unknown command ':smile:'; choose from: :attention, :beam, :begin, :bipartite, :help, "
         ":nbest, :next, :quit, :save (to translate the line, begin it with ::smile:)",
-        ":quit me": "unknown words 'me' after :quit; type it alone, or ::quit me to translate the line",
+        ":quit me": "unknown words 'me' after :quit; type :quit alone, or ::quit me to translate the line",
         ":quti": "did you mean ':quit'?",
         ":nbest x": "'x' is not a number; type, for example, :nbest 3",
         ":beam": "'' is not a number; type, for example, :beam 8",

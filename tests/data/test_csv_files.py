@@ -6,12 +6,13 @@ import re
 
 import pytest
 from helpers.small_corpora import data_config
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nmt.config.sections import SplitConfig
 from nmt.data import csv_files
 from nmt.data.corpus import read_corpus
+from nmt.data.encodings import is_utf8
 from nmt.data.readers import find_split
 from nmt.errors import ConfigError, DataError
 
@@ -183,6 +184,7 @@ cells = st.text(st.characters(codec="cp1252", exclude_characters="\x00\r\n\x81\x
 )
 def test_any_table_comes_back(tmp_path_factory, pairs, word, quoting, encoding, end):
     content = written([("source", "target"), *pairs], DELIMITERS[word], quoting=quoting, lineterminator=end)
+    assume(encoding != "cp1252" or not is_utf8(content.encode("cp1252")))  # "Â©", for example
     typed = {"encoding": "cp1252"} if encoding == "cp1252" else {}
     found, _ = read(tmp_path_factory.getbasetemp(), "csv", content.encode(encoding), **typed)
     assert found == pairs
