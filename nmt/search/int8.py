@@ -2,30 +2,20 @@
 
 Each row of the weights is rounded on its own scale, and so is each row of inputs, so a sentence's scores do not depend
 on the rest of its batch. Sums are exact. (Wu et al. 2020, "Integer quantization for deep learning inference", §3)
-
-Processors without native products of 8-bit integers (VNNI, AMX) add pairs of products in 16 bits. There, inputs are
-rounded to 7 bits, so that no sum is too large. (Khudia et al. 2021, "FBGEMM: enabling high-performance low-precision
-deep learning inference")
 """
 
-import warnings
-from collections.abc import Callable
 from copy import deepcopy
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
 
 import torch
 from jaxtyping import Float, Int, Int8
 from torch import Tensor, nn
-from torch.nn import functional
 
-from nmt.machine.device import has_fbgemm, multiplies_int8
 from nmt.model.interfaces import Decoder, Memory, Source, State
 from nmt.model.output_layer import Logits
 from nmt.model.seq2seq import Seq2Seq
+from nmt.search.int8_kernels import LARGEST_INT8, Product, kernel
 
-LARGEST_INT8, LARGEST_INT7 = 127, 63
-ZERO_OF_INT7 = 64  # FBGEMM's inputs have no sign
 # Rows from which packing pays: packing the weights of 1,500 pieces takes 7 ms and saves 0.7 ms per product of 320 rows.
 PACKS_PIECES_FROM = 64
 
@@ -107,12 +97,12 @@ class Int8Product:
         return torch.addcmul(self.bias, products, row_scale, out=products)
 
     @cached_property
-    def plain(self) -> "Product":
+    def plain(self) -> Product:
         """The product with the weights as they are."""
         return self.kernel.plain(self.weight, self.scale)
 
     @cached_property
-    def packed(self) -> "Product | None":
+    def packed(self) -> Product | None:
         """The same with the weights in the library's own order; it would otherwise reorder them each time.
 
         None if this torch or this processor has no such products.
@@ -123,71 +113,6 @@ class Int8Product:
         except (AttributeError, RuntimeError):
             return None
         return product
-
-
-Product: TypeAlias = Callable[[Int8[Tensor, "R D"]], Float[Tensor, "R V"]]  # inputs -> inputs @ (scale * weight)ᵀ
-Prepared: TypeAlias = Callable[[Int8[Tensor, "V D"], Float[Tensor, " V"]], Product]  # weight and scale -> product
-
-
-class Kernel(NamedTuple):
-    """How 8-bit integers are multiplied."""
-
-    largest: int  # of the inputs
-    plain: Prepared
-    pack: Prepared
-
-
-def kernel() -> Kernel:
-    """The one for this processor."""
-    if multiplies_int8():
-        return Kernel(LARGEST_INT8, by_torch, by_onednn)
-    return Kernel(LARGEST_INT7, in_float32, by_fbgemm)
-
-
-def by_torch(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
-    """As integers; the product reorders the weights each time."""
-    return lambda whole: torch._int_mm(whole, weight.t()).float().mul_(scale)
-
-
-def by_onednn(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
-    """As integers, with weights in the order that oneDNN multiplies."""
-    packed = torch.ops.onednn.qlinear_prepack(weight, None)
-    zeros = torch.zeros(len(weight), dtype=torch.int64)
-
-    def product(whole: Int8[Tensor, "R D"]) -> Float[Tensor, "R V"]:
-        rows = whole if len(whole) > 1 else whole.expand(2, -1)  # there is no fast kernel for one row
-        found: Tensor = torch.ops.onednn.qlinear_pointwise(
-            rows, 1.0, 0, packed, scale, zeros, None, 1.0, 0, torch.float32, "none", [], ""
-        )
-        return found[: len(whole)]
-
-    return product
-
-
-def in_float32(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
-    """As float32, which is exact for sums below 2²⁴: of 2,000 products of 7 bits by 8."""
-    weight = weight.float()
-    return lambda whole: functional.linear(whole.float(), weight).mul_(scale)
-
-
-def by_fbgemm(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
-    """As integers, with weights in the order of FBGEMM, which AVX2 multiplies."""
-    if not has_fbgemm():
-        raise RuntimeError("no FBGEMM")
-    zeros = torch.zeros(len(weight), dtype=torch.int64)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "torch.quantize_per_tensor", UserWarning)  # tensors of integers with a scale
-        packed = torch.ops.quantized.linear_prepack(
-            torch._make_per_channel_quantized_tensor(weight, scale, zeros, axis=0), None
-        )
-
-    def product(whole: Int8[Tensor, "R D"]) -> Float[Tensor, "R V"]:
-        found: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
-            whole.float(), 1.0, ZERO_OF_INT7, packed
-        )
-        return found
-
-    return product
 
 
 class Int8Lstm(nn.Module):

@@ -18,17 +18,8 @@ from nmt.errors import ConfigError
 from nmt.machine.device import choose_int8, has_fbgemm
 from nmt.model.output_layer import Output
 from nmt.model.seq2seq import Seq2Seq
-from nmt.search.int8 import (
-    LARGEST_INT7,
-    LARGEST_INT8,
-    Int8Linear,
-    Int8Lstm,
-    Int8Product,
-    kernel,
-    rounded,
-    tanh,
-    with_int8_decoder,
-)
+from nmt.search.int8 import Int8Linear, Int8Lstm, Int8Product, rounded, tanh, with_int8_decoder
+from nmt.search.int8_kernels import LARGEST_INT7, LARGEST_INT8, kernel
 from nmt.search.steering import UNSTEERED
 from nmt.translation.translator import Translator
 
@@ -101,7 +92,7 @@ def test_over_some_pieces_it_is_what_the_whole_is_there(kind: type) -> None:
 @pytest.mark.skipif(not has_fbgemm(), reason="needs AVX2 and FBGEMM")
 @pytest.mark.parametrize("seed", range(4))
 def test_fbgemm_gives_the_same_bits_as_products_in_float32(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt.search.int8.multiplies_int8", lambda: False)
+    monkeypatch.setattr("nmt.search.int8_kernels.multiplies_int8", lambda: False)
     torch.manual_seed(seed)
     rows, d, vocab = (int(torch.randint(1, most, ())) for most in (90, 2000, 400))
     weight = torch.randint(-127, 128, (vocab, d), dtype=torch.int8)
@@ -117,9 +108,9 @@ def test_fbgemm_gives_the_same_bits_as_products_in_float32(seed: int, monkeypatc
 
 def test_without_a_library_the_products_are_those_of_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     output, given = layer(4), features(4)
-    monkeypatch.setattr("nmt.search.int8.multiplies_int8", lambda: False)
+    monkeypatch.setattr("nmt.search.int8_kernels.multiplies_int8", lambda: False)
     with_library = int8(output)(given)
-    monkeypatch.setattr("nmt.search.int8.has_fbgemm", lambda: False)
+    monkeypatch.setattr("nmt.search.int8_kernels.has_fbgemm", lambda: False)
     alone = int8(output)
     assert alone.product.packed is None
     torch.testing.assert_close(alone(given), with_library, rtol=1e-6, atol=1e-5)

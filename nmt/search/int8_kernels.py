@@ -1,0 +1,95 @@
+"""How this processor multiplies 8-bit integers.
+
+Processors without native products of them (VNNI, AMX) add pairs of products in 16 bits. There, inputs are rounded to 7
+bits, so that no sum is too large. (Khudia et al. 2021, "FBGEMM: enabling high-performance low-precision deep learning
+inference")
+"""
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple, TypeAlias
+
+import torch
+from jaxtyping import Float, Int8
+from torch import Tensor
+from torch.nn import functional
+
+from nmt.machine.device import has_fbgemm, multiplies_int8
+
+LARGEST_INT8, LARGEST_INT7 = 127, 63
+ZERO_OF_INT7 = 64  # FBGEMM's inputs have no sign
+
+Product: TypeAlias = Callable[[Int8[Tensor, "R D"]], Float[Tensor, "R V"]]  # inputs -> inputs @ (scale * weight)ᵀ
+Prepared: TypeAlias = Callable[[Int8[Tensor, "V D"], Float[Tensor, " V"]], Product]  # weight and scale -> product
+
+
+class Kernel(NamedTuple):
+    """How 8-bit integers are multiplied."""
+
+    largest: int  # of the inputs
+    plain: Prepared
+    pack: Prepared
+
+
+def kernel() -> Kernel:
+    """The one for this processor."""
+    if multiplies_int8():
+        return Kernel(LARGEST_INT8, by_torch, by_onednn)
+    if has_fbgemm():
+        let_torch_warn_unseen()
+    return Kernel(LARGEST_INT7, in_float32, by_fbgemm)
+
+
+def by_torch(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
+    """As integers; the product reorders the weights each time."""
+    return lambda whole: torch._int_mm(whole, weight.t()).float().mul_(scale)
+
+
+def by_onednn(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
+    """As integers, with weights in the order that oneDNN multiplies."""
+    packed = torch.ops.onednn.qlinear_prepack(weight, None)
+    zeros = torch.zeros(len(weight), dtype=torch.int64)
+
+    def product(whole: Int8[Tensor, "R D"]) -> Float[Tensor, "R V"]:
+        rows = whole if len(whole) > 1 else whole.expand(2, -1)  # there is no fast kernel for one row
+        found: Tensor = torch.ops.onednn.qlinear_pointwise(
+            rows, 1.0, 0, packed, scale, zeros, None, 1.0, 0, torch.float32, "none", [], ""
+        )
+        return found[: len(whole)]
+
+    return product
+
+
+def in_float32(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
+    """As float32, which is exact for sums below 2²⁴: of 2,000 products of 7 bits by 8."""
+    weight = weight.float()
+    return lambda whole: functional.linear(whole.float(), weight).mul_(scale)
+
+
+def by_fbgemm(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
+    """As integers, with weights in the order of FBGEMM, which AVX2 multiplies."""
+    if not has_fbgemm():
+        raise RuntimeError("no FBGEMM")
+    packed = torch.ops.quantized.linear_prepack(with_scale(weight, scale), None)
+
+    def product(whole: Int8[Tensor, "R D"]) -> Float[Tensor, "R V"]:
+        found: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
+            whole.float(), 1.0, ZERO_OF_INT7, packed
+        )
+        return found
+
+    return product
+
+
+def with_scale(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Tensor:
+    """The tensor of torch that holds integers and the factor of each row."""
+    return torch._make_per_channel_quantized_tensor(weight, scale, torch.zeros(len(weight), dtype=torch.int64), axis=0)
+
+
+@cache
+def let_torch_warn_unseen() -> None:
+    """Makes such a tensor, since torch warns once in a process that they may be removed one day."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with_scale(torch.zeros(1, 1, dtype=torch.int8), torch.ones(1))
