@@ -65,7 +65,7 @@ class LetterCase:
         empty = cls(lang=lang)
         forms = empty._by_key(counts)
         once = [form[0].isupper() for form in forms.values() if counts[form] == 1]
-        without = frozenset(empty._by_key(begin + others)) - forms.keys()
+        without = frozenset(empty._by_key(begin + others)).difference(forms)
         return cls(forms, first[True] > first[False], 2 * sum(once) > len(once), lang, without)
 
     def _by_key(self, counts: Counter[str]) -> dict[str, str]:
@@ -115,7 +115,7 @@ class LetterCase:
         forms = {**earlier.forms, **self.forms}
         if self.others is None or earlier.others is None:
             return replace(self, forms=forms, others=None)
-        return replace(self, forms=forms, others=(self.others | earlier.others) - forms.keys())
+        return replace(self, forms=forms, others=(self.others | earlier.others).difference(forms))
 
     def usual(self, text: str) -> str:
         """The text in its usual case if all of it is in capitals, title case or lower case; else the text unchanged."""
