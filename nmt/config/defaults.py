@@ -1,11 +1,13 @@
 """Chooses the values that null or auto leaves open when a verb begins; a run stores the chosen values."""
 
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from nmt.machine.launch import cores, machines, processes
 
+GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # without any, Linux has no GPU of NVIDIA or AMD, nor does WSL
 PART_TOKENS = 150  # tokens of the smallest part: some costs of a part do not shrink with it
 
 
@@ -84,8 +86,8 @@ def default_parts(batch_tokens: int, device: str) -> int:
 
 def on_gpu(device: str) -> bool:
     """Does `train.device` mean a GPU here?"""
-    if device == "cpu":
+    if device == "cpu" or (sys.platform == "linux" and not any(map(os.path.exists, GPU_FILES))):
         return False
-    import torch
+    import torch  # takes a second and 200 MB
 
     return torch.cuda.is_available()

@@ -41,8 +41,10 @@ def clean(text: str, nfc: bool) -> str:
 
     Half of a surrogate pair, which no UTF-8 file can hold, becomes U+FFFD.
     """
-    text = _SURROGATES.sub("\ufffd", _BREAKS.sub(" ", text)).strip()
-    return normalize("NFC", text) if nfc else text
+    if not text.isprintable():  # as almost all text is: it has no line breaks, and no halves of pairs
+        text = _SURROGATES.sub("\ufffd", _BREAKS.sub(" ", text))
+    text = text.strip()
+    return normalize("NFC", text) if nfc and not text.isascii() else text
 
 
 @dataclass(frozen=True)
@@ -72,4 +74,4 @@ def one_line(text: str) -> str:
 
 def is_visible(text: str) -> bool:
     """Does the text have a visible character?"""
-    return _VISIBLE.search(text) is not None
+    return text[:1].isalnum() or _VISIBLE.search(text) is not None

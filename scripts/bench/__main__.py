@@ -20,6 +20,7 @@ PARTS = {
     "cleaned": "bench.cleaned",
     "replay": "bench.replay",
     "typed": "bench.typed",
+    "tmx": "bench.tmx",
     "serve": "bench.serve",
     "peers": "bench.peers.compare",
 }

@@ -42,9 +42,17 @@ def test_every_process_and_every_core_of_their_machines_gets_a_part(
 
 
 def test_a_gpu_takes_a_batch_as_a_whole(machine: pytest.MonkeyPatch) -> None:
+    machine.setattr("nmt.config.defaults.GPU_FILES", ("/dev/null",))
     machine.setattr("torch.cuda.is_available", lambda: True)
     assert (default_parts(4096, "auto"), default_parts(4096, "cuda"), default_parts(4096, "cpu")) == (1, 1, 2)
     machine.setenv("WORLD_SIZE", "2")
+    assert default_parts(4096, "auto") == 2
+
+
+def test_without_the_file_of_a_gpu_torch_is_not_asked(machine: pytest.MonkeyPatch) -> None:
+    machine.setattr("sys.platform", "linux")
+    machine.setattr("nmt.config.defaults.GPU_FILES", ("/dev/no-such-gpu",))
+    machine.setattr("torch.cuda.is_available", lambda: pytest.fail("torch was asked"))
     assert default_parts(4096, "auto") == 2
 
 

@@ -41,8 +41,9 @@ class Tmx(SegmentFile):
     def _text(self, variant: etree._Element | None) -> Text | None:
         if variant is None:
             return None
-        segment = next(variant.iterchildren("{*}seg"), None)
-        return read_text(self.path, segment, _Codes().read)
+        for segment in variant.iterchildren("{*}seg"):
+            return read_text(self.path, segment, _Codes().read) if len(segment) else (segment.text or "",)
+        return ("",)
 
 
 class _Codes:
