@@ -88,6 +88,6 @@ def on_gpu(device: str) -> bool:
     """Does `train.device` mean a GPU here?"""
     if device == "cpu" or (sys.platform == "linux" and not any(map(os.path.exists, GPU_FILES))):
         return False
-    import torch  # takes a second and 200 MB
+    import torch  # slow and large
 
     return torch.cuda.is_available()

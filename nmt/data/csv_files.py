@@ -6,7 +6,7 @@ import io
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -454,8 +454,3 @@ def _described(form: Form, first: Row) -> str:
 def _shown(first: Row) -> str:
     cells = ", ".join(repr(cell[:30]) for cell in first[:10])
     return f"{cells} and {len(first) - 10} more" if len(first) > 10 else cells
-
-
-def form_key(form: Form) -> str:
-    """A key that differs between different forms."""
-    return repr(astuple(form))

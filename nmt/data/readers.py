@@ -1,19 +1,19 @@
 """Reads sentence pairs one at a time from text files, tables, files of segments or a dataset of the hub."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BufferedReader
 from itertools import chain, zip_longest
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from nmt.config.sections import DataConfig, Format, Paths, SplitConfig
 from nmt.data.contents import SPREADSHEETS, found_format, paired_texts
-from nmt.data.csv_files import find_form, find_named, form_key, read_pairs, refuse_one_column
+from nmt.data.csv_files import find_form, find_named, read_pairs, refuse_one_column
 from nmt.data.encodings import likely_encoding
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.pairs import FORMATS, SegmentPairs
@@ -105,8 +105,7 @@ def _find(data: DataConfig, split: SplitConfig, name: str, cache_dir: Path) -> S
     if data.format in FORMATS:
         return _find_segments(data, find_files(split.files, data.root, f"data.{name}.files"), name)
     if data.format in SPREADSHEETS:
-        find = _find_xlsx if data.format == "xlsx" else _find_csv
-        return find(data, find_files(split.files, data.root, f"data.{name}.files"), name)
+        return _find_rows(data, find_files(split.files, data.root, f"data.{name}.files"), name)
     if data.format == "hub":
         src, tgt = (_column(data, key) for key in ("src_column", "tgt_column"))
         return _find_hub(data, split.files, src, tgt, cache_dir)
@@ -243,46 +242,21 @@ def _of_test_set(
     return Split([settings, *content], segments.pairs, notes, (segments.tally,), references=segments)
 
 
-def _find_csv(data: DataConfig, files: list[Path], name: str) -> Split:
-    found = [find_form(path, data) for path in files]
+def _find_rows(data: DataConfig, files: list[Path], name: str) -> Split:
+    """The pairs of tables; the report counts rows if some may be left out."""
+    find, read = (find_sheet, read_sheet) if data.format == "xlsx" else (find_form, read_pairs)
+    found: list[tuple[Any, str]] = [find(path, data) for path in files]
     forms = {path: form for path, (form, _) in zip(files, found, strict=True)}
-    return _of_rows(
-        files,
-        {path: form_key(form) for path, form in forms.items()},
-        _notes(name, files, [said for _, said in found]),
-        lambda path, tally: read_pairs(path, forms[path], tally),
-        any(form.fuzzy is not None for form in forms.values()),
-    )
-
-
-def _find_xlsx(data: DataConfig, files: list[Path], name: str) -> Split:
-    found = [find_sheet(path, data) for path in files]
-    sheets = {path: sheet for path, (sheet, _) in zip(files, found, strict=True)}
-    return _of_rows(
-        files,
-        {path: repr(sheet) for path, sheet in sheets.items()},
-        _notes(name, files, [said for _, said in found]),
-        lambda path, tally: read_sheet(path, sheets[path], tally),
-        any(sheet.fuzzy is not None for sheet in sheets.values()),
-    )
-
-
-def _of_rows(
-    files: list[Path],
-    forms: Mapping[Path, str],
-    notes: tuple[str, ...],
-    read: Callable[[Path, Tally], Iterator[Pair]],
-    counts: bool,
-) -> Split:
-    """The pairs of tables; the report `counts` rows if some may be left out."""
     tally = Tally(printable(files[0].name) if len(files) == 1 else f"{len(files):,} files", "row")
 
     def pairs() -> Iterator[Pair]:
         tally.reset()
         for path in files:
-            yield from read(path, tally)
+            yield from read(path, forms[path], tally)
 
-    content = [part for path in files for part in (file_digest(path), forms[path])]
+    counts = any(form.fuzzy is not None for form in forms.values())
+    content = [part for path in files for part in (file_digest(path), repr(forms[path]))]
+    notes = _notes(name, files, [said for _, said in found])
     return Split([*content, *([tally.name] if counts else [])], pairs, notes, (tally,) if counts else ())
 
 

@@ -107,6 +107,8 @@ class Int8Product:
 
         None if this torch or this processor has no such products.
         """
+        if self.kernel.pack is None:
+            return None
         try:
             product = self.kernel.pack(self.weight, self.scale)
             product(torch.zeros_like(self.weight[:1]))

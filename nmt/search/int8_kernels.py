@@ -29,7 +29,7 @@ class Kernel(NamedTuple):
 
     largest: int  # of the inputs
     plain: Prepared
-    pack: Prepared
+    pack: Prepared | None  # None: no library
 
 
 def kernel() -> Kernel:
@@ -38,7 +38,8 @@ def kernel() -> Kernel:
         return Kernel(LARGEST_INT8, by_torch, by_onednn)
     if has_fbgemm():
         let_torch_warn_unseen()
-    return Kernel(LARGEST_INT7, in_float32, by_fbgemm)
+        return Kernel(LARGEST_INT7, in_float32, by_fbgemm)
+    return Kernel(LARGEST_INT7, in_float32, None)
 
 
 def by_torch(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
@@ -69,8 +70,6 @@ def in_float32(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Produ
 
 def by_fbgemm(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
     """As integers, with weights in the order of FBGEMM, which AVX2 multiplies."""
-    if not has_fbgemm():
-        raise RuntimeError("no FBGEMM")
     packed = torch.ops.quantized.linear_prepack(with_scale(weight, scale), None)
 
     def product(whole: Int8[Tensor, "R D"]) -> Float[Tensor, "R V"]:

@@ -118,7 +118,7 @@ def start(
     if peers.first:
         refuse_unwritable(folder, PLACE)
     prepared = read_data(config, given, peers)
-    if given is not None and earlier is not None and peers.first:
+    if earlier is not None and peers.first:
         say_unread(prepared, earlier)
     validation_s = 0.0
     if plan is not None:
@@ -130,7 +130,7 @@ def start(
     with hold_run(folder) if peers.first else nullcontext():
         if peers.first:
             note_begun(folder)
-            letter_case = prepared.letter_case.after(earlier) if earlier else prepared.letter_case
+            letter_case = prepared.letter_case if earlier is None else prepared.letter_case.after(earlier)
             sentences = usual_sentences(some_sources(prepared))
             create_run(folder, config, prepared.tokenizers, letter_case, sentences, [*known, prepared.seen])
         if given is not None:

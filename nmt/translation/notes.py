@@ -42,10 +42,9 @@ class Notes:
 
     def unread_sentence(self, text: str) -> str | None:
         """Why the model can hardly read the text or, where it reads the rest, one of its sentences."""
-        if (whole := self.unread(text)) is not None:
+        whole, is_easy = self.judged(text)
+        if whole is not None or is_easy:
             return whole
-        if self.easy.issuperset(text) and self.words.unknown_words(text)[0] < FEWEST_UNKNOWN:
-            return None
         for span in sentence_spans(text):
             if (part := self.unread(text[span.start : span.end])) is not None:
                 return f"has a sentence that {part}"
@@ -53,13 +52,16 @@ class Notes:
 
     def unread(self, text: str) -> str | None:
         """Why the model can hardly read the text; None: it can, or the text is too short to tell."""
+        return self.judged(text)[0]
+
+    def judged(self, text: str) -> tuple[str | None, bool]:
+        """Why the model can hardly read the text, if so, and whether it can read any part of it."""
         read = self.as_read(text)
-        if (said := self.unread_letters(read)) is not None:
-            return said
+        said = self.unread_letters(read)
         unknown, count = self.words.unknown_words(read)
-        if unknown >= FEWEST_UNKNOWN and unknown > MOSTLY * count and self.are_cased(read):
-            return "has mostly words that the model does not know: its translation is a guess"
-        return None
+        if said is None and unknown >= FEWEST_UNKNOWN and unknown > MOSTLY * count and self.are_cased(read):
+            said = "has mostly words that the model does not know: its translation is a guess"
+        return said, unknown < FEWEST_UNKNOWN and self.easy.issuperset(read)
 
     def unread_letters(self, read: str) -> str | None:
         """Which letters of a text as it is read the model hardly knows, if it has enough letters to tell."""

@@ -1,6 +1,6 @@
 """A large translation memory: how fast it is read into the table of a corpus, and in how much memory.
 
-    python scripts/bench tmx                    (a million units, 260 MB of TMX; three rounds, each in a new process)
+    python scripts/bench tmx                    (a million units; three rounds, each in a new process)
     python scripts/bench tmx --units 100000     (fewer)
 
 The units are random words with a number each, so that no two are the same; every tenth has a pair of inline tags. Bars:

@@ -98,9 +98,9 @@ def test_letters_are_never_lost(text: str) -> None:
 @pytest.mark.parametrize("text", ["a", "ab ", "а", "aа", "\u200b", "\u200da", "“", "\u0e01\u200b"])
 def test_the_time_grows_with_the_text_alone(text: str) -> None:
     def seconds(count: int) -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         plain(text * count)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     seconds(1000)
     assert min(seconds(400_000) for _ in range(2)) < 60 * max(min(seconds(20_000) for _ in range(3)), 0.002)
