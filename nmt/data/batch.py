@@ -30,18 +30,18 @@ class Rows:
 
     def _with(self: R, change: Callable[[Tensor], Tensor]) -> R:
         """A copy with `change` applied to every tensor, also inside tuples; other values stay."""
-
-        def changed(value: object) -> object:
-            match value:
-                case Tensor():
-                    return change(value)
-                case tuple():
-                    return tuple(map(changed, value))
-                case _:
-                    return value
-
-        values = {f.name: changed(getattr(self, f.name)) for f in fields(self)}
+        values = {f.name: _changed(getattr(self, f.name), change) for f in fields(self)}
         return replace(self, **values)
+
+
+def _changed(value: object, change: Callable[[Tensor], Tensor]) -> object:
+    match value:
+        case Tensor():
+            return change(value)
+        case tuple():
+            return tuple(_changed(each, change) for each in value)
+        case _:
+            return value
 
 
 @dataclass(frozen=True)

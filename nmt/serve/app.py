@@ -9,42 +9,41 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from nmt.serve import deepl, libretranslate, native, operation, page, spec
+from nmt.serve.admission import Admission
+from nmt.serve.errors import error_response, refusal_response
 from nmt.serve.guard import Guard
 from nmt.serve.metrics import Metrics
-from nmt.serve.quick_json import JsonResponse
 from nmt.serve.refusal import Gone, Refusal
 from nmt.serve.server import Server
 
 METHODS = ("GET", "POST", "OPTIONS")
-DEEPL = "/v2/"
 
 
 def application(server: Server, metrics: Metrics) -> Starlette:
     """The server's ASGI application: routes, middleware and error handlers."""
-    routes: list[BaseRoute] = [*native.routes(), *libretranslate.routes(), *deepl.routes(), *operation.routes(metrics)]
+    routes: list[BaseRoute] = [
+        *native.routes(),
+        *libretranslate.routes(),
+        *deepl.routes(),
+        *operation.routes(metrics if server.settings.metrics else None),
+    ]
     if server.settings.page:
         routes += page.routes()
     routes += spec.routes(routes)
-    middleware = [Middleware(Guard, server=server, routes=routes, answered=metrics.answered)]
+    middleware = [Middleware(Guard, server=server, answered=metrics.answered)]
     if server.settings.origins:
         allowed = {"allow_origins": server.settings.origins, "allow_methods": METHODS, "allow_headers": ["*"]}
         middleware.append(Middleware(CORSMiddleware, **allowed, allow_credentials=False))  # type: ignore[arg-type]
+    middleware.append(Middleware(Admission, engine=server.engine, routes=routes))
     handlers = {Refusal: refused, Gone: gone, ClientDisconnect: gone, HTTPException: not_served, Exception: mistaken}
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)  # type: ignore[arg-type]
     app.state.server = server
     return app
 
 
-def error(request: Request, status: int, message: str, headers: dict[str, str] | None = None) -> Response:
-    """A JSON error; its key is `message` in DeepL's API and `error` in the others."""
-    key = "message" if request.url.path.startswith(DEEPL) else "error"
-    return JsonResponse({key: message}, status, headers)
-
-
 async def refused(request: Request, refusal: Refusal) -> Response:
-    """The refusal as a response, with Retry-After if the refusal names a time."""
-    wait = refusal.retry_after_s
-    return error(request, refusal.status, refusal.message, None if wait is None else {"Retry-After": str(wait)})
+    """The answer to a request that a route has refused."""
+    return refusal_response(request.url.path, refusal)
 
 
 async def gone(request: Request, error: Gone | ClientDisconnect) -> Response:
@@ -62,9 +61,9 @@ async def not_served(request: Request, raised: HTTPException) -> Response:
             message = f"{path} does not take {method}; see /spec"
         case _:
             message = raised.detail
-    return error(request, raised.status_code, message, dict(raised.headers or {}))
+    return error_response(request.url.path, raised.status_code, message, dict(raised.headers or {}))
 
 
 async def mistaken(request: Request, raised: Exception) -> Response:
     """Status 500 for a bug in the server; its traceback goes to the log."""
-    return error(request, 500, "the server made a mistake; its log says more")
+    return error_response(request.url.path, 500, "the server made a mistake; its log says more")

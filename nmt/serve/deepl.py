@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from nmt.config.languages import language_name
+from nmt.serve.admission import SearchRoute
 from nmt.serve.bodies import body_of
 from nmt.serve.deepl_options import Options, options_of
 from nmt.serve.directions import Direction, direction
@@ -30,7 +31,7 @@ LINE_END = re.compile(r"[ \t]*[\r\n]+[ \t]*")
 def routes() -> list[Route]:
     """The routes of DeepL's API."""
     return [
-        Route("/v2/translate", translate, methods=["POST"]),
+        SearchRoute("/v2/translate", translate, methods=["POST"]),
         Route("/v2/languages", languages, methods=["GET", "POST"]),
         Route("/v2/usage", usage, methods=["GET", "POST"]),
         Route("/v2/glossary-language-pairs", glossary_pairs, methods=["GET"]),
@@ -40,7 +41,6 @@ def routes() -> list[Route]:
 async def translate(request: Request) -> Response:
     """POST /v2/translate: the translation of every text, with its source language."""
     server: Server = request.app.state.server
-    server.engine.refuse_when_full()
     options = options_of(await body_of(request))
     key = server.admit(request, options.texts)
     chosen = [direction(server.catalogue, options.source, options.target, [text]) for text in options.texts]

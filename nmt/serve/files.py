@@ -36,7 +36,6 @@ async def translate_file(request: Request) -> Response:
     Whatever can be refused without the file is refused before it is read.
     """
     server: Server = request.app.state.server
-    server.engine.refuse_when_full()
     if secret_of(request) is not None:
         server.key_of(request)
     with server.room_for_file():

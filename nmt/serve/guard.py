@@ -6,9 +6,8 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
-from starlette.routing import Match
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt.serve.refusal import Refusal
@@ -22,10 +21,8 @@ OTHER = "other"  # the route reported for a path without one
 class Guard:
     """An ASGI middleware. It calls `answered` with the route, the status and the seconds of each request."""
 
-    def __init__(
-        self, app: ASGIApp, server: Server, routes: list[Any], answered: Callable[[str, int, float], None]
-    ) -> None:
-        self.app, self.server, self.routes, self.answered = app, server, routes, answered
+    def __init__(self, app: ASGIApp, server: Server, answered: Callable[[str, int, float], None]) -> None:
+        self.app, self.server, self.answered = app, server, answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -53,17 +50,10 @@ class Guard:
             raise
         finally:
             seconds = time.perf_counter() - started
-            route = self.route_of(scope)
+            route = path_of(scope.get("route"))
             self.answered(route, status, seconds)
             if server.settings.log == "json":
                 log(route, status, seconds, body.size)
-
-    def route_of(self, scope: Scope) -> str:
-        """The path of the route. The request's own path may hold something private, such as a download token."""
-        for route in self.routes:
-            if route.matches(scope)[0] is not Match.NONE:
-                return str(route.path)
-        return OTHER
 
 
 class Body:
@@ -98,6 +88,11 @@ class Body:
             if self.size > self.most_bytes:
                 raise Refusal(413, f"the body has more than {self.most_bytes:,} bytes; send less at once")
         return message
+
+
+def path_of(route: BaseRoute | None) -> str:
+    """The path of the route. The request's own path may hold something private, such as a download token."""
+    return route.path if isinstance(route, Route) else OTHER
 
 
 def announces_much(scope: Scope) -> bool:

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from nmt.config.languages import language_name
+from nmt.serve.admission import SearchRoute
 from nmt.serve.bodies import body_of
 from nmt.serve.directions import detected, direction
 from nmt.serve.files import SUPPORTED, download_file, translate_file
@@ -23,12 +24,12 @@ from nmt.translation.markup_segments import Rules
 def routes() -> list[Route]:
     """The routes of LibreTranslate's API."""
     return [
-        Route("/translate", translate, methods=["POST"]),
+        SearchRoute("/translate", translate, methods=["POST"]),
         Route("/detect", detect, methods=["POST"]),
         Route("/languages", languages, methods=["GET"]),
         Route("/frontend/settings", frontend_settings, methods=["GET"]),
         Route("/suggest", suggest, methods=["POST"]),
-        Route("/translate_file", translate_file, methods=["POST"]),
+        SearchRoute("/translate_file", translate_file, methods=["POST"]),
         Route("/download_file/{token}", download_file, methods=["GET"], name="download_file"),
     ]
 
@@ -36,7 +37,6 @@ def routes() -> list[Route]:
 async def translate(request: Request) -> Response:
     """POST /translate: the text, or each of a list of texts, translated."""
     server: Server = request.app.state.server
-    server.engine.refuse_when_full()
     body = await body_of(request)
     given = wanted(body, "q")
     texts = texts_of(given, "q")

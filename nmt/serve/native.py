@@ -15,6 +15,7 @@ from nmt.config.languages import language_name
 from nmt.errors import NmtError, in_one_line
 from nmt.search.prefix import Prefixes
 from nmt.search.steering import Steering
+from nmt.serve.admission import SearchRoute
 from nmt.serve.answers import answer_json, number, sentence_json
 from nmt.serve.bodies import body_of, flag_field, number_field, text_field, texts_field
 from nmt.serve.catalogue import Served
@@ -38,8 +39,8 @@ def routes() -> list[Route]:
     """The routes of our own API."""
     return [
         Route("/v1/models", models),
-        Route("/v1/translate", translate, methods=["POST"]),
-        Route("/v1/continuations", continue_, methods=["POST"]),
+        SearchRoute("/v1/translate", translate, methods=["POST"]),
+        SearchRoute("/v1/continuations", continue_, methods=["POST"]),
     ]
 
 
@@ -77,7 +78,6 @@ async def translate(request: Request) -> Response:
     """POST /v1/translate: translates one or more texts, in one answer or as a stream of sentences."""
     started = perf_counter()
     server: Server = request.app.state.server
-    server.engine.refuse_when_full()
     body = await body_of(request)
     texts = texts_field(body, "text")
     search = read_search(body, server.settings.n_best)
@@ -187,7 +187,6 @@ async def with_tree(
 async def continue_(request: Request) -> Response:
     """POST /v1/continuations: the likeliest words after a prefix of a sentence's translation."""
     server: Server = request.app.state.server
-    server.engine.refuse_when_full()
     body = await body_of(request)
     text, prefix = text_field(body, "text"), text_field(body, "prefix", "")
     count = number_field(body, "count", 8, 1, MOST_CONTINUATIONS)

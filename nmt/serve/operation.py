@@ -13,20 +13,24 @@ from nmt.serve.server import Server
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def routes(metrics: Metrics) -> list[Route]:
-    """/health and /metrics; /metrics answers only if the settings ask for it."""
+def routes(metrics: Metrics | None) -> list[Route]:
+    """/health, and /metrics unless the settings turn it off."""
+    found = [Route("/health", health)]
+    return found if metrics is None else [*found, metrics_route(metrics)]
+
+
+def metrics_route(metrics: Metrics) -> Route:
+    """/metrics."""
 
     async def figures(request: Request) -> Response:
         server: Server = request.app.state.server
         token = server.settings.metrics_token
-        if not server.settings.metrics:
-            raise Refusal(404, "there are no metrics here; start the server with metrics=true")
         sent = request.headers.get("authorization", "").encode()
         if token is not None and not hmac.compare_digest(sent, f"Bearer {token}".encode()):
             raise Refusal(403, "metrics need the operator's token; send it as Authorization: Bearer TOKEN")
         return Response(metrics.text(), media_type=PROMETHEUS)
 
-    return [Route("/health", health), Route("/metrics", figures)]
+    return Route("/metrics", figures)
 
 
 async def health(request: Request) -> Response:

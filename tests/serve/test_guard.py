@@ -160,6 +160,7 @@ def test_figures_for_prometheus_hold_no_text_address_or_key(guarded: TestClient,
 def test_metrics_can_be_off(run: str) -> None:
     with client_of(run, "metrics=false", "page=false") as client:
         assert client.get("/metrics").status_code == 404
+        assert "/metrics" not in client.get("/spec").json()["paths"]
         assert client.get("/").status_code == 404
 
 

@@ -1,5 +1,6 @@
 """Text in, text out: laws of translation over every attention, and what Python users see."""
 
+import gc
 import re
 import subprocess
 import sys
@@ -326,3 +327,18 @@ def test_from_python(runs: dict[str, Path]) -> None:
 def test_importing_nmt_does_not_import_torch() -> None:
     code = "import sys, nmt; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_a_translation_leaves_no_reference_cycles(runs: dict[str, Path], name: str) -> None:
+    """Only the garbage collector frees a cycle, and a server lets it run rarely."""
+    translator = Translator.load(runs[name], device="cpu", precision="fp32", workers=1)
+    texts = sentences(5, seed=6)
+    translator.translate(texts)
+    gc.collect()
+    gc.disable()
+    try:
+        translator.translate(texts)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

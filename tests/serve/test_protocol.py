@@ -1,0 +1,170 @@
+"""Connections: heads of any shape, bodies that drip, requests that come in odd ways."""
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from nmt.serve import protocol
+from nmt.serve.protocol import HEAD_BYTES, PatientProtocol
+from nmt.serve.running import listen
+
+SMALL = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
+
+
+@pytest.fixture
+def connected() -> Iterator[socket.socket]:
+    """A connection to a server that tells what it has received."""
+
+    async def told(request: Request) -> JSONResponse:
+        body = await request.body()
+        return JSONResponse({"body": len(body), "headers": sum(len(name) + len(value) for name, value in request.headers.items())})  # fmt: skip  # noqa: E501
+
+    app = Starlette(routes=[Route("/", told, methods=["GET", "POST"])])
+    bound = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(app, http=PatientProtocol, ws="none", lifespan="off", log_level="error"))
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve([bound])), daemon=True)
+    thread.start()
+    with socket.create_connection(bound.getsockname(), timeout=20) as client:
+        yield client
+    server.should_exit = True
+    thread.join(10)
+
+
+def received(client: socket.socket) -> tuple[int, Any]:
+    """The status of the next answer and its content; 0 if the server has hung up."""
+    answer = b""
+    try:
+        while b"\r\n\r\n" not in answer:
+            more = client.recv(1)
+            if not more:
+                return 0, None
+            answer += more
+    except ConnectionError:
+        return 0, None
+    length = int(answer.lower().partition(b"content-length:")[2].split()[0])
+    content = b""
+    while len(content) < length:
+        content += client.recv(length - len(content))
+    return int(answer.split()[1]), json.loads(content) if content.startswith(b"{") else content.decode()
+
+
+def test_several_requests_of_one_connection(connected: socket.socket) -> None:
+    for _ in range(3):
+        connected.sendall(SMALL)
+        assert received(connected)[1]["body"] == 5
+
+
+def test_requests_that_are_sent_together_are_answered_in_order(connected: socket.socket) -> None:
+    lengths = [5, 0, 70_000, 1]
+    connected.sendall(b"".join(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (n, b"x" * n) for n in lengths))  # fmt: skip  # noqa: E501
+    assert [received(connected)[1]["body"] for _ in lengths] == lengths
+
+
+def test_a_request_in_single_bytes(connected: socket.socket) -> None:
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for byte in SMALL:
+        connected.send(bytes([byte]))
+    assert received(connected)[1]["body"] == 5
+
+
+def test_a_body_in_chunks_of_one_byte_is_no_long_head(connected: socket.socket) -> None:
+    count = 40_000
+    connected.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    connected.sendall(b"1\r\nx\r\n" * count + b"0\r\n\r\n")
+    assert received(connected)[1]["body"] == count
+
+
+def test_a_long_head_is_read(connected: socket.socket) -> None:
+    connected.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"y" * (HEAD_BYTES - 100) + b"\r\n\r\n")
+    assert received(connected)[1]["headers"] > HEAD_BYTES - 100
+
+
+@pytest.mark.parametrize(
+    ("begin", "more"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX: ", b"y" * 1000),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n", b"X: y\r\n" * 100),
+        (b"GET /?", b"y" * 1000),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n" * 100),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"y" * 1000),
+    ],
+    ids=["header", "headers", "path", "trailers", "extension"],
+)
+def test_a_head_without_end_is_cut_off(connected: socket.socket, begin: bytes, more: bytes) -> None:
+    connected.sendall(begin)
+    sent = 0
+    try:
+        while sent < 100 * HEAD_BYTES:
+            sent += connected.send(more)
+            time.sleep(0.0001)
+    except ConnectionError:
+        pass
+    assert HEAD_BYTES <= sent < 100 * HEAD_BYTES
+    status, content = received(connected)
+    assert status in (0, 400)
+    assert not status or content == f"The request's head has more than {HEAD_BYTES} bytes."
+
+
+def test_an_offer_of_another_protocol_is_passed_over(connected: socket.socket) -> None:
+    offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\n"
+    for _ in range(3):
+        connected.sendall(SMALL.replace(b"Host: x\r\n", b"Host: x\r\n" + offer))
+        assert received(connected)[1]["body"] == 5
+    connected.sendall(SMALL.replace(b"Host: x\r\n", b"Host: x\r\n" + offer) * 2000)
+    assert all(received(connected)[1]["body"] == 5 for _ in range(2000))
+    connected.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n" + offer + b"\r\n")
+    assert received(connected)[1]["body"] == 0
+    connected.sendall(SMALL)
+    assert received(connected)[1]["body"] == 5
+
+
+@pytest.mark.parametrize("wrong", [b"\x16\x03\x01\x02\x00\x01\x00", b"GET\r\n\r\n", b"GET \xff HTTP/1.1\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"])  # fmt: skip  # noqa: E501
+def test_what_is_no_http_gets_400(connected: socket.socket, wrong: bytes) -> None:
+    connected.sendall(wrong)
+    assert received(connected)[0] == 400
+    assert received(connected)[0] == 0
+
+
+def test_a_body_in_drips_is_read_rarely_and_whole(connected: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "DRIP_S", 0.03)
+    monkeypatch.setattr(protocol, "FIRST_PAUSE_S", 0.2)
+    read: list[int] = []
+    plain = PatientProtocol.data_received
+
+    def data_received(self: PatientProtocol, data: bytes) -> None:
+        read.append(len(data))
+        plain(self, data)
+
+    monkeypatch.setattr(PatientProtocol, "data_received", data_received)
+    connected.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n")
+    for _ in range(20):
+        time.sleep(0.05)
+        connected.sendall(b"x")
+    assert received(connected)[1]["body"] == 20
+    assert sum(read[1:]) == 20
+    assert 3 <= len(read) <= 6  # the head, and after pauses of 0.2, 0.4, 0.8 s
+    read.clear()
+    connected.sendall(SMALL)  # the next request has its own drips
+    assert received(connected)[1]["body"] == 5
+
+
+def test_large_parts_are_no_drips(connected: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "FIRST_PAUSE_S", 60.0)
+    connected.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2000\r\n\r\n")
+    for _ in range(2):
+        time.sleep(1.5 * protocol.DRIP_S)
+        connected.sendall(b"x" * 999)
+    connected.sendall(b"x")  # small, and at once
+    connected.sendall(b"x")
+    assert received(connected)[1]["body"] == 2000
