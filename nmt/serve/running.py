@@ -27,7 +27,6 @@ DRAIN_S = 0.5  # from the announcement of the end until the socket closes
 MOST_FILES = 65_536  # open files; each connection is one
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 BAD_INPUT = 2  # exit code for wrong arguments or files
-COLLECT_AFTER = 20_000  # objects that are new and remain
 MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0  # more deaths per process in this time end the server
 
 
@@ -137,14 +136,13 @@ async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Cal
 
 
 def keep_what_is_loaded() -> None:
-    """Collects garbage, then exempts all objects that remain from later collections, and makes these rare.
+    """Collects garbage, then exempts all objects that remain from later collections.
 
-    During a collection, no thread can answer. Requests leave no reference cycles, so there is little to collect.
+    While a collection goes through all of torch's objects, no thread can answer.
     """
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(COLLECT_AFTER)
 
 
 async def _tell(life: Life, ready: Callable[[Life], None]) -> None:

@@ -65,7 +65,8 @@ class Client(asyncio.Protocol):
     async def post(self, request: bytes) -> Answer:
         """Its answer; connects where there is no connection. Raises OSError where the server hangs up."""
         await self.connect()
-        assert self.transport is not None
+        if self.transport is None:
+            raise ConnectionResetError("hung up meanwhile")
         self.waiting = asyncio.get_running_loop().create_future()
         self.transport.write(request)
         return await self.waiting

@@ -31,7 +31,7 @@ from urllib.request import urlopen
 
 import torch
 
-from bench import machine
+from bench import machine, page
 from bench.arguments import add_model, check_model, chosen
 from bench.http_clients import Client, Load, Outcome, exchange
 from bench.neighbours import busy_neighbours
@@ -44,6 +44,7 @@ CLIENTS = 64
 WORDS = 13
 ROUNDING, COARSE_ROUNDING = 0.001, 0.05  # of a probability's logarithm, relative: in fp32, and in bf16 or less
 ROUNDS = 8  # in turn, with and without clients whose bodies are slow,
+WARM_UP_S = 20.0  # of overload, after which no batch needs more memory than those before
 TRICKLES = 200  # so many of them
 
 
@@ -260,7 +261,7 @@ def overload(arguments: argparse.Namespace, yardstick: Yardstick, words: list[st
     """Ten times what it can do."""
     with serving(yardstick, "queue_pieces=2000", *words) as server:
         able = asyncio.run(server.load.closed(CLIENTS, 500)).per_s
-        asyncio.run(server.load.open(10 * able, 5, 2000))
+        asyncio.run(server.load.open(10 * able, WARM_UP_S, 2000))
         before = server.memory_mb
         outcome = asyncio.run(server.load.open(10 * able, arguments.seconds, 2000))
         growth = server.memory_mb / before - 1
@@ -415,6 +416,20 @@ def trickle(host: str, port: int) -> None:
         each.sendall(b" ")
 
 
+def in_browser(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) -> None:
+    """The page: what a person waits for, the search included."""
+    if not page.CHROMIUM.exists():
+        print(f"| the page | {page.CHROMIUM} does not exist: not measured | | |")
+        return
+    with serving(yardstick, *words) as server:
+        found = page.measure(f"http://{server.load.host}:{server.load.port}/", yardstick.sentences[0])
+    for name, milliseconds in found.items():
+        bar = 300 if name == "first paint" else 250
+        what = name if name == "first paint" else f"from {name} to the translation"
+        holds = statistics.median(milliseconds) <= bar
+        row(f"the page: {what}, median; slowest", page.described(milliseconds), f"≤ {bar} ms", holds)
+
+
 MEASUREMENTS: dict[str, Callable[[argparse.Namespace, Yardstick, list[str]], None]] = {
     "throughput": throughput,
     "lone": lone,
@@ -423,4 +438,5 @@ MEASUREMENTS: dict[str, Callable[[argparse.Namespace, Yardstick, list[str]], Non
     "ends": ends,
     "swaps": swaps,
     "slow": slow,
+    "page": in_browser,
 }

@@ -331,7 +331,7 @@ def test_importing_nmt_does_not_import_torch() -> None:
 
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_a_translation_leaves_no_reference_cycles(runs: dict[str, Path], name: str) -> None:
-    """Only the garbage collector frees a cycle, and a server lets it run rarely."""
+    """Only the garbage collector frees a cycle, and while it runs no thread of a server can answer."""
     translator = Translator.load(runs[name], device="cpu", precision="fp32", workers=1)
     texts = sentences(5, seed=6)
     translator.translate(texts)
