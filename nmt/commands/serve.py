@@ -23,7 +23,8 @@ def main(command: ServeCommand) -> int:
     missing = [name.replace("_", "-") for name in NEEDED if find_spec(name) is None]
     if missing:
         raise ConfigError(f"nmt serve needs {', '.join(missing)}; install them with: pip install 'nmt[serve]'")
-    from nmt.serve.running import allow_connections, in_processes, listen
+    from nmt.serve.listening import listen
+    from nmt.serve.running import allow_connections, in_processes
 
     for folder in map(expanded, command.folders):  # finds mistakes before the server listens
         read_run(folder)
@@ -41,8 +42,9 @@ def main(command: ServeCommand) -> int:
 
 def run(command: ServeCommand, bound: socket, files: Path) -> None:
     """Serves in this process; the folder `files` keeps translated files until they are downloaded."""
+    from nmt.serve.listening import url_of
     from nmt.serve.loading import described, load_server
-    from nmt.serve.running import Life, serve, url_of
+    from nmt.serve.running import Life, serve
 
     keep_freed_memory()
     app, server = load_server(command, files)

@@ -16,6 +16,7 @@ ALIKE = 1.5  # a batch takes sentences of n / ALIKE - ROOM to n * ALIKE + ROOM p
 ROOM = 8  # where n is the number of pieces of the most urgent one
 SMALL = 8  # a worker takes at least so many matching sentences (or all) while the others are busy,
 SHARE = 2 / 3  # or this share of them, if it is more
+ANSWERS_A_TURN = 4
 
 
 @dataclass(frozen=True)
@@ -146,10 +147,13 @@ class Jobs:
 
 
 def answer(loop: AbstractEventLoop, found: "list[tuple[Job, Any]]") -> None:
-    """Sets the results of the jobs' futures, in their event loop. None cancels a future; an exception fails it."""
+    """Sets the results of the jobs' futures, in their event loop. None cancels a future; an exception fails it.
 
-    def give() -> None:
-        for job, result in found:
+    A few are set in each turn of the loop, so that the answers to a large batch do not hold up other requests.
+    """
+
+    def give(first: int) -> None:
+        for job, result in found[first : first + ANSWERS_A_TURN]:
             if job.future.done():
                 continue
             if result is None:
@@ -158,8 +162,10 @@ def answer(loop: AbstractEventLoop, found: "list[tuple[Job, Any]]") -> None:
                 job.future.set_exception(result)
             else:
                 job.future.set_result(result)
+        if first + ANSWERS_A_TURN < len(found):
+            loop.call_soon(give, first + ANSWERS_A_TURN)
 
     try:
-        loop.call_soon_threadsafe(give)
+        loop.call_soon_threadsafe(give, 0)
     except RuntimeError:  # the loop is closed: nobody waits
         return

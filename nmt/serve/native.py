@@ -96,6 +96,8 @@ async def translate(request: Request) -> Response:
     if search.tree:
         return JsonResponse({**head, **await with_tree(server, request, served, texts, search, started)})
     if flag_field(body, "stream", False):
+        if request.scope["http_version"] == "1.0":
+            raise Refusal(400, "a stream needs HTTP/1.1; send the request in it, or without stream")
         growing = [Assembly(text) for text in texts]
         sentences = server.sentences(request, served, texts, search, growing)
         first = await anext(sentences, None)  # before the stream begins, so that a refusal keeps its status

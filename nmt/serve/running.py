@@ -17,43 +17,17 @@ from typing import NoReturn
 import uvicorn
 from starlette.applications import Starlette
 
-from nmt.errors import ConfigError
+from nmt.serve.listening import BACKLOG, ignore_new_connections
 from nmt.serve.protocol import PatientProtocol
 from nmt.serve.server import Server
 
-BACKLOG = 4096  # connections that wait to be accepted
 KEEP_ALIVE_S = 75  # of an idle connection: longer than the 60 s for which proxies keep theirs
-DRAIN_S = 0.5  # from the announcement of the end until the socket closes
+DRAIN_S = 0.5  # from the announcement of the end until no new connections are taken
+SETTLE_S = 0.1  # after that, for connections that are just being opened
 MOST_FILES = 65_536  # open files; each connection is one
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 BAD_INPUT = 2  # exit code for wrong arguments or files
 MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0  # more deaths per process in this time end the server
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens at the address. Several processes may share it."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        # for this protocol, asyncio turns off Nagle's algorithm, with which answers wait 40 ms for the client
-        found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((host, port))
-        found.listen(BACKLOG)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigError(
-            f"cannot listen at host={host} port={port} ({reason}); choose another port=, or stop the program that "
-            "has it"
-        ) from None
-    found.set_inheritable(True)
-    return found
-
-
-def url_of(bound: socket.socket) -> str:
-    """The URL at which a browser on this machine finds the server."""
-    host, port = bound.getsockname()[:2]
-    here = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
-    return f"http://{here}:{port}"
 
 
 def allow_connections() -> None:
@@ -89,6 +63,9 @@ class Life(uvicorn.Server):
         settings = self.served.settings
         if self.served.files_now:  # the last portion of a file may begin at its limit
             self.config.timeout_graceful_shutdown = int(settings.file_timeout_s + settings.timeout_s) + 5
+        for bound in sockets or []:
+            ignore_new_connections(bound)
+        await asyncio.sleep(SETTLE_S)  # meanwhile, asyncio accepts what waits
         loop = asyncio.get_running_loop()
         late = []
         for bound in sockets or []:

@@ -43,9 +43,9 @@ from nmt.translation.translator import Translator
 CLIENTS = 64
 WORDS = 13
 ROUNDING, COARSE_ROUNDING = 0.001, 0.05  # of a probability's logarithm, relative: in fp32, and in bf16 or less
-ROUNDS = 8  # in turn, with and without clients whose bodies are slow,
+ROUNDS = 8  # in turn, with and without clients whose bodies are slow
 WARM_UP_S = 20.0  # of overload, after which no batch needs more memory than those before
-TRICKLES = 200  # so many of them
+TRICKLES = 200  # clients whose bodies are slow
 
 
 @dataclass
@@ -399,7 +399,7 @@ def slow(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) 
         alone, clients, all_ = map(statistics.median, found)
     effect = all_ / clients - 1
     row(
-        f"{TRICKLES} clients with slow bodies: the others' median grows by (with the work of these clients)",
+        f"{TRICKLES} clients with slow bodies: the others' median grows by (with the work of the clients themselves)",
         f"{effect:.1%} ({all_ / alone - 1:.1%})",
         "≤ 10 %",
         effect <= 0.1,

@@ -14,8 +14,9 @@ from tempfile import TemporaryDirectory
 from starlette.testclient import TestClient
 
 from nmt.config.compose import command_of
+from nmt.serve.listening import listen, url_of
 from nmt.serve.loading import load_server
-from nmt.serve.running import Life, listen, serve, url_of
+from nmt.serve.running import Life, serve
 from nmt.serve.server import Server
 
 SMALL = ("device=cpu", "precision=fp32", "workers=2", "port=0", "watch_s=null")

@@ -16,9 +16,10 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from nmt.serve import protocol
+from nmt.serve.listening import listen
 from nmt.serve.protocol import HEAD_BYTES, PatientProtocol
-from nmt.serve.running import listen
 
+CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 SMALL = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
 
 
@@ -96,10 +97,16 @@ def test_a_long_head_is_read(connected: socket.socket) -> None:
         (b"GET / HTTP/1.1\r\nHost: x\r\nX: ", b"y" * 1000),
         (b"GET / HTTP/1.1\r\nHost: x\r\n", b"X: y\r\n" * 100),
         (b"GET /?", b"y" * 1000),
-        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n" * 100),
-        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"y" * 1000),
+        (CHUNKED + b"0\r\n", b"X: y\r\n" * 100),
+        (
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n30d40\r\n"
+            + b"x" * 200_000
+            + b"\r\n0\r\n",
+            b"X: y\r\n" * 100,
+        ),
+        (CHUNKED + b"1;", b"y" * 1000),
     ],
-    ids=["header", "headers", "path", "trailers", "extension"],
+    ids=["header", "headers", "path", "trailers", "trailers of much", "extension"],
 )
 def test_a_head_without_end_is_cut_off(connected: socket.socket, begin: bytes, more: bytes) -> None:
     connected.sendall(begin)
@@ -113,7 +120,7 @@ def test_a_head_without_end_is_cut_off(connected: socket.socket, begin: bytes, m
     assert HEAD_BYTES <= sent < 100 * HEAD_BYTES
     status, content = received(connected)
     assert status in (0, 400)
-    assert not status or content == f"The request's head has more than {HEAD_BYTES} bytes."
+    assert not status or content == f"The request has more than {HEAD_BYTES} bytes beside its body."
 
 
 def test_an_offer_of_another_protocol_is_passed_over(connected: socket.socket) -> None:
@@ -138,7 +145,7 @@ def test_what_is_no_http_gets_400(connected: socket.socket, wrong: bytes) -> Non
 
 def test_a_body_in_drips_is_read_rarely_and_whole(connected: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "DRIP_S", 0.03)
-    monkeypatch.setattr(protocol, "FIRST_PAUSE_S", 0.2)
+    monkeypatch.setattr(protocol, "PAUSE_S", 0.3)
     read: list[int] = []
     plain = PatientProtocol.data_received
 
@@ -153,14 +160,14 @@ def test_a_body_in_drips_is_read_rarely_and_whole(connected: socket.socket, monk
         connected.sendall(b"x")
     assert received(connected)[1]["body"] == 20
     assert sum(read[1:]) == 20
-    assert 3 <= len(read) <= 6  # the head, and after pauses of 0.2, 0.4, 0.8 s
+    assert 4 <= len(read) <= 8  # the head, a drip at once, and the others after pauses of 0.3 s
     read.clear()
     connected.sendall(SMALL)  # the next request has its own drips
     assert received(connected)[1]["body"] == 5
 
 
 def test_large_parts_are_no_drips(connected: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "FIRST_PAUSE_S", 60.0)
+    monkeypatch.setattr(protocol, "PAUSE_S", 60.0)
     connected.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2000\r\n\r\n")
     for _ in range(2):
         time.sleep(1.5 * protocol.DRIP_S)
@@ -168,3 +175,53 @@ def test_large_parts_are_no_drips(connected: socket.socket, monkeypatch: pytest.
     connected.sendall(b"x")  # small, and at once
     connected.sendall(b"x")
     assert received(connected)[1]["body"] == 2000
+
+
+def test_trailers_are_no_headers(connected: socket.socket) -> None:
+    connected.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    plain = received(connected)[1]["headers"]
+    chunked = b"Transfer-Encoding: chunked\r\n"
+    connected.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n" + chunked + b"\r\n1\r\nx\r\n0\r\nAuthorization: y\r\n\r\n")
+    assert received(connected)[1] == {"body": 1, "headers": plain + len(chunked) - 4}
+
+
+def test_many_requests_at_once_wait_as_bytes(connected: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+    longest: list[int] = []
+    begun = PatientProtocol._start_asgi_task
+
+    def start(self: PatientProtocol, cycle: Any, app: Any) -> None:
+        longest.append(len(self.pipeline))
+        begun(self, cycle, app)
+
+    monkeypatch.setattr(PatientProtocol, "_start_asgi_task", start)
+    count = 5000
+    writing = threading.Thread(target=connected.sendall, args=(SMALL * count,))
+    writing.start()
+    assert all(received(connected)[1]["body"] == 5 for _ in range(count))
+    writing.join()
+    assert len(longest) == count
+    assert max(longest) <= protocol.SLICE // len(SMALL) + 1
+
+
+@pytest.mark.parametrize("behind", [b"\x00nonsense", b"GET / NONSENSE\r\n\r\n"])
+def test_nonsense_behind_a_request_does_not_overtake_its_answer(connected: socket.socket, behind: bytes) -> None:
+    connected.sendall(SMALL + behind)
+    assert received(connected)[1] == {"body": 5, "headers": len("hostxcontent-length5")}
+    assert received(connected)[0] in (0, 400)
+    assert received(connected)[0] == 0
+
+
+def test_an_offer_with_a_body_that_cannot_be_read_gets_400(connected: socket.socket) -> None:
+    connected.sendall(
+        b"POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nTransfer-Encoding: gzip\r\n\r\n"
+    )
+    assert received(connected)[0] == 400
+
+
+def test_an_offer_before_the_last_request(connected: socket.socket) -> None:
+    offer = b"Connection: Upgrade\r\nUpgrade: h2c\r\n"
+    connected.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n" + offer + b"\r\n")
+    assert received(connected)[0] == 200
+    connected.sendall(SMALL.replace(b"Host", b"Connection: close\r\nHost") + b"more")
+    assert received(connected)[1]["body"] == 5
+    assert received(connected)[0] == 0

@@ -24,7 +24,8 @@ from helpers.small_runs import make_run, sentences
 
 from nmt.errors import ConfigError
 from nmt.serve import protocol
-from nmt.serve.running import Life, listen, url_of
+from nmt.serve.listening import listen, url_of
+from nmt.serve.running import Life
 
 
 @pytest.fixture(scope="module")
