@@ -32,14 +32,15 @@ def measure(url: str, text: str) -> dict[str, list[float]]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         paints = []
-        for number in range(PAINTS):
-            if number:
-                page.context.close()
-            page = browser.new_context(bypass_csp=True).new_page()  # wait_for_function evaluates text
+        for _ in range(PAINTS):
+            page = browser.new_context().new_page()
             page.goto(url)
-            page.wait_for_function("document.querySelector('#to').value !== ''")
             page.wait_for_timeout(PAUSE_MS)
             paints.append(page.evaluate(PAINTED))
+            page.context.close()
+        page = browser.new_context(bypass_csp=True).new_page()  # wait_for_function evaluates text
+        page.goto(url)
+        page.wait_for_function("document.querySelector('#to').value !== ''")
         page.evaluate(WATCH)
         found = {"first paint": paints}
         rest = text.rpartition(" ")[0]  # a text of its own for each time: the page remembers translations

@@ -319,7 +319,10 @@ def ends(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) 
     for _ in range(arguments.times):
         with serving(yardstick, *words) as server:
             outcome = asyncio.run(until_end(server))
-        lost += outcome.lost + len(outcome.other) + len(outcome.refused) + yardstick.wrong(outcome)[0]
+        bad = [outcome.lost, len(outcome.other), len(outcome.refused), yardstick.wrong(outcome)[0]]
+        if any(bad):
+            print("lost, other status, refused, wrong:", *bad, file=sys.stderr)
+        lost += sum(bad)
         answered += len(outcome.answers)
     row(
         f"{arguments.times} × SIGTERM under load: lost of what was accepted",
