@@ -322,3 +322,15 @@ def test_settings_that_do_not_go_together() -> None:
     command: ServeCommand = command_of("serve", ["model=a"])
     assert command.folders == ["a"]
     assert command.host == "127.0.0.1"
+
+
+def test_a_stream_needs_http_1_1(client: TestClient) -> None:
+    """In 1.0, nothing says where a stream ends."""
+    app = client.app
+
+    async def old(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, "http_version": "1.0"}, receive, send)
+
+    found = TestClient(old).post("/v1/translate", json={"text": "Hund", "source": "en", "target": "de", "stream": True})
+    error = "a stream needs HTTP/1.1; send the request in it, or without stream"
+    assert (found.status_code, found.json()["error"]) == (400, error)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from nmt.serve import protocol
-from nmt.serve.listening import listen
+from nmt.serve.listening import ignore_new_connections, listen
 from nmt.serve.protocol import HEAD_BYTES, PatientProtocol
 
 CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -225,3 +226,19 @@ def test_an_offer_before_the_last_request(connected: socket.socket) -> None:
     connected.sendall(SMALL.replace(b"Host", b"Connection: close\r\nHost") + b"more")
     assert received(connected)[1]["body"] == 5
     assert received(connected)[0] == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has filters of sockets")
+def test_a_socket_that_ignores_new_connections_keeps_those_that_wait() -> None:
+    bound = listen("127.0.0.1", 0)
+    waiting = socket.create_connection(bound.getsockname(), timeout=20)
+    ignore_new_connections(bound)
+    with pytest.raises(TimeoutError):
+        socket.create_connection(bound.getsockname(), timeout=0.3)
+    accepted, _ = bound.accept()
+    waiting.sendall(b"asked")
+    assert accepted.recv(10) == b"asked"
+    accepted.sendall(b"answered")
+    assert waiting.recv(10) == b"answered"
+    for each in (waiting, accepted, bound):
+        each.close()
