@@ -82,7 +82,8 @@ class PatientProtocol(HttpToolsProtocol):
         super().on_response_complete()
         if self.broken and not self.pipeline:
             self.transport.close()
-        self.loop.call_soon(self._parse)
+        if self.ahead:
+            self.loop.call_soon(self._parse)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_is_there()
@@ -109,7 +110,7 @@ class PatientProtocol(HttpToolsProtocol):
         """Parses what has come, up to the end of a request that waits for its answer."""
         self._unset_keepalive_if_required()
         while self.ahead and not self.broken and not self._answering and not self.transport.is_closing():
-            part = bytes(self.ahead[:SLICE])
+            part = self.ahead[:SLICE]
             del self.ahead[:SLICE]
             self.overhead += len(part)
             try:
@@ -136,8 +137,8 @@ class PatientProtocol(HttpToolsProtocol):
         last = self.cycle
         return bool(self.pipeline) or (last is not None and not last.more_body and not last.response_complete)
 
-    def _parse_part(self, part: bytes) -> None:
-        """Passes over the offer of another protocol, which Java's client makes with each request.
+    def _parse_part(self, part: bytearray) -> None:
+        """Parses these bytes. The offer of another protocol, which Java's client makes with each request, is ignored.
 
         httptools ends such a request after its head. A new parser gets a head of the same body, and reports the body.
         """

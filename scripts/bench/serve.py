@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -389,7 +390,10 @@ def slow(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) 
             clients.start()
             time.sleep(1.5)
             try:
-                return seconds()
+                found = seconds()
+                if not clients.is_alive():
+                    sys.exit("error: the server has hung up on the slow clients; give it a longer body_timeout_s")
+                return found
             finally:
                 clients.terminate()
                 clients.join()
@@ -421,8 +425,8 @@ def trickle(host: str, port: int) -> None:
 
 def in_browser(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) -> None:
     """The page: what a person waits for, the search included."""
-    if not page.CHROMIUM.exists():
-        print(f"| the page | {page.CHROMIUM} does not exist: not measured | | |")
+    if not page.CHROMIUM.exists() or find_spec("playwright") is None:
+        print(f"| the page | not measured without {page.CHROMIUM} and Playwright | | |")
         return
     with serving(yardstick, *words) as server:
         found = page.measure(f"http://{server.load.host}:{server.load.port}/", yardstick.sentences[0])
