@@ -8,7 +8,7 @@ from contextlib import suppress
 from nmt.errors import ConfigError
 
 BACKLOG = 4096  # connections that wait to be accepted
-SO_ATTACH_FILTER = 26  # Linux; Python's socket module does not name it
+SO_ATTACH_FILTER, SO_DETACH_FILTER = 26, 27  # Linux; Python's socket module does not name them
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -53,3 +53,9 @@ def ignore_new_connections(bound: socket.socket) -> None:
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
     with suppress(OSError):
         bound.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(program), ctypes.addressof(code)))
+
+
+def take_new_connections(bound: socket.socket) -> None:
+    """Undoes `ignore_new_connections`, which another process that shares the socket may have called before it ended."""
+    with suppress(OSError):
+        bound.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, 0)

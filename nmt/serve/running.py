@@ -17,7 +17,7 @@ from typing import NoReturn
 import uvicorn
 from starlette.applications import Starlette
 
-from nmt.serve.listening import BACKLOG, ignore_new_connections
+from nmt.serve.listening import BACKLOG, ignore_new_connections, take_new_connections
 from nmt.serve.protocol import PatientProtocol
 from nmt.serve.server import Server
 
@@ -98,6 +98,7 @@ async def serve(app: Starlette, server: Server, bound: socket.socket, ready: Cal
         backlog=BACKLOG,
     )
     life = Life(config, server)
+    take_new_connections(bound)
     keep_what_is_loaded()
     loop = asyncio.get_running_loop()
     if threading.current_thread() is threading.main_thread():

@@ -106,7 +106,7 @@ class Client(asyncio.Protocol):
 class Outcome:
     """What came of many requests."""
 
-    answers: dict[int, str] = field(default_factory=dict)  # number of the request -> translation
+    answers: dict[int, tuple[str, float]] = field(default_factory=dict)  # number of the request -> text, log_prob
     seconds: list[float] = field(default_factory=list)  # of those that were answered
     refused: list[float] = field(default_factory=list)  # seconds of those that got 503 or 429
     other: list[int] = field(default_factory=list)  # statuses besides
@@ -189,7 +189,8 @@ class Load:
         took = perf_counter() - start
         match answer.status:
             case 200:
-                outcome.answers[number] = json.loads(answer.content)["texts"][0]["text"]
+                found = json.loads(answer.content)["texts"][0]
+                outcome.answers[number] = found["text"], found["log_prob"]
                 outcome.seconds.append(took)
             case 429 | 503:
                 outcome.refused.append(took)

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from nmt.serve import protocol
-from nmt.serve.listening import ignore_new_connections, listen
+from nmt.serve.listening import ignore_new_connections, listen, take_new_connections
 from nmt.serve.protocol import HEAD_BYTES, PatientProtocol
 
 CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -240,5 +240,7 @@ def test_a_socket_that_ignores_new_connections_keeps_those_that_wait() -> None:
     assert accepted.recv(10) == b"asked"
     accepted.sendall(b"answered")
     assert waiting.recv(10) == b"answered"
-    for each in (waiting, accepted, bound):
+    take_new_connections(bound)
+    later = socket.create_connection(bound.getsockname(), timeout=20)
+    for each in (waiting, accepted, later, bound):
         each.close()
