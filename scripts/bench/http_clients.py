@@ -189,8 +189,8 @@ class Load:
         took = perf_counter() - start
         match answer.status:
             case 200:
-                found = json.loads(answer.content)["texts"][0]
-                outcome.answers[number] = found["text"], found["log_prob"]
+                best = json.loads(answer.content)["texts"][0]["sentences"][0]["n_best"][0]
+                outcome.answers[number] = best["text"], best["log_prob"]
                 outcome.seconds.append(took)
             case 429 | 503:
                 outcome.refused.append(took)
