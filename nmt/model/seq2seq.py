@@ -70,15 +70,24 @@ class Seq2Seq(nn.Module):
         logits = self.output(features[:, -1]).float()
         return torch.log_softmax(logits, -1, out=logits), weights, state
 
+    def attention(self, batch: Batch) -> Float[Tensor, "B L H T S"]:
+        """The attention weights behind the given targets."""
+        return self._read(batch)[1]
+
     def forced(self, batch: Batch) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B L H T S"]]:
         """The log-probability of each token of the given targets (nats, 0 on padding), and the attention weights."""
-        source, state = self.start(batch.src, batch.src_mask, wants_weights=True)
-        features, weights, _ = self.decoder(batch.tgt_in, source, state)
+        features, weights = self._read(batch)
         real = batch.real()
         logits = self.output(features.flatten(0, 1)[real]).float()
         chosen = -functional.cross_entropy(logits, batch.tgt_out.flatten()[real], reduction="none")
         log_probs = chosen.new_zeros(batch.tgt_out.shape).masked_scatter(batch.tgt_mask, chosen)
         return log_probs, weights
+
+    def _read(self, batch: Batch) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B L H T S"]]:
+        """Features and attention weights of all target positions (teacher forcing)."""
+        source, state = self.start(batch.src, batch.src_mask, wants_weights=True)
+        features, weights, _ = self.decoder(batch.tgt_in, source, state)
+        return features, weights
 
 
 @contextmanager

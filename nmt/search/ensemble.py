@@ -59,6 +59,10 @@ class Ensemble(nn.Module):
         log_probs, weights, states = zip(*steps, strict=True)
         return mean_probability(log_probs), member_layers(weights), Members(states)
 
+    def attention(self, batch: Batch) -> Float[Tensor, "B L 1 T S"]:
+        """The attention weights behind the given targets."""
+        return member_layers([model.attention(batch) for model in self.members()])
+
     def forced(self, batch: Batch) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B L 1 T S"]]:
         """The log-probability of each token of the given targets (nats, 0 on padding), and the attention weights."""
         log_probs, weights = zip(*(model.forced(batch) for model in self.members()), strict=True)

@@ -200,7 +200,7 @@ class Validator:
 
         def of_rows(rows: list[int]) -> list[float]:
             batch = self.pairs(rows, device)
-            _, weights = model.forced(batch)
+            weights = model.attention(batch)
             entropies: list[float] = attention_entropy(weights, batch.tgt_mask).tolist()
             return entropies
 
@@ -244,5 +244,5 @@ def forced_attention(
 ) -> Tensor | None:
     """Attention weights [T, S] (eos included on both sides, mean over layers and heads); None: no attention."""
     with evaluation_mode(model):
-        _, weights = model.forced(make_batch([src_ids], [tgt_ids]).to(device))
+        weights = model.attention(make_batch([src_ids], [tgt_ids]).to(device))
     return weights[0].mean((0, 1)).float().cpu() if weights.shape[1] else None

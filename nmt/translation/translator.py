@@ -9,7 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
+from torch import Tensor
 
 from nmt.config.sections import SearchConfig
 from nmt.data.batch import Batch, make_batch
@@ -342,11 +344,14 @@ class Translator:
         found = search(listed, batch.src, batch.src_mask, settings, self.generator, steering)
         return [[replace(h, tokens=listed.whole(h.tokens)) for h in hypotheses] for hypotheses in found]
 
+    @torch.inference_mode()
     def attention(self, src: list[list[int]], tgt: list[list[int]]) -> list[NDArray[np.float32] | None]:
         """The attention [L, H, T, S] behind each target, computed a few at a time: it grows with the squared length."""
         done: dict[int, NDArray[np.float32] | None] = {}
         for rows in forced_batches(src, tgt):
-            done.update(zip(rows, self.forced([src[row] for row in rows], [tgt[row] for row in rows])[1], strict=True))
+            own = [src[row] for row in rows], [tgt[row] for row in rows]
+            weights = self.model.attention(make_batch(*own).to(self.device))
+            done.update(zip(rows, self._of_pieces(weights, *own), strict=True))
         return [done[row] for row in range(len(src))]
 
     def no_numbers(self) -> CheckpointError:
@@ -437,12 +442,17 @@ class Translator:
         log_probs, found = self.model.forced(make_batch(src_ids, tgt_ids).to(self.device))
         if not log_probs.isfinite().all():
             raise self.no_numbers()
-        weights: list[NDArray[np.float32] | None] = [None] * len(src_ids)
-        if found.shape[1]:
-            sizes = [(len(tgt), len(src)) for src, tgt in zip(src_ids, tgt_ids, strict=True)]
-            rows = found.float().cpu().numpy()
-            weights = [row[:, :, :T, :S] for row, (T, S) in zip(rows, sizes, strict=True)]
-        return log_probs.sum(1).tolist(), weights
+        return log_probs.sum(1).tolist(), self._of_pieces(found, src_ids, tgt_ids)
+
+    def _of_pieces(
+        self, weights: Float[Tensor, "B L H T S"], src_ids: list[list[int]], tgt_ids: list[list[int]]
+    ) -> list[NDArray[np.float32] | None]:
+        """Each pair's attention [L, H, T, S] between its pieces; None if the model has none."""
+        if weights.shape[1] == 0:
+            return [None] * len(src_ids)
+        sizes = [(len(tgt), len(src)) for src, tgt in zip(src_ids, tgt_ids, strict=True)]
+        rows = weights.float().cpu().numpy()
+        return [row[:, :, :T, :S] for row, (T, S) in zip(rows, sizes, strict=True)]
 
     def candidates(self, hypotheses: Sequence[Hypothesis], settings: SearchConfig) -> list[Candidate]:
         """Hypotheses as text, each on one line, whatever the model spells; without repeated texts unless sampled."""

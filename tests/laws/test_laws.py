@@ -57,6 +57,7 @@ def test_a_sentence_does_not_depend_on_its_batch_mates(
 ) -> None:
     model, batch = model_of(attention, cell, layers, input_feeding), random_batch(2)
     together, attended = model.forced(batch)
+    assert torch.equal(model.attention(batch), attended)
     for row in range(len(batch.src)):
         src, tgt = batch.src[row][batch.src_mask[row]][:-1], batch.tgt_out[row][batch.tgt_mask[row]][:-1]
         alone, weights = model.forced(make_batch([src.tolist()], [tgt.tolist()]))
