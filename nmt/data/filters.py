@@ -195,8 +195,12 @@ class Sieve:
 
     def add(self, src: str, tgt: str) -> None:
         """Judges the next pair, which is already cleaned."""
-        first = (number for number, test in enumerate(self._tests.values(), 1) if test(src, tgt))
-        self._dropped_by.append(next(first, 0))
+        for number, test in enumerate(self._tests.values(), 1):
+            if test(src, tgt):
+                self._dropped_by.append(number)
+                break
+        else:
+            self._dropped_by.append(0)
         if self._duplicates:
             self._hashes.append(hash_of(loose(src, tgt) if self._duplicates == "loose" else f"{src}\n{tgt}"))
 

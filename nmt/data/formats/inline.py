@@ -9,7 +9,7 @@ from lxml import etree
 from nmt.data.formats.segment import Mark, Text
 from nmt.data.formats.xml_stream import local_name, refuse_entity
 
-LINE_BREAKS = ("lb", "fmt:lb", "x-html-br", "x-br")  # types of codes that are line breaks
+LINE_BREAKS = {"lb", "fmt:lb", "x-html-br", "x-br"}  # types of codes that are line breaks
 
 
 class Code(NamedTuple):
@@ -37,7 +37,7 @@ def read_text(path: Path, element: etree._Element | None, code_of: Callable[[str
                 parts.append(code.before)
             if code.has_text:
                 collect(child)
-            else:
+            elif len(child):
                 for sub in child.iterchildren("{*}sub"):
                     parts.append(Mark("boundary", ""))
                     collect(sub)
@@ -52,4 +52,6 @@ def read_text(path: Path, element: etree._Element | None, code_of: Callable[[str
 
 def breaks_line(*types: str | None, code: str | None) -> bool:
     """Is the inline code a line break, judging by one of its types or by its native code?"""
-    return any(kind in LINE_BREAKS for kind in types) or (code or "").lstrip().lower().startswith(("<br", "\\line"))
+    if code is not None and code.lstrip().lower().startswith(("<br", "\\line")):
+        return True
+    return not LINE_BREAKS.isdisjoint(types)

@@ -115,6 +115,11 @@ def local_name(element: etree._Element) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
+def is_named(element: etree._Element, name: str) -> bool:
+    """Does the element have this name, in any namespace or none?"""
+    return element.tag == name or local_name(element) == name
+
+
 def refuse_entity(path: Path, element: etree._Element) -> None:
     """Refuses a node that is not an element but a reference to an entity that the file itself defines."""
     if not isinstance(element.tag, str):
