@@ -1,6 +1,7 @@
 """HTTP connections that limit a request's head, in time and in bytes, and send an answer as one packet."""
 
 import asyncio
+import json
 from typing import Any
 
 import httptools
@@ -94,6 +95,13 @@ class PatientProtocol(HttpToolsProtocol):
             self.running.message_event.set()
         super().connection_lost(exc)
 
+    def send_400_response(self, msg: str) -> None:
+        """Sends an error as JSON, like all other errors, and closes the connection."""
+        content = json.dumps({"error": msg}).encode()
+        head = b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: "
+        self.transport.write(b"%b%d\r\n\r\n%b" % (head, len(content), content))
+        self.transport.close()
+
     def shutdown(self) -> None:
         """Closes the connection after the current request. A connection without any has `LAST_HEAD_S` for its first."""
         if self.cycle is None:
@@ -116,9 +124,9 @@ class PatientProtocol(HttpToolsProtocol):
             try:
                 self._parse_part(part)
             except httptools.HttpParserError:
-                self._refuse("Invalid HTTP request received.")
+                self._refuse("this is not a valid HTTP/1.1 request")
             if self.overhead > HEAD_BYTES:  # the parser keeps a head and trailers in memory
-                self._refuse(f"The request has more than {HEAD_BYTES} bytes beside its body.")
+                self._refuse(f"the request has more than {HEAD_BYTES:,} bytes beside its body; send shorter headers")
         if self.broken:
             self.ahead.clear()
         if self.ahead:
