@@ -5,7 +5,7 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -19,14 +19,13 @@ from nmt.data.formats.tally import Tally
 from nmt.data.kinds import refuse_other_formats
 from nmt.data.packed import unpacked
 from nmt.data.paths import LONGEST_LINE, read_lines
+from nmt.data.row_rules import SIDES, Columns, Row, RowRules, checked_pairs, find_rules, fit, names_languages
 from nmt.errors import ConfigError, DataError, counted, nearest
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 SAMPLE_BYTES, SAMPLE_LINES = 1 << 20, 5000  # size of the sample from which the form is detected
 QUOTED_ROWS = 2  # fewest rows after the first with quotes around every cell that show that quotes are not text
-MARKED = {"true", "1", "yes", "x", "fuzzy"}  # cells of a fuzzy row
 SENTENCE_WORDS = 4  # a cell with this many words is not a column name
-SIDES = ({"src", "source"}, {"tgt", "trg", "target"})  # column names of the source and of the target
 _SEPARATOR_LINE = re.compile("sep=(.)", re.IGNORECASE)  # the first line of some files that Excel writes
 # A number or an attribution beside the text: Tatoeba has "1276<tab>Let's go.<tab>77<tab>Gehen wir.", and Anki decks
 # name the authors in a third column.
@@ -34,9 +33,6 @@ _SEPARATOR_LINE = re.compile("sep=(.)", re.IGNORECASE)  # the first line of some
 _BESIDE_TEXT = re.compile(r"\s*([-+]?[0-9.,]+\s*$|CC-BY|\w+://\S*\s*$|(?=\S*[0-9])[\w.:/#-]*[._:/#-][\w.:/#-]*\s*$)")
 KEY_COLUMNS = {"id", "key", "path", "url", "score", "client_id"}  # names in a header beside those of texts
 _SENTENCE_END = re.compile(r"[.?!…。？！]['\"”’»)]*$")
-
-Row = list[str]
-Columns = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ class Form:
     header: bool
     src: int
     tgt: int
-    fuzzy: int | None  # column that says which translations nobody has checked
+    rules: RowRules
 
 
 def find_form(path: Path, data: DataConfig) -> tuple[Form, str]:
@@ -63,7 +59,7 @@ def find_form(path: Path, data: DataConfig) -> tuple[Form, str]:
     lines = [line for line in lines[skipped:] if line.strip()]
     if not lines:
         usual = "tab" if data.format == "tsv" else "comma"
-        return Form(encoding, skipped, DELIMITERS[data.delimiter or usual], True, False, 0, 1, None), "no rows"
+        return Form(encoding, skipped, DELIMITERS[data.delimiter or usual], True, False, 0, 1, RowRules()), "no rows"
     if data.delimiter is not None:
         delimiter = DELIMITERS[data.delimiter]
     elif separator is not None:
@@ -75,8 +71,8 @@ def find_form(path: Path, data: DataConfig) -> tuple[Form, str]:
         quotes = data.format == "csv" or _has_quotes(lines, delimiter, path)
     rows = _sample_rows(lines, delimiter) if quotes else [line.split(delimiter) for line in lines]
     (src, tgt), header = find_columns(rows, path, data)
-    fuzzy = fuzzy_column(rows[0]) if header else None
-    form = Form(encoding, skipped, delimiter, quotes, header, src, tgt, fuzzy)
+    rules = find_rules(rows, (src, tgt), header, path, data)
+    form = Form(encoding, skipped, delimiter, quotes, header, src, tgt, rules)
     return form, _described(form, rows[0])
 
 
@@ -99,10 +95,10 @@ def refuse_one_column(src: str | int, tgt: str | int, path: Path) -> None:
 
 
 def _names(rows: list[Row]) -> Row:
-    """The first row without cells that name the same language in every row: such a column says which language it is."""
+    """The first row without cells that name a language as all cells below them do: such columns are of languages."""
     first, others = rows[0], rows[1:]
     return [
-        "" if others and language_of(cell) and all(row[at : at + 1] == [cell] for row in others) else cell
+        "" if others and names_languages([[cell], *(row[at : at + 1] for row in others)]) else cell
         for at, cell in enumerate(first)
     ]
 
@@ -120,26 +116,9 @@ def find_named(names: list[str], path: Path, data: DataConfig) -> tuple[str, str
 
 
 def read_pairs(path: Path, form: Form, tally: Tally) -> Iterator[tuple[str, str]]:
-    """Source and target of every row except the header and fuzzy rows, which are counted."""
+    """Source and target of every row that is a pair; counts in the tally."""
     rows = islice(read_rows(path, form), 1 if form.header else 0, None)
-    return checked_pairs(rows, (form.src, form.tgt), form.fuzzy, tally)
-
-
-def checked_pairs(rows: Iterable[Row], columns: Columns, fuzzy: int | None, tally: Tally) -> Iterator[tuple[str, str]]:
-    """Source and target of the rows that are not marked in the column `fuzzy`; counts in the tally."""
-    for cells in rows:
-        tally.units += 1
-        if fuzzy is not None and fuzzy < len(cells) and cells[fuzzy].strip().lower() in MARKED:
-            tally.left_out["fuzzy"] += 1
-        else:
-            tally.pairs += 1
-            yield cells[columns[0]], cells[columns[1]]
-
-
-def fuzzy_column(header: Row) -> int | None:
-    """The column of a table of Weblate or the Translate Toolkit that marks what nobody has checked; None: no such."""
-    names = [cell.strip().lower() for cell in header]
-    return names.index("fuzzy") if "fuzzy" in names else None
+    return checked_pairs(rows, (form.src, form.tgt), form.rules, tally)
 
 
 def read_rows(path: Path, form: Form) -> Iterator[Row]:
@@ -379,12 +358,8 @@ def _by_language(first: Row, data: DataConfig) -> Columns | None:
 
 def _best(wanted: WantedLanguage, names: Row) -> list[int]:
     """The columns whose names fit the language best; a name without a region fits every region."""
-    fits = [0 if language_of(name) is None else _fit(wanted, name) for name in names]
-    return [at for at, fit in enumerate(fits) if fit and fit == max(fits)]
-
-
-def _fit(wanted: WantedLanguage, name: str) -> int:
-    return wanted.fit(name) or (1 if WantedLanguage(name).fit(wanted.code) else 0)
+    fits = [0 if language_of(name) is None else fit(wanted, name) for name in names]
+    return [at for at, own in enumerate(fits) if own and own == max(fits)]
 
 
 def _by_side(first: Row) -> Columns | None:
@@ -407,8 +382,9 @@ def _columns(first: Row, names: Row, header: bool, path: Path, data: DataConfig)
         src, tgt = (_column(column, first, header, path) for column in given if column is not None)
         return src, tgt
     found = (_by_language(names, data) or _by_side(names)) if header else None
-    if found is None and not header and (len(first) <= 2 or data.format == "tsv"):
-        texts = [at for at, cell in enumerate(first) if cell == names[at] and not _BESIDE_TEXT.match(cell)]
+    beside = [at for at, cell in enumerate(first) if cell == names[at]]  # columns that name no languages
+    if found is None and not header and (len(beside) <= 2 or data.format == "tsv"):
+        texts = [at for at in beside if not _BESIDE_TEXT.match(first[at])]
         if len(texts) == 2:
             found = texts[0], texts[1]
         elif len(first) <= 2 or texts[:2] == [0, 1]:
@@ -442,13 +418,18 @@ def _column(column: str | int, first: Row, header: bool, path: Path) -> int:
 
 def _described(form: Form, first: Row) -> str:
     word = next((word for word, mark in DELIMITERS.items() if mark == form.delimiter), repr(form.delimiter))
-    names = [repr(first[at]) if form.header and at < len(first) else str(at) for at in (form.src, form.tgt)]
+    shown = partial(shown_column, first, form.header)
     header = "with" if form.header else "no"
     quotes = "quotes enclose cells" if form.quotes else "quotes are text"
     return (
-        f"{form.encoding.upper()}, delimiter {word}, {header} header, {quotes}; source is column {names[0]}, target "
-        f"{names[1]}"
+        f"{form.encoding.upper()}, delimiter {word}, {header} header, {quotes}; source is column {shown(form.src)}, "
+        f"target {shown(form.tgt)}{form.rules.described(shown)}"
     )
+
+
+def shown_column(first: Row, header: bool, at: int) -> str:
+    """How the report calls a column: by its name in the header, else by its number."""
+    return repr(first[at]) if header and at < len(first) else str(at)
 
 
 def _shown(first: Row) -> str:

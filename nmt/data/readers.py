@@ -254,7 +254,7 @@ def _find_rows(data: DataConfig, files: list[Path], name: str) -> Split:
         for path in files:
             yield from read(path, forms[path], tally)
 
-    counts = any(form.fuzzy is not None for form in forms.values())
+    counts = any(form.rules.leave_out for form in forms.values())
     content = [part for path in files for part in (file_digest(path), repr(forms[path]))]
     notes = _notes(name, files, [said for _, said in found])
     return Split([*content, *([tally.name] if counts else [])], pairs, notes, (tally,) if counts else ())

@@ -4,13 +4,15 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nmt.config.sections import DataConfig
-from nmt.data.csv_files import Columns, Row, checked_pairs, find_columns, fuzzy_column
+from nmt.data.csv_files import find_columns, shown_column
 from nmt.data.formats.tally import Tally
+from nmt.data.row_rules import Columns, Row, RowRules, checked_pairs, find_rules
 from nmt.errors import ConfigError, DataError, counted, printable
 
 MOST_TEXT = 1 << 30  # bytes, at most, of each file in a workbook; memory holds the file with the text
@@ -26,24 +28,25 @@ class Sheet(NamedTuple):
 
     columns: Columns
     header: bool
-    fuzzy: int | None  # column that says which translations nobody has checked
+    rules: RowRules
 
 
 def find_sheet(path: Path, data: DataConfig) -> tuple[Sheet, str]:
     """The form of the only sheet with text, and a description."""
     rows = [cells for _, cells in islice(_rows(path), LOOKED_AT)]
     if not rows:
-        return Sheet((0, 1), False, None), "no rows"
+        return Sheet((0, 1), False, RowRules()), "no rows"
     (src, tgt), header = find_columns(rows, path, data)
-    names = [repr(rows[0][at]) if header and at < len(rows[0]) else str(at) for at in (src, tgt)]
-    said = f"{'with' if header else 'no'} header; source is column {names[0]}, target {names[1]}"
-    return Sheet((src, tgt), header, fuzzy_column(rows[0]) if header else None), said
+    rules = find_rules(rows, (src, tgt), header, path, data)
+    shown = partial(shown_column, rows[0], header)
+    said = f"{'with' if header else 'no'} header; source is column {shown(src)}, target {shown(tgt)}"
+    return Sheet((src, tgt), header, rules), said + rules.described(shown)
 
 
 def read_sheet(path: Path, sheet: Sheet, tally: Tally) -> Iterator[tuple[str, str]]:
-    """Source and target of every row that is not empty, but the header and fuzzy rows, which are counted."""
+    """Source and target of every row that is a pair; counts in the tally."""
     rows = islice(read_rows(path, sheet.columns), 1 if sheet.header else 0, None)
-    return checked_pairs(rows, sheet.columns, sheet.fuzzy, tally)
+    return checked_pairs(rows, sheet.columns, sheet.rules, tally)
 
 
 def read_rows(path: Path, columns: Columns) -> Iterator[Row]:

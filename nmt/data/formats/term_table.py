@@ -16,6 +16,7 @@ from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.segment import Segment
 from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.terms import Term, is_usable, segments_of
+from nmt.data.row_rules import MARKED, Columns, Row
 from nmt.errors import ConfigError
 
 REFERENCE = re.compile(r"&(#\w+|\w+);")  # to a character; its ; separates no terms
@@ -39,14 +40,18 @@ class TermTable(SegmentFile):
         if found == "xlsx":
             self._form = None
             sheet, self._found = xlsx_files.find_sheet(path, data)
-            self._columns, header = sheet.columns, sheet.header
+            self._columns, header, self._rules = sheet.columns, sheet.header, sheet.rules
         else:
             self._form, self._found = csv_files.find_form(
                 path, replace(data, format="tsv" if found == "tsv" else "csv")
             )
             self._columns, header = (self._form.src, self._form.tgt), self._form.header
+            self._rules = self._form.rules
         self._header = next(self._rows(), []) if header else None
         self._statuses = {} if self._header is None else status_columns(self._header, self._columns, self._languages)
+        self._forbidding = [  # columns such as "Forbidden", which mark terms that nobody should use
+            at for at, name in enumerate(self._header or []) if at not in self._columns and not is_usable([name])
+        ]
 
     @classmethod
     def of(cls, data: DataConfig, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> "TermTable":
@@ -58,29 +63,37 @@ class TermTable(SegmentFile):
         rows = self._rows()
         if self._header is not None:
             next(rows)
-        for cells in rows:
-            terms = {language: self._terms(cells, side) for side, language in enumerate(self._languages)}
+        for row in rows:
+            turned = self._rules.turned(row)
+            if turned is None:
+                yield Segment(None, None, None, self._rules.languages_of(row), None, None)
+                continue
+            terms = {each: self._terms(row, side ^ turned) for side, each in enumerate(self._languages)}
             yield from segments_of(None, terms, self._wanted)
 
-    def _terms(self, cells: csv_files.Row, side: int) -> list[Term]:
-        """The terms of one side; an empty one if the cell has none."""
-        texts = parts(cells[self._columns[side]]) or [""]
-        statuses = [
-            parts(cells[column]) for column, sides in self._statuses.items() if side in sides and column < len(cells)
-        ]
+    def _terms(self, row: Row, side: int) -> list[Term]:
+        """The terms in the column of one side; an empty one if the cell has none."""
+        texts = parts(row[self._columns[side]]) or [""]
+        statuses = [parts(row[at]) for at, sides in self._statuses.items() if side in sides and at < len(row)]
+        forbidden = any(row[at].strip().lower() in MARKED for at in self._forbidding if at < len(row))
         return [
-            Term((text,), all(is_usable(own[at : at + 1] if len(own) == len(texts) else own) for own in statuses))
+            Term(
+                (text,),
+                not forbidden
+                and all(is_usable(own[at : at + 1] if len(own) == len(texts) else own) for own in statuses),
+            )
             for at, text in enumerate(texts)
         ]
 
     def described(self) -> str:
         """What was found out of the table, for the report."""
-        if not self._statuses:
+        columns = [*self._statuses, *(at for at in self._forbidding if at not in self._statuses)]
+        if not columns:
             return f"{self._found}; no column of a status"
         assert self._header is not None
-        return f"{self._found}; status is column {', '.join(repr(self._header[at]) for at in self._statuses)}"
+        return f"{self._found}; status is column {', '.join(repr(self._header[at]) for at in columns)}"
 
-    def _rows(self) -> Iterator[csv_files.Row]:
+    def _rows(self) -> Iterator[Row]:
         if self._form is None:
             return xlsx_files.read_rows(self.path, self._columns)
         return csv_files.read_rows(self.path, self._form)
@@ -96,7 +109,7 @@ def parts(cell: str) -> list[str]:
     return [part for part in found if part]
 
 
-def status_columns(header: csv_files.Row, columns: csv_files.Columns, languages: tuple[str, str]) -> dict[int, Sides]:
+def status_columns(header: Row, columns: Columns, languages: tuple[str, str]) -> dict[int, Sides]:
     """The columns whose names are made of status or usage and a language, if any, and the sides that each is about.
 
     Columns with the same name speak of the columns to their left, if one of these holds terms.

@@ -1,0 +1,145 @@
+"""Which rows of a table are pairs, and in which direction, by what other columns say of them."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from nmt.config.languages import language_of
+from nmt.config.sections import DataConfig
+from nmt.data.formats.languages import WantedLanguage
+from nmt.data.formats.tally import Tally
+from nmt.errors import ConfigError
+
+Row = list[str]
+Columns = tuple[int, int]
+SideColumns = tuple[int | None, int | None]
+
+SIDES = ({"src", "source"}, {"tgt", "trg", "target"})  # column names of the source and of the target
+MARKED = {"true", "1", "yes", "x", "fuzzy"}  # cells of a fuzzy row
+CODE = re.compile("[A-Za-z]{2,3}([-_][A-Za-z]{2,4})?")
+REPEATED = 2  # how often a language occurs in its column, on average, at least: many short words are codes, too
+
+
+@dataclass(frozen=True)
+class RowRules:
+    """What the columns beside the texts say."""
+
+    fuzzy: int | None = None  # column that says which translations nobody has checked
+    languages: SideColumns = (None, None)  # columns that name the language of each row's source and target
+    wanted: tuple[str, str] = ("", "")  # data.src_lang and data.tgt_lang, where `languages` has a column
+
+    @property
+    def leave_out(self) -> bool:
+        """May any row be left out?"""
+        return self.fuzzy is not None or self.languages != (None, None)
+
+    def turned(self, row: Row) -> bool | None:
+        """Is the source in the column of the target, and the reverse? None: the row is in other languages."""
+        src, tgt = (None if at is None else _cell(row, at) for at in self.languages)
+        return _turned(self.wanted, src, tgt)
+
+    def languages_of(self, row: Row) -> tuple[str, ...]:
+        """The languages that the row names."""
+        return tuple(_cell(row, at) for at in self.languages if at is not None)
+
+    def is_fuzzy(self, row: Row) -> bool:
+        """Has nobody checked the row's translation?"""
+        return self.fuzzy is not None and _cell(row, self.fuzzy).lower() in MARKED
+
+    def described(self, shown: Callable[[int], str]) -> str:
+        """Words for the report; `shown`: how the report calls a column."""
+        match [shown(at) for at in self.languages if at is not None]:
+            case [src, tgt]:
+                return f"; columns {src} and {tgt} name the languages of each row"
+            case [only]:
+                side = "target" if self.languages[0] is None else "source"
+                return f"; column {only} names the language of each row's {side}"
+        return ""
+
+
+def _cell(row: Row, at: int) -> str:
+    """A cell's text; empty where the row ends before it, as it may in a workbook."""
+    return row[at].strip() if at < len(row) else ""
+
+
+@lru_cache(maxsize=1000)
+def _turned(wanted: tuple[str, str], src: str | None, tgt: str | None) -> bool | None:
+    def fits(name: str | None, side: int) -> bool:
+        return name is None or fit(WantedLanguage(wanted[side]), name) > 0
+
+    if fits(src, 0) and fits(tgt, 1):
+        return False
+    return True if src is not None and tgt is not None and fits(src, 1) and fits(tgt, 0) else None
+
+
+def fit(wanted: WantedLanguage, name: str) -> int:
+    """How well a column's or a cell's name of a language fits; a name without a region fits every region."""
+    return wanted.fit(name) or (1 if WantedLanguage(name).fit(wanted.code) else 0)
+
+
+def checked_pairs(rows: Iterable[Row], columns: Columns, rules: RowRules, tally: Tally) -> Iterator[tuple[str, str]]:
+    """Source and target of the rows that are pairs by the rules; counts in the tally."""
+    src, tgt = columns
+    for row in rows:
+        tally.units += 1
+        if rules.is_fuzzy(row):
+            tally.left_out["fuzzy"] += 1
+            continue
+        turned = rules.turned(row)
+        if turned is None:
+            tally.left_out["in other languages"] += 1
+            continue
+        tally.pairs += 1
+        yield (row[tgt], row[src]) if turned else (row[src], row[tgt])
+
+
+def find_rules(rows: list[Row], columns: Columns, header: bool, path: Path, data: DataConfig) -> RowRules:
+    """The rules of a table with these first rows. Refuses rows in several languages where none is wanted."""
+    names = rows[0] if header else [""] * len(rows[0])
+    fuzzy = next((at for at, name in enumerate(names) if name.strip().lower() == "fuzzy"), None)
+    languages = _language_columns(rows[1:] if header else rows, names, columns)
+    if languages == (None, None):
+        return RowRules(fuzzy)
+    if data.src_lang is None or data.tgt_lang is None:
+        there = {RowRules(languages=languages).languages_of(row) for row in rows[1 if header else 0 :]}
+        if len(there) == 1:
+            return RowRules(fuzzy)
+        shown = ", ".join(sorted({name for names in there for name in names})[:10])
+        raise ConfigError(f"{path}: its rows are in several languages: {shown}; set data.src_lang and data.tgt_lang")
+    return RowRules(fuzzy, languages, (data.src_lang, data.tgt_lang))
+
+
+def _language_columns(rows: list[Row], names: Row, columns: Columns) -> SideColumns:
+    """The columns that name the language of each row's source and target.
+
+    Two such columns belong to the texts in their order, unless their names say otherwise. One alone counts only where
+    it differs among the rows; it belongs to the target unless its name says otherwise.
+    """
+    found = [
+        at for at in range(len(names)) if at not in columns and names_languages([row[at : at + 1] for row in rows])
+    ]
+    sides = [_side_in(names[at]) for at in found]
+    match found:
+        case [only]:
+            if len({row[only] for row in rows}) == 1:
+                return None, None
+            return (only, None) if sides == [0] else (None, only)
+        case [first, second]:
+            in_order = columns[0] < columns[1] if None in sides or sides[0] == sides[1] else sides[0] == 0
+            return (first, second) if in_order else (second, first)
+    return None, None
+
+
+def _side_in(name: str) -> int | None:
+    words = set(re.split("[^a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower()))
+    return next((side for side, known in enumerate(SIDES) if words & known), None)
+
+
+def names_languages(cells: Sequence[Row]) -> bool:
+    """Do these cells, each in a list that is empty where a row has none, name languages, again and again?"""
+    values = {cell[0].strip() if cell else "" for cell in cells}
+    if len(values) == 1:
+        return language_of(*values) is not None
+    return 0 < len(values) * REPEATED <= len(cells) and all(CODE.fullmatch(own) and language_of(own) for own in values)

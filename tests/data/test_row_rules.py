@@ -1,0 +1,141 @@
+"""Tables whose rows are in several languages: each row is turned, or left out, as it says itself."""
+
+import csv
+import io
+from pathlib import Path
+
+import openpyxl
+import pytest
+from helpers.segment_files import SegmentFiles
+from helpers.small_corpora import data_config
+
+from nmt.config.sections import SplitConfig
+from nmt.data.readers import find_split
+from nmt.data.row_rules import RowRules, names_languages
+from nmt.data.split import Split
+from nmt.errors import ConfigError
+
+HEADER = ["source", "target", "source_lang", "target_lang"]
+EN, DE = "The dog sees house {}.", "Der Hund sieht Haus {}."
+
+
+def rows_in(*languages: tuple[str, str], count: int = 24) -> list[list[str]]:
+    """Rows in these pairs of languages, one pair after the other."""
+    texts = {"en": EN, "de": DE, "fr": "Le chien voit la maison {}."}
+    found = []
+    for number in range(count):
+        pair = languages[number % len(languages)]
+        found.append([*(texts[each.lower()[:2]].format(number) for each in pair), *pair])
+    return found
+
+
+def in_csv(rows: list[list[str]], delimiter: str = ",") -> bytes:
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=delimiter).writerows(rows)
+    return file.getvalue().encode()
+
+
+def in_excel(rows: list[list[str]]) -> bytes:
+    book, out = openpyxl.Workbook(), io.BytesIO()
+    assert book.active is not None
+    for row in rows:
+        book.active.append(row)
+    book.save(out)
+    return out.getvalue()
+
+
+def split_of(folder: Path, kind: str, content: bytes, src: str | None = "en", tgt: str | None = "de") -> Split:
+    (folder / "f").write_bytes(content)
+    data = data_config(kind, root=str(folder), train=SplitConfig(None, None, "f"), src_lang=src, tgt_lang=tgt)
+    split = find_split(data, "train", folder)
+    assert split is not None
+    return split
+
+
+BOTH = [("en", "de"), ("de", "en"), ("en", "de")]
+EXPECTED = [(EN.format(number), DE.format(number)) for number in range(24)]
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx"])
+def test_rows_of_both_directions_are_turned(tmp_path: Path, kind: str, header: bool) -> None:
+    rows = [HEADER] * header + rows_in(*BOTH)
+    content = in_excel(rows) if kind == "xlsx" else in_csv(rows, "\t" if kind == "tsv" else ",")
+    split = split_of(tmp_path, kind, content)
+    for _ in range(2):
+        assert list(split.pairs()) == EXPECTED
+        assert [str(tally) for tally in split.tallies] == ["f: 24 rows, 24 pairs"]
+    columns = "'source_lang' and 'target_lang'" if header else "2 and 3"
+    assert split.notes[-1].endswith(f"; columns {columns} name the languages of each row")
+
+
+def test_all_rows_may_be_the_other_way_round(tmp_path: Path) -> None:
+    assert list(split_of(tmp_path, "csv", in_csv([HEADER, *rows_in(("DE", "EN-GB"))])).pairs()) == EXPECTED
+
+
+def test_rows_in_other_languages_are_left_out_and_counted(tmp_path: Path) -> None:
+    split = split_of(tmp_path, "csv", in_csv([HEADER, *rows_in(("en", "de"), ("fr", "de"), ("fr", "en"))]))
+    assert list(split.pairs()) == EXPECTED[::3]
+    assert [str(tally) for tally in split.tallies] == ["f: 24 rows, 8 pairs; left out: 16 in other languages"]
+
+
+def test_one_column_names_the_language_of_the_target(tmp_path: Path) -> None:
+    rows = [[source, target, language] for source, target, _, language in rows_in(("en", "de"), ("en", "fr"))]
+    for name, side in (("locale", "target"), ("tgtLang", "target")):
+        split = split_of(tmp_path, "csv", in_csv([["source", "target", name], *rows]))
+        assert list(split.pairs()) == EXPECTED[::2]
+        assert split.notes[-1].endswith(f"; column '{name}' names the language of each row's {side}")
+    split = split_of(tmp_path, "csv", in_csv([["source", "target", "source language"], *rows]))
+    assert list(split.pairs()) == []
+    assert split.notes[-1].endswith("; column 'source language' names the language of each row's source")
+
+
+def test_columns_belong_to_the_texts_that_their_names_say_or_else_to_those_in_their_order(tmp_path: Path) -> None:
+    rows = [[target, source, tgt, src] for source, target, src, tgt in rows_in(*BOTH)]
+    for header in (["target", "source", "l1", "l2"], ["target", "source", "lang_target", "lang_source"]):
+        assert list(split_of(tmp_path, "csv", in_csv([header, *rows])).pairs()) == EXPECTED
+    rows = [[target, source, src, tgt] for source, target, src, tgt in rows_in(*BOTH)]
+    header = ["target", "source", "sourceLang", "targetLang"]
+    assert list(split_of(tmp_path, "csv", in_csv([header, *rows])).pairs()) == EXPECTED
+
+
+def test_rows_in_several_languages_need_the_two_that_are_wanted(tmp_path: Path) -> None:
+    for languages in ((None, None), ("en", None)):
+        with pytest.raises(ConfigError) as caught:
+            split_of(tmp_path, "csv", in_csv([HEADER, *rows_in(*BOTH)]), *languages)
+        assert str(caught.value) == (
+            f"{tmp_path / 'f'}: its rows are in several languages: de, en; set data.src_lang and data.tgt_lang"
+        )
+    assert list(split_of(tmp_path, "csv", in_csv([HEADER, *rows_in(("en", "de"))]), None, None).pairs()) == EXPECTED
+
+
+def test_short_words_are_no_languages() -> None:
+    assert not names_languages([[word] for word in ("it", "is", "so", "no", "am", "he", "be", "or")])
+    assert names_languages([["en"], ["de_AT"]] * 4)
+    assert names_languages([["German"]] * 2)
+    assert not names_languages([["German"], ["English"]] * 4)
+    assert not names_languages([["en"], []] * 4)
+    assert not names_languages([])
+
+
+def test_a_row_that_ends_before_these_columns_is_in_no_language() -> None:
+    rules = RowRules(fuzzy=4, languages=(2, 3), wanted=("en", "de"))
+    assert rules.turned(["a", "b", "en"]) is None
+    assert rules.turned(["a", "b", "de", "en"]) is True
+    assert not rules.is_fuzzy(["a", "b"])
+
+
+def test_terms_of_both_directions_are_turned(tmp_path: Path) -> None:
+    table = SegmentFiles("glossary", "terms")
+    rows = [[f"dog {number}", f"Hund {number}", "en", "de"] for number in range(8)]
+    rows[1::2] = [[target, source, "de", "en"] for source, target, *_ in rows[1::2]]
+    split = table.split(tmp_path, in_csv([HEADER, *rows, ["chien", "Hund", "fr", "de"]]).decode())
+    assert list(split.pairs()) == [(f"dog {number}", f"Hund {number}") for number in range(8)]
+    assert str(split.tallies[0]) == "terms: 9 term pairs, 8 pairs; left out: 1 without English"
+
+
+def test_a_column_may_forbid_terms(tmp_path: Path) -> None:
+    rows = [["English", "German", "Forbidden"], ["dog", "Hund", ""], ["dog", "Köter", "Yes"], ["cat", "Katze", "no"]]
+    split = SegmentFiles("glossary", "terms").split(tmp_path, in_csv(rows).decode())
+    assert list(split.pairs()) == [("dog", "Hund"), ("cat", "Katze")]
+    assert split.notes[1].endswith("; status is column 'Forbidden'")
