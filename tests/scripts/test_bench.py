@@ -187,7 +187,7 @@ def test_cases_beside_neighbours_that_cannot_be_are_refused(
 
 
 def test_shares_are_those_of_the_same_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "cores", lambda: 2)
+    monkeypatch.setattr(neighbours, "cores", lambda: 2)
     rounds = [
         {
             "1": busy.Rates({"0": 100.0, "1": 30.0, "2 trainings": 50.0}, 500.0, 1, 1),
@@ -215,7 +215,7 @@ def test_shares_are_those_of_the_same_round(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_fair_share_is_that_of_two_cores(
     workers: int, others: int, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "cores", lambda: 2)
+    monkeypatch.setattr(neighbours, "cores", lambda: 2)
     assert neighbours.fair_share(workers, others) == pytest.approx(share)
 
 

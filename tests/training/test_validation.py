@@ -148,13 +148,13 @@ def test_the_model_is_left_in_the_mode_that_it_was_in(
     model = small_model(dropout=0.5).train(training)
     modes = []
 
-    def forced(model: Seq2Seq, batch: Batch, whole: Callable[..., Any] = Seq2Seq.forced) -> Any:
+    def read(model: Seq2Seq, batch: Batch, whole: Callable[..., Any] = Seq2Seq._read) -> Any:
         modes.append({module.training for module in model.modules()})
         if fails:
             raise RuntimeError("no more")
         return whole(model, batch)
 
-    monkeypatch.setattr(Seq2Seq, "forced", forced)
+    monkeypatch.setattr(Seq2Seq, "_read", read)
     calls: list[Callable[[], object]] = [
         lambda: forced_attention(model, [5, 6], [7], CPU),
         lambda: validator().scores(model, CPU, torch.float32),
