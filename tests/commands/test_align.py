@@ -168,6 +168,7 @@ def test_a_pair_too_long_to_be_held_in_memory_is_named(
         assert "error: pair 5 has a side of 32 pieces; attention and scores of given pairs reach to 30: " in error
 
 
+@pytest.mark.slow
 def test_mistakes_get_one_line(runs: dict[str, Path], aligner: Aligner) -> None:
     Path("long").write_text("der Hund\n" * (len(SOURCES) + 2))
     files = ["src=src", "tgt=tgt"]

@@ -35,6 +35,7 @@ COUNTS: dict[str, Callable[[int, int, int], Counts]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts_are_those_of_the_formula(name: str, seed: int) -> None:

@@ -48,6 +48,7 @@ def test_little_room_and_a_forbidden_folder_are_said(
     assert expected in capsys.readouterr().err.splitlines()
 
 
+@pytest.mark.slow
 def test_a_self_test_that_fails_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "TRAINING", (*doctor.TRAINING, "train.batch_tokens=0"))
     assert main(["doctor"]) == 2

@@ -163,6 +163,7 @@ def aligned(*words: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_gold_alignments_are_scored_beside_the_diagonal(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -193,6 +194,7 @@ def test_gold_alignments_are_scored_beside_the_diagonal(
     assert "alignment" not in json.loads(Path("out/scores.json").read_text())
 
 
+@pytest.mark.slow
 def test_the_corpus_brings_its_own_gold(run: Path, corpus: Path, tmp_path: Path) -> None:
     (corpus / "test.align").write_text("0-0\n" * 30)
     own = make_run(tmp_path / "own", data=SPLITS | {"root": str(corpus), "gold": "test.align", "gold_units": "tokens"})
@@ -207,6 +209,7 @@ def test_the_corpus_brings_its_own_gold(run: Path, corpus: Path, tmp_path: Path)
     (corpus / "test.align").unlink()
 
 
+@pytest.mark.slow
 def test_mistakes_get_one_line(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("three").write_text("a\nb\nc\n")
     Path("two").write_text("a\nb\n")
@@ -274,6 +277,7 @@ def test_test_sets_in_sgml_are_read_as_their_text_is(run: Path, capsys: pytest.C
     assert [*read_lines(Path("out/reference.2.txt"))] == second
 
 
+@pytest.mark.slow
 def test_a_file_with_both_languages_needs_no_ref(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sources, first, second = (sentences(12, seed, WORDS) for seed in (5, 6, 7))
     for name, lines in (("s", sources), ("a", first), ("b", second)):
@@ -336,6 +340,7 @@ def test_without_a_language_the_script_of_the_references_decides(tmp_path: Path)
         assert f"tok:{tokenizer}|" in signatures[0]
 
 
+@pytest.mark.slow
 def test_a_test_set_that_cannot_be_fetched(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -405,6 +410,7 @@ def test_a_reference_that_is_not_there_changes_no_score(run: Path) -> None:
     assert scored(*words, "ref=[first,some]") == scored(*words, "ref=[first,all]")
 
 
+@pytest.mark.slow
 def test_files_whose_names_are_not_utf8(run: Path) -> None:
     odd = os.fsdecode(b"caf\xe9")
     Path(odd).write_text("der Hund\nein Haus\n")
@@ -415,6 +421,7 @@ def test_files_whose_names_are_not_utf8(run: Path) -> None:
     assert json.loads(Path(f"out{odd}/scores.json").read_text())["test_set"] == odd
 
 
+@pytest.mark.slow
 def test_who_closes_standard_output_loses_no_file(run: Path) -> None:
     Path("a").write_text("der Hund\nein Haus\n")
     words = ["evaluate", f"model={run}", *FAST, "src=a", "ref=a", "output=out", f"compare_with={run}"]

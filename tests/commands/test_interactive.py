@@ -133,6 +133,7 @@ def test_samples_have_no_beam(run: Path) -> None:
         session.answer(":beam 3")
 
 
+@pytest.mark.slow
 def test_a_pipe_is_answered_line_by_line(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ def page(run: Path, capsys: pytest.CaptureFixture[str], code: int = 0) -> dict[s
     return {line[:10].strip(): line[10:] for line in capsys.readouterr().out.splitlines()}
 
 
+@pytest.mark.slow
 def test_a_stopped_run_and_its_end(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with signals_after({5}):
         assert start(data, tmp_path) == SAVED
@@ -51,6 +52,7 @@ def test_a_stopped_run_and_its_end(data: Path, tmp_path: Path, capsys: pytest.Ca
     assert "left" not in shown["speed"]
 
 
+@pytest.mark.slow
 def test_a_run_stopped_before_its_model_was_chosen_is_not_finished(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,6 +72,7 @@ def test_a_run_stopped_before_its_model_was_chosen_is_not_finished(
     assert page(run, capsys)["state"] == f"finished; next: nmt evaluate model={run}"
 
 
+@pytest.mark.slow
 def test_epochs_and_patience_are_counted(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words: dict[str, Any] = {"train__max_updates": None, "train__max_epochs": 6, "train__validate_every": None}
     with signals_after({13}):
@@ -81,6 +84,7 @@ def test_epochs_and_patience_are_counted(data: Path, tmp_path: Path, capsys: pyt
     assert 1 < int(epoch) < 6
 
 
+@pytest.mark.slow
 def test_a_run_is_asked_while_it_trains(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +131,7 @@ def test_a_damaged_record_of_points_is_told(data: Path, tmp_path: Path, capsys: 
     assert page(run, capsys)["faults"].startswith(f"{run / 'metrics.jsonl'}: line 2 is damaged, and left out;")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["model.safetensors", "checkpoints/00000011/training.json", "checkpoints/00000011/training.safetensors"]
 )
@@ -171,6 +176,7 @@ def test_a_model_whose_checkpoints_are_gone_is_not_said_to_be_stopped(
     assert not page(run, capsys).keys() & {"progress", "best", "dev"}
 
 
+@pytest.mark.slow
 def test_a_checkpoint_without_its_record_is_not_called_gone(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,6 +187,7 @@ def test_a_checkpoint_without_its_record_is_not_called_gone(
     assert "without checkpoints" not in page(run, capsys)["state"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["seen.bin", "letter_case.json", "sentences.json", "model.safetensors"])
 def test_a_missing_file_is_named(data: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"

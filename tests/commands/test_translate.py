@@ -69,6 +69,7 @@ LINES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_one_line_out_for_every_line_in(run: Path, terminal: Terminal) -> None:
     text = "\n".join(LINES)
     out, err = terminal("translate", f"model={run}", *FAST, stdin=b"\xef\xbb\xbf" + text.encode())
@@ -121,6 +122,7 @@ def test_jsonl_holds_scores_candidates_and_alignments(run: Path, terminal: Termi
     assert list(json.loads(plain[0])) == ["source", "translation", "score", "log_prob"]
 
 
+@pytest.mark.slow
 def test_what_is_typed_of_the_search_is_used(run: Path, terminal: Terminal) -> None:
     def translated(*words: str) -> list[str]:
         return terminal("translate", f"model={run}", "precision=fp32", *words, stdin=text.encode())[0]
@@ -151,6 +153,7 @@ def test_the_seed_that_is_said_draws_the_same_again(run: Path, terminal: Termina
     assert drawn()[0] != first
 
 
+@pytest.mark.slow
 def test_mistakes_get_one_line(run: Path, blind: Path, terminal: Terminal) -> None:
     Path("text").write_text("der Hund\n")
     Path("bad").write_bytes(b"der Hund\nein \xff Haus\n")

@@ -54,6 +54,7 @@ def content(folder: str) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
+@pytest.mark.slow
 def test_every_file_has_what_it_has_alone(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     form = ["format=jsonl", "n_best=2", "alignments=true"]
     translate(run, "input='in/*'", "output=out/", *form)
@@ -91,6 +92,7 @@ def test_files_of_a_glob_are_in_natural_order(run: Path, capsys: pytest.CaptureF
     assert by_glob == capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_draws_depend_on_seed_and_file_alone(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sample = ["search=sample", "seed=3"]
     translate(run, "input='in/*'", "output=out/", *sample)
@@ -109,6 +111,7 @@ def test_draws_depend_on_seed_and_file_alone(run: Path, capsys: pytest.CaptureFi
     )
 
 
+@pytest.mark.slow
 def test_what_decides_translations_is_recorded(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = make_run(tmp_path / "other", seed=1)
 
@@ -160,6 +163,7 @@ def test_long_lines_are_named_with_their_file(run: Path, capsys: pytest.CaptureF
     assert "caution: in/1, line 2 has 1,200 pieces; translated in 2 parts" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_mistakes_get_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("file").touch()
     for words, message in {

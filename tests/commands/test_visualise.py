@@ -67,6 +67,7 @@ def test_every_line_gets_its_pictures_in_the_run_folder(run: Path, typed: Typed)
     assert not [path for path in run.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes_and_replaces_what_was_there(typed: Typed, tmp_path: Path) -> None:
     found = []
     for folder in (tmp_path / "a", tmp_path / "deeper" / "b", tmp_path / "a"):
@@ -77,6 +78,7 @@ def test_the_same_input_gives_the_same_bytes_and_replaces_what_was_there(typed: 
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.slow
 def test_given_translations_are_drawn_in_place_of_the_models_own(typed: Typed, tmp_path: Path) -> None:
     (tmp_path / "out.de").write_text("Mann schläft\nHund\n", encoding="utf-8")
     for words in ([f"tgt={tmp_path}/out.de"], ["tgt_text=[Mann schläft,Hund]"]):
@@ -185,6 +187,7 @@ def test_layers_and_heads_have_panels_and_their_mean_is_the_main_picture(
         assert re.findall(r"<!-- ((?:layer|head) .*?) -->", panels.read_text(encoding="utf-8")) == titles
 
 
+@pytest.mark.slow
 def test_mistakes_are_refused_before_any_work(
     run: Path, typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

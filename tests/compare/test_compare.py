@@ -50,6 +50,7 @@ def run_of(runs: Path, attention: str, seed: int) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_everything_is_written(runs: Path) -> None:
     found = results(runs / "page")
     assert [row["variant"] for row in found["variants"]] == ["attention=none", "attention=dot"]
@@ -98,6 +99,7 @@ def test_scores_are_those_of_the_stored_model(runs: Path, data: Path) -> None:
     assert shown["bleu"] == kept["bleu"]
 
 
+@pytest.mark.slow
 def test_the_dev_split_is_scored_where_asked(runs: Path, data: Path, tmp_path: Path) -> None:
     before = models(runs)
     with no_figures():
@@ -202,6 +204,7 @@ def test_page_needs_nothing_else(runs: Path) -> None:
     assert all(svg.removeprefix("<svg ") in text for svg in drawn)
 
 
+@pytest.mark.slow
 def test_a_second_time_nothing_is_trained_or_evaluated(
     runs: Path, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -215,6 +218,7 @@ def test_a_second_time_nothing_is_trained_or_evaluated(
     assert out.strip() == (runs / "page" / "table.md").read_text("utf-8").strip()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(runs: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with no_figures(), signals_after({4}):
         assert compare(data, tmp_path, "attention=none,dot", "seed=1") == SAVED
@@ -229,6 +233,7 @@ def test_an_interrupted_run_goes_on(runs: Path, data: Path, tmp_path: Path, caps
     assert output.name.startswith("text_")
 
 
+@pytest.mark.slow
 def test_kept_scores_of_another_model_are_not_used(runs: Path, data: Path, tmp_path: Path) -> None:
     own, other = run_of(runs, "dot", 1), run_of(runs, "dot", 2)
     copies = [shutil.copytree(run, tmp_path / run.name) for run in (own, other)]
@@ -250,6 +255,7 @@ def test_cells_without_value_are_dashes(runs: Path) -> None:
     assert table([row | {"low": 0.0, "high": 1.0, "p": None}]) == [["variant", "95 % interval"], ["x", "0.00 to 1.00"]]
 
 
+@pytest.mark.slow
 def test_what_makes_scores_mislead_is_said_once_and_stands_on_the_page(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

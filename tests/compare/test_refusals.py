@@ -27,6 +27,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_splits(tmp_path_factory.mktemp("data"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
@@ -118,6 +119,7 @@ def test_a_split_that_is_cut_off_is_decided_by_the_whole_corpus(
     assert "its test data are not those of data.filters.max_ratio=null" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_axes_are_what_has_several_values(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     typed = [*words(data, tmp_path), "attention=choice(dot,none)", "encoder.layers=range(1,3)", "seed=3"]
     typed += ["encoder.bidirectional=true"]

@@ -47,6 +47,7 @@ RIGHT: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @given(
     st.integers(),
     st.one_of(st.integers(-1000, 1000), st.floats(allow_nan=False)),

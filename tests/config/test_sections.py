@@ -50,6 +50,7 @@ def composed(verb: str, *words: str) -> dict[str, Any]:
         return plain(compose(verb, list(words)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", CHOICES)
 def test_every_choice_composes_and_checks(choice: str) -> None:
     config = composed("train", choice)

@@ -174,6 +174,7 @@ def test_another_form_is_another_corpus(tmp_path):
 cells = st.text(st.characters(codec="cp1252", exclude_characters="\x00\r\n\x81\x8d\x8f\x90\x9d"), max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(cells, cells), min_size=1, max_size=8),

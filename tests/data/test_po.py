@@ -145,6 +145,7 @@ def test_a_file_that_is_too_large_to_be_read_as_a_whole_is_refused(tmp_path, mon
     assert "has more than 0 MB" in refusal(tmp_path, gzip.compress(content.encode() + b"\n" * 1000))
 
 
+@pytest.mark.slow
 def test_strings_and_comments_of_many_lines_take_time_in_proportion(tmp_path):
     content = (
         header() + '\nmsgid ""\n' + '"a"\n' * 300_000 + '\nmsgstr "b"\n' + '"c"\n"d"\n\n#: x\n' + message("e", "f")
@@ -161,6 +162,7 @@ def test_messages_come_back_as_they_were_written(tmp_path, written):
     assert pairs(tmp_path, content) == written
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.binary(max_size=3)), min_size=1, max_size=4))
 def test_any_damage_ends_in_pairs_or_in_one_refusal(tmp_path, damage):

@@ -166,6 +166,7 @@ def test_the_command_fills_the_cache_and_prints_the_report(tmp_path, capsys):
     assert str(tmp_path / "c") in printed
 
 
+@pytest.mark.slow
 def test_a_model_that_is_trained_further_keeps_its_tokenizers(tmp_path, capsys):
     text_data(tmp_path, make_pairs(400))
     run = make_run(tmp_path / "first")

@@ -35,6 +35,7 @@ TEXTS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(TEXTS)
 @example("A x! 3 y. z w. z")
 @example('. "')
@@ -52,6 +53,7 @@ def test_sentences_are_in_order_and_cover_all_that_is_visible(text: str) -> None
     assert not is_visible(text[end:])
 
 
+@pytest.mark.slow
 @given(TEXTS)
 @settings(max_examples=600, deadline=None)
 def test_a_sentence_is_one_sentence(text: str) -> None:
@@ -59,6 +61,7 @@ def test_a_sentence_is_one_sentence(text: str) -> None:
         assert sentence_spans(sentence) == [Span(0, len(sentence))], sentence
 
 
+@pytest.mark.slow
 @given(TEXTS)
 @settings(max_examples=300, deadline=None)
 def test_no_word_is_cut(text: str) -> None:

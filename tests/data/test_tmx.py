@@ -239,6 +239,7 @@ def test_units_come_back_as_they_were_written(tmp_path, written, encoding):
     assert {(src, tgt) for src, tgt in written if src.strip().isalnum() and tgt.strip().isalnum()} <= set(found)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.binary(max_size=3)), min_size=1, max_size=4))
 def test_any_damage_ends_in_pairs_or_in_one_refusal(tmp_path, damage):

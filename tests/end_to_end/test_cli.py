@@ -103,6 +103,7 @@ def test_exit_codes(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
         main(["train"])
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_every_job_under_its_own_name(calls: Calls, tmp_path: Path) -> None:
     assert main(["train", "-m", "attention=dot,additive", "seed=1,2"]) == 0
     names = [command.run.name for command in calls]
@@ -112,6 +113,7 @@ def test_a_sweep_runs_every_job_under_its_own_name(calls: Calls, tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
 
 
+@pytest.mark.slow
 def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
     calls.result = DataError("no such file; check it")
     assert main(["train", "-m", "seed=1,2"]) == 2
@@ -123,6 +125,7 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         assert len(calls) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -269,6 +272,7 @@ def test_file_names_need_not_be_utf8(calls: Calls) -> None:
     assert first != second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["train", "prepare"])
 def test_training_files_are_of_any_kind_unless_a_corpus_is_typed(calls: Calls, tmp_path: Path, verb: str) -> None:
     words = (["data=text"], ["data=demo_en_zh"], [f"data.root={tmp_path}"], ["experiment=demo_en_de"], [])
@@ -356,6 +360,7 @@ def shell(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["--help"], ["attentions"]])
 def test_a_full_disk_gets_one_line(words: list[str]) -> None:
     command = [sys.executable, "-m", "nmt.cli.main", *words]
@@ -424,6 +429,7 @@ def test_help_is_immediate_and_fits_a_screen() -> None:
 HEAVY = {"torch", "datasets", "pandas", "pyarrow", "numpy", "sacrebleu", "matplotlib", "tensorboard", "sentencepiece"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "heavy"),
     [
@@ -443,6 +449,7 @@ def test_what_runs_nothing_imports_nothing_heavy(words: list[str], heavy: set[st
     assert run.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_translating_imports_no_compiler(tmp_path: Path) -> None:
     words = ["translate", f"model={make_run(tmp_path / 'run')}", "device=cpu", f"input={tmp_path / 'in'}"]
     (tmp_path / "in").write_text("a\n")
@@ -460,6 +467,7 @@ def test_preparing_imports_little() -> None:
     assert run.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_shell_completion_knows_verbs_groups_and_keys() -> None:
     assert "complete" in shell("-sc", "install=bash").stdout
 

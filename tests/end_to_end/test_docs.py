@@ -115,6 +115,7 @@ def test_a_line_that_no_test_knows_is_refused() -> None:
         in_blocks(page.replace("nmt", "nmd"), strict=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", TYPED)
 def test_every_command_can_be_typed(place: str, composed: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     program, verb, *rest = TYPED[place].words

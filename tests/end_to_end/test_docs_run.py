@@ -129,6 +129,7 @@ def run(world: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     return in_world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [place for place, command in CHEAP.items() if command.error is None])
 def test_a_cheap_command_does_its_work(
     place: str, world: Path, run: Callable[..., int], capsys: pytest.CaptureFixture[str]

@@ -168,6 +168,7 @@ def test_short_sentences_stand_in_rows_and_long_ones_in_columns() -> None:
         assert len({text.get_position()[axis] for text in figure.axes[0].texts if text.get_text() == "word"}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("T", [1, 250])
 def test_pictures_of_long_sentences_stay_bounded(T: int) -> None:
     S = 250

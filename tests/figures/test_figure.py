@@ -160,6 +160,7 @@ def test_characters_without_a_font_become_code_points_with_one_line_that_names_a
 RARE = "\U000302a6"  # an ideograph that hardly any font has
 
 
+@pytest.mark.slow
 def test_a_new_font_is_drawn_with_and_what_is_missing_is_one_line(tmp_path: Path) -> None:
     """As a user meets it: another process, with and without a font for the character."""
     from fontTools.fontBuilder import FontBuilder

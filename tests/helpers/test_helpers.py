@@ -59,6 +59,7 @@ def prints(text: str) -> int:
     return 3
 
 
+@pytest.mark.slow
 def test_a_forked_process_is_where_it_is_put_and_says_what_it_says(tmp_path: Path) -> None:
     process = Forked(prints, "here", cwd=tmp_path, env=os.environ | {"PLACE": "there"})
     assert process.communicate(timeout=240) == (f"here there {tmp_path}\n", "and more")

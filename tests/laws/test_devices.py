@@ -21,6 +21,7 @@ def decoded(model: Seq2Seq) -> None:
     assert features.device == weights.device == log_probs.device == META
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("training", [False, True])
 def test_rnns(attention: str, training: bool) -> None:

@@ -29,6 +29,7 @@ def choices(count: int) -> set[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.slow
 def test_no_two_choices_share_a_seed() -> None:
     found = choices(2000)
     assert len(found) > 60_000

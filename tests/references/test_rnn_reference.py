@@ -111,6 +111,7 @@ def test_the_encoders_states_are_those_of_the_formulae(
         near(memory.final[row], final)
 
 
+@pytest.mark.slow
 @each
 @torch.no_grad()
 def test_the_decoders_features_weights_and_states_are_those_of_the_formulae(case: dict[str, Any]) -> None:
@@ -131,6 +132,7 @@ def test_the_decoders_features_weights_and_states_are_those_of_the_formulae(case
         assert (weights[row, 0][..., ~mask] == 0).all()
 
 
+@pytest.mark.slow
 @each
 @torch.no_grad()
 def test_the_models_probabilities_are_those_of_the_formulae(case: dict[str, Any]) -> None:

@@ -81,6 +81,7 @@ def test_the_smallest_input_for_which_a_property_does_not_hold_is_told(monkeypat
     assert "value=100" in "".join(failed.value.__notes__)
 
 
+@pytest.mark.slow
 def test_a_case_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "HANGS_S", 1)
     with pytest.raises(TimeoutError, match="more than 1 s"):

@@ -35,6 +35,7 @@ def description(url: str) -> dict[str, Any]:
     return description_of(url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["requests", "garbage", "pipelined"])
 def test_any_request_is_answered_and_the_next_one_is_translated(url: str, folder: Path, name: str) -> None:
     cases = {"requests": 100, "garbage": 60, "pipelined": 5}[name]

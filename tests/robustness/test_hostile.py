@@ -167,6 +167,7 @@ def test_absurd_sizes_are_refused_before_they_take_memory(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kB
 
 
+@pytest.mark.slow
 def test_a_configuration_full_of_values_takes_little_memory(run: Path) -> None:
     for many in ("[],", '{"":0},', "0.1,"):
         text = f'{(run / "config.json").read_text()[:-1]}, "more": [{many * (10**6 // len(many))}0]}}'
@@ -361,6 +362,7 @@ def test_a_sparse_file_of_tensors_is_refused_before_it_is_read(run: Path, name: 
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kB
 
 
+@pytest.mark.slow
 def test_status_holds_no_file_in_memory(run: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     sparse(run / "model.safetensors", 2**29)

@@ -99,6 +99,7 @@ def test_every_format_brings_the_odd_lines_as_they_are(tmp_path: Path) -> None:
         check_all_are_counted(prepared, as_text)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_training_goes_through_odd_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_corpus(tmp_path / "data", make_pairs(60) + ODD_PAIRS)
     tokenizer = {"tokenizer__vocab_size": 520, "tokenizer__byte_fallback": True}
@@ -229,6 +230,7 @@ def test_there_is_one_line_for_every_odd_line(run: Path, terminal: Terminal, way
             assert j < len(record["tgt_words"])
 
 
+@pytest.mark.slow
 def test_a_byte_order_mark_begins_no_line(run: Path, terminal: Terminal) -> None:
     words = ["translate", f"model={run}", *FAST, "format=jsonl"]
     Path("a").write_bytes(b"\xef\xbb\xbfHund\n\xef\xbb\xbfHaus\n")
@@ -271,6 +273,7 @@ def test_standard_input_stops_where_bytes_are_no_text(run: Path, terminal: Termi
         assert f"standard input, line 3: byte {byte:#04x} is not valid UTF-8" in said[0]
 
 
+@pytest.mark.slow
 def test_interactive_answers_every_odd_line(run: Path, terminal: Terminal) -> None:
     typed = "".join(f"{text}\n" for text in ODD.values()).encode() + b"".join(
         line + b"\n" for _, line in INVALID.values()

@@ -72,6 +72,7 @@ def refused(
     return line
 
 
+@pytest.mark.slow
 def test_test_pairs_of_the_training_data_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = corpus(tmp_path / "data")
     assert start(data, tmp_path / "runs", train__max_updates=1, data__dev_size=0, data__tgt_lang=None) == 0
@@ -271,6 +272,7 @@ def test_references_that_repeat_the_source_are_said(run: Path) -> None:
     assert said == "it repeats the source in 1 of 2 lines, the first is line 2: are they translated?"
 
 
+@pytest.mark.slow
 def test_languages_the_wrong_way_round_are_said(tmp_path: Path) -> None:
     pairs = [(src, src.translate(str.maketrans("abcdefghij", "klmnopqrst"))) for src, _ in make_pairs(120)]
     write_corpus(tmp_path / "data", pairs)

@@ -40,6 +40,7 @@ def test_a_row_for_each_training_and_none_is_trained_twice(
     assert first.out.splitlines()[2] == second.out.splitlines()[2]
 
 
+@pytest.mark.slow
 def test_words_that_nmt_refuses_get_a_row(corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["--runs", str(tmp_path / "runs"), "--tatoeba", str(corpus), "--corpora", "tatoeba_1000"]
     assert main([*words, "--recipes", "known", f"cache_dir={tmp_path}/cache", "tokenizer.vocab_size=262"]) == 0

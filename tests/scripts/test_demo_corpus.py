@@ -36,6 +36,7 @@ def read(name: str) -> list[str]:
     return (ROOT / "data" / name).read_text(encoding="utf-8").split("\n")[:-1]
 
 
+@pytest.mark.slow
 def test_more_training_pairs_leave_dev_and_test_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus, "SPLITS", {name: size // 20 for name, size in corpus.SPLITS.items()})
     own = SEED + 1  # what is generated is kept, and the other tests need it whole
@@ -174,6 +175,7 @@ def test_names_and_numbers_are_masked() -> None:
     assert masked == ("<name>'s", "dog", "saw", "<number>", "cats", "and", "<number>", "birds", ".")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "tokenizer"), [("de", "13a"), ("zh", "zh")])
 def test_copying_the_nearest_sentence_scores_low(target: str, tokenizer: str) -> None:
     """The baseline: the translation of the training sentence with the nearest TF-IDF vector."""

@@ -64,6 +64,7 @@ def test_sentences_of_yaml_are_comments() -> None:
     assert found == [(1, "a b"), (3, "c")]
 
 
+@pytest.mark.slow
 def test_what_there_is_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0, capsys.readouterr().err
 

@@ -48,6 +48,7 @@ def prefix_of(text: str, whole: bool = False) -> Prefix:
     return prefix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("text", ["a", "ab", "▁a", "b▁"])
 def test_a_wide_beam_finds_the_best_of_all_that_begin_so(seed: int, text: str) -> None:

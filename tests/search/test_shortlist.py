@@ -287,6 +287,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *
     return *capsys.readouterr(), code
 
 
+@pytest.mark.slow
 def test_the_verb_learns_and_the_others_use_it(
     trained: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -82,6 +82,7 @@ def test_a_suggestion_lies_in_the_run_folder(client: TestClient, runs: Path) -> 
     assert not (runs / "first" / "suggestions.jsonl").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/translate", "/translate_file", "/v2/translate"])
 def test_a_request_is_charged_once(runs: Path, path: str) -> None:
     with client_of(f"model={runs}/first", "requests_per_minute=1") as client:

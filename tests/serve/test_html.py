@@ -60,6 +60,7 @@ def test_no_text_is_lost_or_doubled(document: str, xml: bool) -> None:
     assert text(translated(document, same, Rules(xml=xml)), xml) == text(document, xml)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(WELL_NESTED)
 def test_a_text_that_comes_back_unchanged_has_its_tags_where_they_were(document: str) -> None:
@@ -77,6 +78,7 @@ def test_what_is_well_nested_stays_so(document: str, words: Words) -> None:
     assert is_well_nested(translated(document, words))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(WELL_NESTED)
 def test_the_text_is_the_translation(document: str) -> None:
@@ -187,6 +189,7 @@ def test_nothing_is_asked_of_the_engine_where_there_is_nothing_to_translate() ->
     assert asyncio.run(translate_markup(["<p>1</p>"], Rules(), translate)) == ["<p>1</p>"]
 
 
+@pytest.mark.slow
 def test_deep_and_wide_markup_takes_no_long_time() -> None:
     for document in ["<b>" * 3000 + "word " + "</b>" * 3000, "<b>a</b> " * 3000, "</b>a " * 2000, "<b>a " * 2000]:
         result = translated(document, backwards)

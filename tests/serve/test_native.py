@@ -296,6 +296,7 @@ def test_paths_and_methods_that_are_not_there(client: TestClient) -> None:
     assert client.get("/v2/nowhere").json() == {"message": "there is no /v2/nowhere here; see /spec"}
 
 
+@pytest.mark.slow
 def test_settings_that_do_not_go_together() -> None:
     from nmt.config.compose import command_of
     from nmt.errors import ConfigError

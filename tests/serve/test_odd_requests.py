@@ -55,12 +55,14 @@ def requests(fields: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[dic
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.sampled_from(["/translate", "/detect", "/suggest"]), requests(LIBRETRANSLATE), st.booleans())
 def test_libretranslate(client: TestClient, path: str, fields: dict[str, Any], form: bool) -> None:
     check(client, path, fields, form, "error")
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.sampled_from(["/v2/translate", "/v2/languages", "/v2/usage"]), requests(DEEPL), st.booleans())
 def test_deepl(client: TestClient, path: str, fields: dict[str, Any], form: bool) -> None:
@@ -84,6 +86,7 @@ def check(client: TestClient, path: str, fields: dict[str, Any], form: bool, key
         assert response.json()[key]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.binary(max_size=100), st.text(max_size=20), CODES, CODES, st.binary(max_size=40))
 def test_files(client: TestClient, content: bytes, name: str, source: str, target: str, tail: bytes) -> None:

@@ -159,6 +159,7 @@ def test_nginx_tells_the_true_address_whatever_a_client_says(proxied: HTTPSConne
     assert "Connection" not in seen
 
 
+@pytest.mark.slow
 def test_nginx_passes_on_a_stream_as_it_comes(proxied: HTTPSConnection) -> None:
     Upstream.go_on.clear()
     proxied.request("POST", "/v1/translate", b"{}")
@@ -245,6 +246,7 @@ class Translator(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.slow
 @needed("wrk")
 def test_the_load_test_sends_every_sentence_and_counts_the_answers(tmp_path: Path) -> None:
     lines = ['A "quoted" \\ dog.', "Übung\tmacht den Meister.", "третье", "\u2028 und mehr"]

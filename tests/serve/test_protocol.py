@@ -144,6 +144,7 @@ def test_what_is_no_http_gets_400(connected: socket.socket, wrong: bytes) -> Non
     assert received(connected)[0] == 0
 
 
+@pytest.mark.slow
 def test_a_body_in_drips_is_read_rarely_and_whole(connected: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "DRIP_S", 0.03)
     monkeypatch.setattr(protocol, "PAUSE_S", 0.3)
@@ -186,6 +187,7 @@ def test_trailers_are_no_headers(connected: socket.socket) -> None:
     assert received(connected)[1] == {"body": 1, "headers": plain + len(chunked) - 4}
 
 
+@pytest.mark.slow
 def test_many_requests_at_once_wait_as_bytes(connected: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     longest: list[int] = []
     begun = PatientProtocol._start_asgi_task

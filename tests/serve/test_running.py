@@ -51,6 +51,7 @@ def translated(url: str, text: str) -> str:
     return found
 
 
+@pytest.mark.slow
 def test_answers_are_never_swapped(run: Path) -> None:
     texts = sentences(60, seed=9)
     with listening(f"model={run}", "cache_mb=0") as (url, _):
@@ -60,6 +61,7 @@ def test_answers_are_never_swapped(run: Path) -> None:
     assert together == alone * 3
 
 
+@pytest.mark.slow
 def test_small_answers_are_not_held_back(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     off: list[bool] = []
     made = protocol.PatientProtocol.connection_made
@@ -75,6 +77,7 @@ def test_small_answers_are_not_held_back(run: Path, monkeypatch: pytest.MonkeyPa
     assert off == [True]
 
 
+@pytest.mark.slow
 def test_clients_that_leave_cost_nothing_more(run: Path) -> None:
     with listening(f"model={run}", "cache_mb=0", "workers=1") as (url, server):
         place = urlsplit(url)
@@ -97,6 +100,7 @@ def test_clients_that_leave_cost_nothing_more(run: Path) -> None:
         assert waited < 20
 
 
+@pytest.mark.slow
 def test_slow_heads_and_bodies_are_cut_off(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "HEAD_TIMEOUT_S", 0.5)
     with listening(f"model={run}", "body_timeout_s=0.5") as (url, _):
@@ -120,6 +124,7 @@ def test_slow_heads_and_bodies_are_cut_off(run: Path, monkeypatch: pytest.Monkey
             each.close()
 
 
+@pytest.mark.slow
 def test_a_request_that_takes_too_long_is_given_up(run: Path) -> None:
     with listening(f"model={run}", "timeout_s=0.02", "workers=1", "cache_mb=0") as (url, server):
         status, answer = post(url, {"text": " ".join(sentences(300, seed=4))})
@@ -130,6 +135,7 @@ def test_a_request_that_takes_too_long_is_given_up(run: Path) -> None:
         assert server.engine.jobs.pieces == 0
 
 
+@pytest.mark.slow
 def test_models_are_swapped_between_two_requests(run: Path, tmp_path: Path) -> None:
     mine = make_run(tmp_path / "mine")
     other = make_run(tmp_path / "other", seed=5)
@@ -240,6 +246,7 @@ def test_the_end_waits_longer_while_a_file_is_translated(
     assert limits == [seconds]
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_quietly(run: Path) -> None:
     with command(f"model={run}") as (_, process):
         process.send_signal(signal.SIGINT)
@@ -248,6 +255,7 @@ def test_ctrl_c_ends_it_quietly(run: Path) -> None:
         assert "Traceback" not in process.stderr.read()
 
 
+@pytest.mark.slow
 def test_mistakes_are_found_before_anything_listens(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "nmt.cli.main", "serve", f"model={tmp_path}/nothing"],

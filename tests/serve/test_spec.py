@@ -105,6 +105,7 @@ def conform(client: TestClient, cases: int, start: int) -> dict[tuple[str, str],
     return seen
 
 
+@pytest.mark.slow
 def test_what_is_answered_is_as_described(client: TestClient) -> None:
     seen = conform(client, 4, 1)
     assert len(seen) >= len(operations_of(description_of(client)))

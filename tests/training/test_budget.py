@@ -127,6 +127,7 @@ def weights(run: RunConfig) -> int:
     return weights_of(random_model(run, prepared.tokenizers))
 
 
+@pytest.mark.slow
 def test_more_time_means_a_larger_model_and_more_passes(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paced(monkeypatch, replace(PACE, updates_per_epoch=20))
     given = command(corpus).run
@@ -196,6 +197,7 @@ def test_more_time_than_pays_is_not_taken(
     assert "a longer training no longer pays" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pairs_take_s", "binds"), [(1000, True), (13, False)])
 def test_a_trained_model_is_trained_no_longer_than_pays(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],

@@ -42,6 +42,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
+@pytest.mark.slow
 def test_the_source_tells_the_translation_of_parallel_text_only(runs: dict[str, Path]) -> None:
     learned, shuffled = (read_learned(runs[name]) for name in ("parallel", "shuffled"))
     assert learned is not None
@@ -54,6 +55,7 @@ def test_the_source_tells_the_translation_of_parallel_text_only(runs: dict[str, 
     assert learned.updates == 200
 
 
+@pytest.mark.slow
 def test_status_evaluate_and_translate_say_it(
     runs: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

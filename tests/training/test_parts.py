@@ -27,6 +27,7 @@ def threads_as_before() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("parts", "precision"), [(2, "fp32"), (3, "fp32"), pytest.param(4, "bf16", marks=NEEDS_BF16)])
 def test_any_number_of_threads_gives_the_same_bits(data: Path, tmp_path: Path, parts: int, precision: str) -> None:
     words = {"train__parts": parts, "train__precision": precision, "train__accumulate": 2, **DRAWING}
@@ -39,6 +40,7 @@ def test_any_number_of_threads_gives_the_same_bits(data: Path, tmp_path: Path, p
         assert metrics(one) == metrics(other)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_another_number_of_threads(data: Path, tmp_path: Path) -> None:
     words = {"train__parts": 3, **DRAWING}
     assert start(data, tmp_path / "whole", train__workers=1, **words) == 0

@@ -100,6 +100,7 @@ def test_an_experiment_a_resumed_run_and_null_stay_as_they_are(corpora: dict[str
         assert filled(given) == given, words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [[], ["encoder=transformer", "decoder=transformer", "attention=multi_head"]])
 def test_a_trained_model_learns_on_with_smaller_steps_and_stays_as_it_is(
     corpora: dict[str, Path], tmp_path: Path, parts: list[str], capsys: pytest.CaptureFixture[str]

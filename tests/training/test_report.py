@@ -62,6 +62,7 @@ def events(folder: Path) -> EventAccumulator:
     return accumulator
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed_at", [20, 23, 25, 38])
 def test_a_resumed_run_has_every_point_once_like_an_uninterrupted_one(tmp_path: Path, killed_at: int) -> None:
     run(tmp_path / "whole", 0, 40, io.StringIO())
@@ -290,6 +291,7 @@ def test_damaged_points_of_tensorboard_are_named_and_kept_aside_on_resuming(tmp_
     assert begun == "begun"
 
 
+@pytest.mark.slow
 def test_importing_the_module_imports_neither_tensorboard_nor_matplotlib() -> None:
     code = "import sys, nmt.training.report; sys.exit(bool({'matplotlib', 'tensorboard'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

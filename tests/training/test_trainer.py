@@ -74,6 +74,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=NEEDS_BF16) if name == "bf16" else name for name in VARIANTS]
 )
@@ -100,6 +101,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_gives_others(data: Path, 
     assert all(not torch.equal(weights[0][name], weights[1][name]) for name in weights[0] if "bias" not in name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_during_validation_saves_and_the_validation_is_redone(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, capsys: pytest.CaptureFixture[str]
@@ -334,6 +336,7 @@ def test_the_average_misses_a_checkpoint_that_is_gone_aloud(
     assert "missing: 1 of the 3 best checkpoints" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_model_learns_to_reverse(tmp_path: Path) -> None:
     """A mis-wired model does not: the sentences are new, and every word must be found and put in its place."""
     rng = random.Random(0)

@@ -74,6 +74,7 @@ def _no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nmt.tune.study.save_figure", lambda *_: None)
 
 
+@pytest.mark.slow
 def test_trials_are_trained_pruned_and_recorded(runs: Path) -> None:
     found = trials(runs, "whole")
     assert len(found) == 7
@@ -109,6 +110,7 @@ def test_a_study_that_was_stopped_goes_on_as_if_it_had_not(data: Path, runs: Pat
     assert trials(tmp_path, "whole") == trials(runs, "whole")[:5]
 
 
+@pytest.mark.slow
 def test_more_trials_are_of_the_same_study(data: Path, tmp_path: Path) -> None:
     for count in (1, 2):
         assert main(typed(data, tmp_path, f"trials={count}")) == 0
@@ -116,6 +118,7 @@ def test_more_trials_are_of_the_same_study(data: Path, tmp_path: Path) -> None:
     assert len(trials(tmp_path, study.name)) == 2
 
 
+@pytest.mark.slow
 def test_the_best_settings_are_printed_as_they_are_typed(
     data: Path, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,6 +212,7 @@ def test_a_damaged_study_is_refused(data: Path, tmp_path: Path, capsys: pytest.C
     assert (folder / "study.db").read_bytes() == b"not a database" * 100
 
 
+@pytest.mark.slow
 def test_a_trial_that_fails_does_not_end_the_study(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -225,6 +229,7 @@ def test_a_trial_that_fails_does_not_end_the_study(
     assert "trial-0000: loss is nan\ntrial-0000: failed\n" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_settings_with_which_nothing_can_be_trained(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -279,6 +284,7 @@ def test_a_trial_is_claimed_once_and_a_study_decided_on_by_one(tmp_path: Path) -
     assert entered.is_set()
 
 
+@pytest.mark.slow
 def test_a_study_where_nothing_can_be_locked_is_noted(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from serve.page.scenes import DOG, settled, until, write
 
+pytestmark = pytest.mark.slow  # each needs a browser
+
 
 def test_swap_takes_the_translation_as_the_text(page: Any) -> None:
     write(page, "A dog runs.")

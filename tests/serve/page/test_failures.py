@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from serve.page.scenes import DOG, settled, until, write
 
+pytestmark = pytest.mark.slow  # each needs a browser
+
 
 def status(page: Any) -> str:
     page.wait_for_selector("#target .status:visible")

@@ -9,6 +9,8 @@ from starlette.testclient import TestClient
 
 from nmt.serve import page
 
+pytestmark = pytest.mark.slow  # each needs a browser
+
 FILES = sorted(path.name for path in page.FOLDER.iterdir() if path.name != "index.html")
 VERSION = re.findall(r'"page/([0-9a-f]+)/start.js"', TestClient(Starlette(routes=page.routes())).get("/").text)[0]
 

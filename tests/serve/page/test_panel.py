@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from serve.page.scenes import DOG, settled, until, write
 
+pytestmark = pytest.mark.slow  # each needs a browser
+
 CELLS = (
     "[...document.querySelectorAll('.heat tbody tr')]"
     ".map(row => [...row.querySelectorAll('td')].map(cell => Number(cell.style.getPropertyValue('--w'))))"

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from serve.page.scenes import SCENES
 
+pytestmark = pytest.mark.slow  # each needs a browser
+
 SIZES = {"desktop": {"width": 1280, "height": 800}, "phone": {"width": 360, "height": 740}}
 WIDTH = "[document.documentElement.scrollWidth, document.body.scrollWidth, innerWidth]"
 

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from serve.page.scenes import DOG, LONG, settled, until, write
 
+pytestmark = pytest.mark.slow  # each needs a browser
+
 THREE = "The dog runs. The cat sleeps. The teacher reads."
 
 

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from serve.page.scenes import DOG, settled, until, write
 
+pytestmark = pytest.mark.slow  # each needs a browser
+
 LIT = (
     "pane => [...document.querySelectorAll(`${pane} .word.lit`)]"
     ".map(word => [word.textContent, Number(word.style.getPropertyValue('--w'))])"
