@@ -40,9 +40,9 @@ def old_unit(src="A dog.", tgt="Ein Hund.", target="", unit=""):
     return f'<trans-unit id="1"{unit}><source>{src}</source>{translation}</trans-unit>'
 
 
-def new_unit(src="A dog.", tgt="Ein Hund.", segment="", data=""):
+def new_unit(src="A dog.", tgt="Ein Hund.", segment="", data="", unit=""):
     translation = "" if tgt is None else f"<target>{tgt}</target>"
-    return f'<unit id="1">{data}<segment{segment}><source>{src}</source>{translation}</segment></unit>'
+    return f'<unit id="1"{unit}>{data}<segment{segment}><source>{src}</source>{translation}</segment></unit>'
 
 
 def left_out(folder, *units, write=old):
@@ -103,6 +103,16 @@ def test_targets_that_are_no_translations_are_left_out_by_reason(tmp_path):
         tmp_path, new_unit(tgt=None), new_unit(tgt=""), new_unit("A", "A"), new_unit("1", "1", ' state="initial"'),
         new_unit('<ph id="1"/>', '<ph id="1"/>'), write=new,
     ) == {"without German": 1, "empty": 1, "copied from the source": 2, "of tags alone": 1}  # fmt: skip
+
+
+def test_what_nobody_should_translate_is_left_out(tmp_path):
+    no, yes = ' translate="no"', ' translate="yes"'
+    assert left_out(tmp_path, old_unit(unit=no), old_unit("$HOME", "$HOME", unit=no)) == {"not to be translated": 2}
+    group = f"<group{no}>{old_unit()}<group{yes}>{old_unit('cat', 'Katze')}</group>{old_unit()}</group>"
+    split = split_of(tmp_path, old(group, old_unit("dog", "Hund", unit=yes)))
+    assert list(split.pairs()) == [("cat", "Katze"), ("dog", "Hund")]
+    assert split.tallies[0].left_out == {"not to be translated": 2}
+    assert left_out(tmp_path, new_unit(unit=no), write=new) == {"not to be translated": 1}
 
 
 def test_a_copy_stays_where_the_file_calls_it_a_translation_or_it_has_no_letters(tmp_path):

@@ -73,6 +73,8 @@ class SegmentPairs:
             return f"without {(self._src if segment.src is None else self._tgt).name}"
         if segment.state == "obsolete":
             return "obsolete"
+        if segment.state == "exempt":
+            return "not to be translated"
         src, tgt = without_codes(segment.src), without_codes(segment.tgt)
         if not is_visible(src) or not is_visible(tgt):
             return "of tags alone" if has_marks(segment.src) and not is_visible(src) else "empty"

@@ -3,8 +3,8 @@
 import re
 from typing import Literal, NamedTuple
 
-# How far a translation is. A segment has None if the file does not say.
-State = Literal["untranslated", "fuzzy", "obsolete", "approved"]
+# How far a translation is; "exempt": nobody should translate it. A segment has None if the file does not say.
+State = Literal["exempt", "untranslated", "fuzzy", "obsolete", "approved"]
 Kind = Literal["open", "close", "single", "boundary"]  # boundary: where a text within a code begins or ends
 
 

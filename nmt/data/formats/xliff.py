@@ -82,6 +82,7 @@ class Xliff(SegmentFile):
         state: State | None,
     ) -> Segment:
         codes = _Codes(unit)
+        state = "exempt" if _is_exempt(unit) else state
         texts = [read_text(self.path, source, codes.read)]
         texts += [] if target is None else [read_text(self.path, target, codes.read)]
         src, tgt = (
@@ -118,6 +119,12 @@ class _Codes:
 
 def _child(element: etree._Element, name: str) -> etree._Element | None:
     return next(element.iterchildren(f"{{*}}{name}"), None)
+
+
+def _is_exempt(unit: etree._Element) -> bool:
+    """Does the unit, or else the closest element around it that says anything of it, say translate="no"?"""
+    said = (element.get("translate") for element in (unit, *unit.iterancestors()))
+    return next(filter(None, said), "yes") == "no"
 
 
 def _state_of_version_1(unit: etree._Element, target: etree._Element | None) -> State | None:
