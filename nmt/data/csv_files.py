@@ -78,7 +78,7 @@ def find_form(path: Path, data: DataConfig) -> tuple[Form, str]:
 
 def find_columns(rows: list[Row], path: Path, data: DataConfig) -> tuple[Columns, bool]:
     """The source and target columns of a table with these first rows, and whether its first row is a header."""
-    first, names = rows[0], _names(rows)
+    first, names = rows[0], _names(rows, data)
     header = _has_header(first, names, path, data)
     columns = _columns(first, names, header, path, data)
     refuse_one_column(*columns, path)
@@ -94,11 +94,11 @@ def refuse_one_column(src: str | int, tgt: str | int, path: Path) -> None:
         )
 
 
-def _names(rows: list[Row]) -> Row:
+def _names(rows: list[Row], data: DataConfig) -> Row:
     """The first row without cells that name a language as all cells below them do: such columns are of languages."""
     first, others = rows[0], rows[1:]
     return [
-        "" if others and names_languages([[cell], *(row[at : at + 1] for row in others)]) else cell
+        "" if others and names_languages([[cell], *(row[at : at + 1] for row in others)], data) else cell
         for at, cell in enumerate(first)
     ]
 
@@ -246,7 +246,7 @@ def _found_delimiter(lines: list[str], path: Path, data: DataConfig) -> str:
             f"{path}: line 1 is not cut into columns by a comma, semicolon, tab or pipe; is it really a table? one "
             "column of text is for data=text"
         )
-    named = {mark for mark, rows in cutting.items() if _names_columns(_names(rows), data)}
+    named = {mark for mark, rows in cutting.items() if _names_columns(_names(rows, data), data)}
     alike = {mark for mark, rows in cutting.items() if len({len(row) for row in rows}) == 1}
     for marks in (set(cutting), named & alike, named, alike):
         if len(marks) == 1:

@@ -99,7 +99,7 @@ def find_rules(rows: list[Row], columns: Columns, header: bool, path: Path, data
     """The rules of a table with these first rows. Refuses rows in several languages where none is wanted."""
     names = rows[0] if header else [""] * len(rows[0])
     fuzzy = next((at for at, name in enumerate(names) if name.strip().lower() == "fuzzy"), None)
-    languages = _language_columns(rows[1:] if header else rows, names, columns)
+    languages = _language_columns(rows[1:] if header else rows, names, columns, data)
     if languages == (None, None):
         return RowRules(fuzzy)
     if data.src_lang is None or data.tgt_lang is None:
@@ -111,20 +111,21 @@ def find_rules(rows: list[Row], columns: Columns, header: bool, path: Path, data
     return RowRules(fuzzy, languages, (data.src_lang, data.tgt_lang))
 
 
-def _language_columns(rows: list[Row], names: Row, columns: Columns) -> SideColumns:
+def _language_columns(rows: list[Row], names: Row, columns: Columns, data: DataConfig) -> SideColumns:
     """The columns that name the language of each row's source and target.
 
     Two such columns belong to the texts in their order, unless their names say otherwise. One alone counts only where
-    it differs among the rows; it belongs to the target unless its name says otherwise.
+    it differs among the rows; it belongs to the target unless its name says otherwise. Where languages are wanted, one
+    of them must occur: yes and no are codes of languages, too.
     """
-    found = [
-        at for at in range(len(names)) if at not in columns and names_languages([row[at : at + 1] for row in rows])
-    ]
+    beside = [at for at in range(len(names)) if at not in columns]
+    found = [at for at in beside if names_languages([row[at : at + 1] for row in rows], data)]
+    values = {_cell(row, at) for row in rows for at in found}
+    if is_any_wanted(values, data) is False:
+        return None, None
     sides = [_side_in(names[at]) for at in found]
     match found:
-        case [only]:
-            if len({row[only] for row in rows}) == 1:
-                return None, None
+        case [only] if len(values) > 1 and is_any_wanted(values, data):
             return (only, None) if sides == [0] else (None, only)
         case [first, second]:
             in_order = columns[0] < columns[1] if None in sides or sides[0] == sides[1] else sides[0] == 0
@@ -137,9 +138,24 @@ def _side_in(name: str) -> int | None:
     return next((side for side, known in enumerate(SIDES) if words & known), None)
 
 
-def names_languages(cells: Sequence[Row]) -> bool:
-    """Do these cells, each in a list that is empty where a row has none, name languages, again and again?"""
+def names_languages(cells: Sequence[Row], data: DataConfig) -> bool:
+    """Do these cells, each in a list that is empty where a row has none, name languages, again and again?
+
+    Codes of three letters count only beside a wanted language: most words of three letters are codes.
+    """
     values = {cell[0].strip() if cell else "" for cell in cells}
     if len(values) == 1:
         return language_of(*values) is not None
-    return 0 < len(values) * REPEATED <= len(cells) and all(CODE.fullmatch(own) and language_of(own) for own in values)
+    if not 0 < len(values) * REPEATED <= len(cells):
+        return False
+    if not all(CODE.fullmatch(value) and language_of(value) for value in values):
+        return False
+    return all(len(re.split("[-_]", value)[0]) == 2 for value in values) or bool(is_any_wanted(values, data))
+
+
+def is_any_wanted(values: Iterable[str], data: DataConfig) -> bool | None:
+    """Does any of these names or codes fit data.src_lang or data.tgt_lang? None if one of these is not set."""
+    if data.src_lang is None or data.tgt_lang is None:
+        return None
+    wanted = [WantedLanguage(code) for code in (data.src_lang, data.tgt_lang)]
+    return any(fit(each, value) > 0 for each in wanted for value in values)

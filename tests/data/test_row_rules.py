@@ -109,13 +109,32 @@ def test_rows_in_several_languages_need_the_two_that_are_wanted(tmp_path: Path) 
     assert list(split_of(tmp_path, "csv", in_csv([HEADER, *rows_in(("en", "de"))]), None, None).pairs()) == EXPECTED
 
 
-def test_short_words_are_no_languages() -> None:
-    assert not names_languages([[word] for word in ("it", "is", "so", "no", "am", "he", "be", "or")])
-    assert names_languages([["en"], ["de_AT"]] * 4)
-    assert names_languages([["German"]] * 2)
-    assert not names_languages([["German"], ["English"]] * 4)
-    assert not names_languages([["en"], []] * 4)
-    assert not names_languages([])
+@pytest.mark.parametrize(
+    ("words", "are"),
+    [
+        (["it", "is", "so", "no", "am", "he", "be", "or"], False),
+        (["en", "de_AT"] * 4, True),
+        (["eng", "deu"] * 4, True),
+        (["fra", "ita"] * 4, False),
+        (["yes", "no"] * 4, False),
+        (["German"] * 2, True),
+        (["German", "English"] * 4, False),
+        (["en", ""] * 4, False),
+        ([], False),
+    ],
+)
+def test_what_names_languages(words: list[str], are: bool) -> None:
+    data = data_config("csv", src_lang="en", tgt_lang="de")
+    assert names_languages([[word] if word else [] for word in words], data) is are
+
+
+def test_a_column_of_yes_and_no_names_no_languages(tmp_path: Path) -> None:
+    for answers in (("yes", "no"), ("si", "no")):
+        rows = [[EN.format(number), DE.format(number), answers[number % 2]] for number in range(24)]
+        for src in ("en", None):
+            split = split_of(tmp_path, "csv", in_csv([["source", "target", "checked"], *rows]), src)
+            assert list(split.pairs()) == EXPECTED
+            assert not split.tallies
 
 
 def test_a_row_that_ends_before_these_columns_is_in_no_language() -> None:
