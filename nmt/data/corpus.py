@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ import pyarrow as pa
 
 from nmt.config.sections import SPLITS, DataConfig
 from nmt.data.cache import cached
-from nmt.data.filters import Sieve, Sifted, cache_key, hash_of
+from nmt.data.filters import HASH, Sieve, Sifted, cache_key, hash_of
 from nmt.data.parallel import LengthAgreement
 from nmt.data.paths import read_lines, resolve
 from nmt.data.readers import FILE_PER_LANGUAGE, find_split
@@ -152,26 +151,26 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
 
 def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreement, sieve: Sieve | None) -> _Marks:
     """Cleans, writes and judges the pairs of a split; in memory, only the marks and the sieve grow with the corpus."""
-    src_hash = array("Q")
+    hashes = bytearray()
     first = made_plain = 0
-
-    def cleaned(src: str, tgt: str) -> Pair:
-        nonlocal made_plain
-        source = cleaning.source(src)
-        made_plain += cleaning.plain_source and not src.isascii() and source != cleaning.target(src)
-        return source, cleaning.target(tgt)
-
     with TableWriter(path, CORPUS_SCHEMA) as table:
-        for sides in batches(cleaned(src, tgt) for src, tgt in split.pairs()):
-            for src, tgt in zip(*sides, strict=True):
-                src_hash.append(hash_of(src))
+        for typed, targets in batches(split.pairs()):
+            sources = list(map(cleaning.source, typed))
+            targets = list(map(cleaning.target, targets))
+            if cleaning.plain_source:
+                made_plain += sum(
+                    source != cleaning.target(as_typed)
+                    for source, as_typed in zip(sources, typed, strict=True)
+                    if not as_typed.isascii()
+                )
+            for src, tgt in zip(sources, targets, strict=True):
+                hashes += hash_of(src)
                 if sieve is not None:
                     sieve.add(src, tgt)
-            agreement.add(*sides)
-            count = len(sides[0])
-            table.write({"src": sides[0], "tgt": sides[1], "index": range(first, first + count)})
-            first += count
-    return _Marks(np.frombuffer(src_hash, np.uint64), made_plain)
+            agreement.add(sources, targets)
+            table.write({"src": sources, "tgt": targets, "index": range(first, first + len(sources))})
+            first += len(sources)
+    return _Marks(np.frombuffer(hashes, HASH), made_plain)
 
 
 def batches(pairs: Iterator[Pair]) -> Iterator[tuple[list[str], list[str]]]:

@@ -7,7 +7,6 @@ length of the text.
 import hashlib
 import re
 import unicodedata
-from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +19,7 @@ from nmt.config.sections import DataConfig
 from nmt.data import language_filter
 from nmt.data.text import is_visible
 
+HASH = np.dtype("<u8")  # of a text
 PairTest = Callable[[str, str], bool]
 OLDEST = ("empty", "identical", "duplicates")  # filters in the key of every cached corpus, even if they are off
 SMOOTHING = 10  # letters added to the length of both sides: short sentences differ more in length
@@ -191,7 +191,7 @@ class Sieve:
     def __init__(self, data: DataConfig) -> None:
         self._tests = pair_tests(data)
         self._duplicates = data.filters.duplicates
-        self._dropped_by, self._hashes = array("B"), array("Q")
+        self._dropped_by, self._hashes = bytearray(), bytearray()
 
     def add(self, src: str, tgt: str) -> None:
         """Judges the next pair, which is already cleaned."""
@@ -202,16 +202,16 @@ class Sieve:
         else:
             self._dropped_by.append(0)
         if self._duplicates:
-            self._hashes.append(hash_of(loose(src, tgt) if self._duplicates == "loose" else f"{src}\n{tgt}"))
+            self._hashes += hash_of(loose(src, tgt) if self._duplicates == "loose" else f"{src}\n{tgt}")
 
     def result(self) -> Sifted:
         """The verdict on all pairs. If several equal pairs pass all other filters, the first of them stays."""
         names = list(self._tests)
-        dropped_by = np.array(self._dropped_by, np.uint8)
+        dropped_by = np.array(np.frombuffer(self._dropped_by, np.uint8))
         if self._duplicates:
             names.append("duplicates")
             left = np.flatnonzero(dropped_by == 0)
-            first = np.unique(np.frombuffer(self._hashes, np.uint64)[left], return_index=True)[1]
+            first = np.unique(np.frombuffer(self._hashes, HASH)[left], return_index=True)[1]
             dropped_by[np.delete(left, first)] = len(names)
         return Sifted(names, dropped_by)
 
@@ -225,9 +225,9 @@ def loose(src: str, tgt: str) -> str:
     return f"{left}\n{right}" if left and right else f"{src}\n{tgt}\n"
 
 
-def hash_of(text: str) -> int:
-    """64 bits of BLAKE2b."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+def hash_of(text: str) -> bytes:
+    """64 bits of BLAKE2b, as `HASH` has them."""
+    return hashlib.blake2b(text.encode(), digest_size=HASH.itemsize).digest()
 
 
 def cache_key(data: DataConfig) -> dict[str, Any]:

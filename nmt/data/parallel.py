@@ -20,20 +20,20 @@ class LengthAgreement:
     """Correlates the lengths of both sides, block by block, in the order of the files."""
 
     correlations: list[float | None] = field(default_factory=list)  # one for each block; None: it cannot be judged
-    _waiting: list[tuple[int, int]] = field(default_factory=list)
+    _waiting: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))  # lengths [pairs, 2]
 
     def add(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         """Adds the next pairs; pairs with an empty side do not count."""
-        self._waiting += [(len(src), len(tgt)) for src, tgt in zip(sources, targets, strict=True) if src and tgt]
-        whole = len(self._waiting) // BLOCK * BLOCK
-        for start in range(0, whole, BLOCK):
-            self.correlations.append(correlation(np.array(self._waiting[start : start + BLOCK])))
-        del self._waiting[:whole]
+        lengths = np.array([list(map(len, sources)), list(map(len, targets))]).T
+        waiting = np.concatenate([self._waiting, lengths[lengths.all(1)]])
+        whole = len(waiting) // BLOCK * BLOCK
+        self.correlations += map(correlation, waiting[:whole].reshape(-1, BLOCK, 2))
+        self._waiting = waiting[whole:]
 
     def caution(self, name: str) -> str | None:
         """A warning if the sides are most likely not translations, and from which pair on; None if all is well."""
         if not self.correlations and len(self._waiting) >= FEWEST:
-            found = [correlation(np.array(self._waiting))]
+            found = [correlation(self._waiting)]
         else:
             found = self.correlations
         judged = [(number, value) for number, value in enumerate(found) if value is not None]
