@@ -48,11 +48,49 @@ LONGEST_TRIED = 500  # characters of such a pair, both sides together
 
 def main(command: EvaluateCommand) -> int:
     """Translates the test set, writes hypotheses and scores, and prints a table."""
-    translator = open_model(command)
-    second = command.compare_with
-    other = None if second is None else open_model(command, second, "compare_with")
-    translators = [translator, *([] if other is None else [other])]
-    data = corpus_of(command, translator.config.data)
+    translators = [open_model(command)]
+    if command.compare_with is not None:
+        translators.append(open_model(command, command.compare_with, "compare_with"))
+    whole, benchmark, gold = read_test_set(command, translators)
+    said = [*of_gaps(whole.references), *before_translating(command, translators, benchmark)]
+    folder = results_folder(command, benchmark.name)
+    refuse_unwritable(folder, "output")
+    say_means(translators)
+    start = perf_counter()
+    texts = [translate_all(translators[0], benchmark.sources, said.append)]
+    seconds = perf_counter() - start
+    texts += [translate_all(other, benchmark.sources, said.append) for other in translators[1:]]
+    write_texts(folder, benchmark, *texts)
+    for own in texts:
+        said += of_translations(own, benchmark.sources, benchmark.references)
+    said = list(dict.fromkeys(said))  # two models may give the same caution
+    for line in said:
+        caution(line)
+    about = {
+        "model": command.model,
+        "test_set": benchmark.name,
+        "sentences": len(benchmark.sources),
+        "seconds": seconds,
+        "precision": translators[0].precision,
+        "search": asdict(translators[0].settings),
+        "shortlist": translators[0].shortlist is not None and not translators[0].settings.sample,
+        "cautions": said,
+    }
+    results, tables = scored(command, translators, benchmark, gold, texts)
+    plain = json.dumps(about | results, indent=1, ensure_ascii=False)
+    write_atomically(folder / "scores.json", plain.encode(errors="backslashreplace"))  # file names may not be UTF-8
+    count = counted(len(benchmark.sources), "sentence")
+    title = f"{benchmark.name}: {count}, {len(benchmark.sources) / seconds:,.0f} a second"
+    print(title, *tables, sep="\n\n", flush=True)  # last: a reader that closes the pipe loses no file
+    print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
+    return 0
+
+
+def read_test_set(
+    command: EvaluateCommand, translators: list[Translator]
+) -> tuple[Benchmark, Benchmark, GoldAlignments | None]:
+    """The test set, the part of it that has references, and its gold alignments; refuses what cannot be scored."""
+    data = corpus_of(command, translators[0].config.data)
     refuse_unread(data, command.changes)
     whole = read_benchmark(command, data)
     for note in whole.notes:
@@ -62,51 +100,37 @@ def main(command: EvaluateCommand) -> int:
     for each in translators:
         refuse_other_languages(each.config.data, data)
     refuse_unfit(whole.name, whole.sources, whole.references)
-    said = [*of_gaps(whole.references), *before_translating(command, translators, benchmark)]
-    folder = results_folder(command, benchmark.name)
-    refuse_unwritable(folder, "output")
-    used = means(translator, translator.settings)
+    return whole, benchmark, gold
+
+
+def say_means(translators: list[Translator]) -> None:
+    """Says in which precision and with which search the models translate."""
+    used, *others = (means(each, each.settings) for each in translators)
     print(used, file=sys.stderr)
-    if other is not None and (different := means(other, other.settings)) != used:
-        print(f"compare_with: {different}", file=sys.stderr)
-    start = perf_counter()
-    hypotheses = translate_all(translator, benchmark.sources, said.append)
-    seconds = perf_counter() - start
-    others = None if other is None else translate_all(other, benchmark.sources, said.append)
-    write_texts(folder, benchmark, hypotheses, others)
-    for texts in (hypotheses, *([] if others is None else [others])):
-        said += of_translations(texts, benchmark.sources, benchmark.references)
-    said = list(dict.fromkeys(said))  # two models may give the same caution
-    for line in said:
-        caution(line)
-    result: dict[str, Any] = {
-        "model": command.model,
-        "test_set": benchmark.name,
-        "sentences": len(hypotheses),
-        "seconds": seconds,
-        "precision": translator.precision,
-        "search": asdict(translator.settings),
-        "shortlist": translator.shortlist is not None and not translator.settings.sample,
-        "cautions": said,
-    }
-    count = counted(len(hypotheses), "sentence")
-    shown = [f"{benchmark.name}: {count}, {len(hypotheses) / seconds:,.0f} a second"]
-    scores, tables = all_scores(benchmark, hypotheses, command.intervals)
-    result |= scores
-    shown += tables
-    if others is not None and second is not None:
-        names = as_typed(command.model), as_typed(second)
-        compared, tables = comparison(benchmark, hypotheses, others, names)
-        result["comparison"] = {"with": second, **compared}
-        shown += tables
+    for different in others:
+        if different != used:
+            print(f"compare_with: {different}", file=sys.stderr)
+
+
+def scored(
+    command: EvaluateCommand,
+    translators: list[Translator],
+    benchmark: Benchmark,
+    gold: GoldAlignments | None,
+    texts: list[list[str]],
+) -> tuple[dict[str, Any], list[str]]:
+    """All scores, and the tables that show them; `texts`: the translations by each model."""
+    results, tables = all_scores(benchmark, texts[0], command.intervals)
+    if command.compare_with is not None:
+        compared, more = comparison(
+            benchmark, texts[0], texts[1], (as_typed(command.model), as_typed(command.compare_with))
+        )
+        results["comparison"] = {"with": command.compare_with, **compared}
+        tables += more
     if gold is not None:
-        result["alignment"], aligned = alignments(benchmark, gold, translator, other)
-        shown.append(aligned)
-    plain = json.dumps(result, indent=1, ensure_ascii=False)
-    write_atomically(folder / "scores.json", plain.encode(errors="backslashreplace"))  # file names may not be UTF-8
-    print(*shown, sep="\n\n", flush=True)  # last: a reader that closes the pipe loses no file
-    print(f"\nhypotheses, references and scores.json are in {folder}", file=sys.stderr)
-    return 0
+        results["alignment"], aligned = alignments(benchmark, gold, *translators)
+        tables.append(aligned)
+    return results, tables
 
 
 def corpus_of(command: EvaluateCommand, stored: DataConfig) -> DataConfig:
@@ -175,7 +199,7 @@ def comparison(
 
 
 def alignments(
-    benchmark: Benchmark, gold: GoldAlignments, translator: Translator, other: Translator | None
+    benchmark: Benchmark, gold: GoldAlignments, translator: Translator, other: Translator | None = None
 ) -> tuple[dict[str, Any], str]:
     """The alignment scores of each model (None without attention) and of the diagonal baseline, and their table."""
     pairs = benchmark.sources, benchmark.references[0]
@@ -187,7 +211,7 @@ def alignments(
     return {"gold": gold.file, "units": gold.unit, "scores": scores}, text_table(grid(rows))
 
 
-def write_texts(folder: Path, benchmark: Benchmark, hypotheses: list[str], second: list[str] | None) -> None:
+def write_texts(folder: Path, benchmark: Benchmark, hypotheses: list[str], second: list[str] | None = None) -> None:
     """Writes the texts of an evaluation, and deletes the files of an earlier one."""
     make_folder(folder)
     texts = {"sources.txt": benchmark.sources, "hypotheses.txt": hypotheses}

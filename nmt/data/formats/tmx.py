@@ -31,14 +31,18 @@ class Tmx(SegmentFile):
         return (self._segment(unit) for unit in read_elements(self.path, ["tu"], ["tmx"]))
 
     def _segment(self, unit: etree._Element) -> Segment:
-        variants = [variant for variant in unit if is_named(variant, "tuv")]
-        tags = tuple([variant.get(XML_LANG) or variant.get("lang") or "" for variant in variants])
-        src, tgt = self._sides(tags)
+        variants, tags = [], []
+        for variant in unit:
+            if is_named(variant, "tuv"):
+                variants.append(variant)
+                tags.append(variant.get(XML_LANG) or variant.get("lang") or "")
+        languages = tuple(tags)
+        src, tgt = self._sides(languages)
         return Segment(
             unit.get("tuid"),
             None if src is None else self._text(variants[src]),
             None if tgt is None else self._text(variants[tgt]),
-            tags,
+            languages,
             None,
             "approved",
         )

@@ -23,9 +23,8 @@ def read_elements(
     """Yields the elements with these names, in any namespace, of a file whose root element is one of `roots`.
 
     The root may be in capitals. Of elements with names in `embedded`, which may hold whole documents, the content is
-    not read. Each element is whole, and is emptied when the next one is requested. The file may be
-    in any encoding that its XML declaration names. Raises DataError for another root, XML that is not well-formed, and
-    elements that are too large.
+    not read. Each element is whole; it is gone some elements later. The file may be in any encoding that its XML
+    declaration names. Raises DataError for another root, XML that is not well-formed, and elements that are too large.
     """
     etree.clear_error_log()
     waiting = 0
@@ -45,10 +44,10 @@ def read_elements(
                         _refuse_other_root(path, element.getroottree().getroot(), roots)
                         checked = True
                     yield element
-                    element.clear(keep_tail=True)
                     last = latest = element
                 if last is not None:
                     waiting = 0
+                    last.clear(keep_tail=True)
                     _refuse_entities_beside(path, last, preceding=True)
                     _forget_before(last)
                 elif waiting > MOST_BYTES:

@@ -1,0 +1,26 @@
+"""`bench serve`: which answers are wrong, and which are ties."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from bench.http_clients import Outcome
+from bench.serve import Yardstick
+
+
+@pytest.mark.parametrize(("precision", "ties"), [("fp32", 0), ("fp32, int8 decoder", 1)])
+def test_answers_of_other_sentences_or_probabilities_are_wrong(
+    precision: str, ties: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    yardstick: Any = object.__new__(Yardstick)
+    yardstick.translator = SimpleNamespace(precision=precision)
+    yardstick.expected = [SimpleNamespace(text=text, log_prob=-10.0) for text in ("one", "two", "three", "four")]
+    right = {number: ("one", -10.0) for number in (0, 4, 8)}
+    assert yardstick.wrong(Outcome(right)) == (0, 0)
+    assert capsys.readouterr().err == ""
+    others = {1: ("one", -10.0), 2: ("drei", -10.3), 3: ("vier", -11.0)}
+    assert yardstick.wrong(Outcome(right | others)) == (3 - ties, ties)
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "wrong: two (-10.0000), one (-10.0000)"
+    assert said[1] == f"{'tie' if ties else 'wrong'}: three (-10.0000), drei (-10.3000)"
+    assert said[2] == "wrong: four (-10.0000), vier (-11.0000)"
