@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from bench.http_clients import Outcome
 from bench.serve import Yardstick
 
@@ -15,7 +16,7 @@ def test_answers_of_other_sentences_or_probabilities_are_wrong(
     yardstick: Any = object.__new__(Yardstick)
     yardstick.translator = SimpleNamespace(precision=precision)
     yardstick.expected = [SimpleNamespace(text=text, log_prob=-10.0) for text in ("one", "two", "three", "four")]
-    right = {number: ("one", -10.0) for number in (0, 4, 8)}
+    right = dict.fromkeys((0, 4, 8), ("one", -10.0))
     assert yardstick.wrong(Outcome(right)) == (0, 0)
     assert capsys.readouterr().err == ""
     others = {1: ("one", -10.0), 2: ("drei", -10.3), 3: ("vier", -11.0)}
