@@ -8,7 +8,7 @@ from nmt.config.sections import DataConfig
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.multiterm import MultiTerm
 from nmt.data.formats.po import Po
-from nmt.data.formats.segment import Segment, has_marks, with_placeholders, without_codes
+from nmt.data.formats.segment import Segment, State, has_marks, with_placeholders, without_codes
 from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.tally import Tally
 from nmt.data.formats.tbx import Tbx
@@ -31,6 +31,8 @@ FORMATS: dict[str, type[SegmentFile]] = {
     "glossary": TermTable,
 }
 
+NEVER: dict[State | None, str] = {"obsolete": "obsolete", "exempt": "not to be translated"}  # reasons by state
+
 
 class SegmentPairs:
     """The pairs of a split whose files hold segments."""
@@ -38,6 +40,7 @@ class SegmentPairs:
     def __init__(self, data: DataConfig, files: Sequence[Path]) -> None:
         self._data = data
         self._files = files
+        self._keeps_codes = data.inline == "keep"
         self._src, self._tgt = self._languages(data)
         self.tally = Tally(
             printable(files[0].name) if len(files) == 1 else f"{len(files):,} files", FORMATS[data.format].noun
@@ -69,25 +72,22 @@ class SegmentPairs:
 
     def _pair(self, segment: Segment) -> tuple[str, str] | str:
         """Both sides, or the reason why the segment gives no pair."""
-        if segment.src is None or segment.tgt is None:
-            return f"without {(self._src if segment.src is None else self._tgt).name}"
-        if segment.state == "obsolete":
-            return "obsolete"
-        if segment.state == "exempt":
-            return "not to be translated"
-        src, tgt = without_codes(segment.src), without_codes(segment.tgt)
+        _, src_text, tgt_text, _, _, state = segment  # quicker than names, for every unit
+        if src_text is None or tgt_text is None:
+            return f"without {(self._src if src_text is None else self._tgt).name}"
+        if state in NEVER:
+            return NEVER[state]
+        src, tgt = without_codes(src_text), without_codes(tgt_text)
         if not is_visible(src) or not is_visible(tgt):
-            return "of tags alone" if has_marks(segment.src) and not is_visible(src) else "empty"
-        if segment.state == "fuzzy":
+            return "of tags alone" if has_marks(src_text) and not is_visible(src) else "empty"
+        if state == "fuzzy":
             return "fuzzy"
-        if segment.state != "approved" and _is_copy(src, tgt, even_without_letters=segment.state == "untranslated"):
+        if state != "approved" and _is_copy(src, tgt, even_without_letters=state == "untranslated"):
             return "copied from the source"
-        match self._data.inline:
-            case "strip":
-                return src, tgt
-            case "keep":
-                kept = with_placeholders(segment.src, segment.tgt)
-                return kept[0], kept[1]
+        if self._keeps_codes:
+            kept = with_placeholders(src_text, tgt_text)
+            return kept[0], kept[1]
+        return src, tgt
 
     def _languages(self, data: DataConfig) -> tuple[WantedLanguage, WantedLanguage]:
         if data.src_lang is None or data.tgt_lang is None:
