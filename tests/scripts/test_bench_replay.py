@@ -60,7 +60,7 @@ def test_models_are_trained_once_and_evaluated_on_both(
     replayed, mean = (read_tensors(tmp_path / "runs" / name / "model.safetensors") for name in ("replay", "mean"))
     stored = json.loads((tmp_path / "runs" / "replay" / "config.json").read_text())
     assert stored["data"]["train"]["tgt"] == [f"{domain}/train.de", f"{general}/train.de"]
-    assert (stored["data"]["train"]["weights"], stored["train"]["max_updates"]) == ([1, 2], 6)
+    assert (stored["data"]["train"]["weights"], stored["train"]["max_updates"]) == ([1, 3], 8)
     assert json.loads((tmp_path / "runs" / "domain_alone" / "config.json").read_text())["train"]["max_updates"] == 2
     with pytest.raises(ConfigError, match=r"has trainings of .*; name another folder"):
         main([*words, "seed=2"])
