@@ -19,7 +19,17 @@ from nmt.data.formats.tally import Tally
 from nmt.data.kinds import refuse_other_formats
 from nmt.data.packed import unpacked
 from nmt.data.paths import LONGEST_LINE, read_lines
-from nmt.data.row_rules import SIDES, Columns, Row, RowRules, checked_pairs, find_rules, fit, names_languages
+from nmt.data.row_rules import (
+    SIDES,
+    Columns,
+    Row,
+    RowRules,
+    checked_pairs,
+    find_rules,
+    fit,
+    names_languages,
+    wanted_languages,
+)
 from nmt.errors import ConfigError, DataError, counted, nearest
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
@@ -96,9 +106,9 @@ def refuse_one_column(src: str | int, tgt: str | int, path: Path) -> None:
 
 def _names(rows: list[Row], data: DataConfig) -> Row:
     """The first row without cells that name a language as all cells below them do: such columns are of languages."""
-    first, others = rows[0], rows[1:]
+    first, others, wanted = rows[0], rows[1:], wanted_languages(data)
     return [
-        "" if others and names_languages([[cell], *(row[at : at + 1] for row in others)], data) else cell
+        "" if others and names_languages([[cell], *(row[at : at + 1] for row in others)], wanted) else cell
         for at, cell in enumerate(first)
     ]
 

@@ -17,6 +17,7 @@ Columns = tuple[int, int]
 SideColumns = tuple[int | None, int | None]
 
 SIDES = ({"src", "source"}, {"tgt", "trg", "target"})  # column names of the source and of the target
+NAMES = {"lang", "language", "languages", "locale", "from", "to"} | SIDES[0] | SIDES[1]  # in names of such columns
 MARKED = {"true", "1", "yes", "x", "fuzzy"}  # cells of a fuzzy row
 CODE = re.compile("[A-Za-z]{2,3}([-_][A-Za-z]{2,4})?")
 REPEATED = 2  # how often a language occurs in its column, on average, at least: many short words are codes, too
@@ -97,48 +98,59 @@ def checked_pairs(rows: Iterable[Row], columns: Columns, rules: RowRules, tally:
 
 def find_rules(rows: list[Row], columns: Columns, header: bool, path: Path, data: DataConfig) -> RowRules:
     """The rules of a table with these first rows. Refuses rows in several languages where none is wanted."""
-    names = rows[0] if header else [""] * len(rows[0])
-    fuzzy = next((at for at, name in enumerate(names) if name.strip().lower() == "fuzzy"), None)
-    languages = _language_columns(rows[1:] if header else rows, names, columns, data)
+    names = rows[0] if header else None
+    fuzzy = next((at for at, name in enumerate(names or []) if name.strip().lower() == "fuzzy"), None)
+    wanted = wanted_languages(data)
+    languages = _language_columns(rows[1:] if header else rows, names, columns, wanted)
     if languages == (None, None):
         return RowRules(fuzzy)
-    if data.src_lang is None or data.tgt_lang is None:
-        there = {RowRules(languages=languages).languages_of(row) for row in rows[1 if header else 0 :]}
+    rules = RowRules(fuzzy, languages, (data.src_lang or "", data.tgt_lang or ""))
+    if not wanted:
+        there = {rules.languages_of(row) for row in rows[1 if header else 0 :]}
         if len(there) == 1:
             return RowRules(fuzzy)
-        shown = ", ".join(sorted({name for names in there for name in names})[:10])
+        shown = ", ".join(sorted({name for own in there for name in own})[:10])
         raise ConfigError(f"{path}: its rows are in several languages: {shown}; set data.src_lang and data.tgt_lang")
-    return RowRules(fuzzy, languages, (data.src_lang, data.tgt_lang))
+    return rules
 
 
-def _language_columns(rows: list[Row], names: Row, columns: Columns, data: DataConfig) -> SideColumns:
-    """The columns that name the language of each row's source and target.
+def _language_columns(
+    rows: list[Row], names: Row | None, columns: Columns, wanted: Sequence[WantedLanguage]
+) -> SideColumns:
+    """The columns that name the language of each row's source and target; `names`: the header, if there is one.
 
-    Two such columns belong to the texts in their order, unless their names say otherwise. One alone counts only where
-    it differs among the rows; it belongs to the target unless its name says otherwise. Where languages are wanted, one
-    of them must occur: yes and no are codes of languages, too.
+    There are none where the header names the texts by language. Otherwise two such columns belong to the texts in
+    their order, unless their names say otherwise. Where they are the same in all rows, or there is one alone, its name
+    must say that it is of languages: countries have codes, too. One alone must differ among the rows; it belongs to the
+    target unless its name says otherwise. A wanted language must occur: yes and no are codes of languages.
     """
-    beside = [at for at in range(len(names)) if at not in columns]
-    found = [at for at in beside if names_languages([row[at : at + 1] for row in rows], data)]
-    values = {_cell(row, at) for row in rows for at in found}
-    if is_any_wanted(values, data) is False:
+    if names is not None and all(language_of(names[at]) for at in columns if at < len(names)):
         return None, None
-    sides = [_side_in(names[at]) for at in found]
+    width = min(len(row) for row in (*rows[:1], *([] if names is None else [names])))
+    found = [
+        at for at in range(width) if at not in columns and names_languages([row[at : at + 1] for row in rows], wanted)
+    ]
+    if wanted and not _any_fits({_cell(row, at) for row in rows for at in found}, wanted):
+        return None, None
+    differ = len({tuple(_cell(row, at) for at in found) for row in rows}) > 1
+    words = [set() if names is None else _words(names[at]) for at in found]
+    are_named = names is not None and all(own & NAMES for own in words)
+    sides = [next((side for side, known in enumerate(SIDES) if own & known), None) for own in words]
     match found:
-        case [only] if len(values) > 1 and is_any_wanted(values, data):
+        case [only] if differ and are_named and wanted:
             return (only, None) if sides == [0] else (None, only)
-        case [first, second]:
+        case [first, second] if differ or are_named or names is None:
             in_order = columns[0] < columns[1] if None in sides or sides[0] == sides[1] else sides[0] == 0
             return (first, second) if in_order else (second, first)
     return None, None
 
 
-def _side_in(name: str) -> int | None:
-    words = set(re.split("[^a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower()))
-    return next((side for side, known in enumerate(SIDES) if words & known), None)
+def _words(name: str) -> set[str]:
+    """The words of a column's name, such as source and lang in sourceLang."""
+    return set(re.split("[^a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower()))
 
 
-def names_languages(cells: Sequence[Row], data: DataConfig) -> bool:
+def names_languages(cells: Sequence[Row], wanted: Sequence[WantedLanguage]) -> bool:
     """Do these cells, each in a list that is empty where a row has none, name languages, again and again?
 
     Codes of three letters count only beside a wanted language: most words of three letters are codes.
@@ -150,12 +162,15 @@ def names_languages(cells: Sequence[Row], data: DataConfig) -> bool:
         return False
     if not all(CODE.fullmatch(value) and language_of(value) for value in values):
         return False
-    return all(len(re.split("[-_]", value)[0]) == 2 for value in values) or bool(is_any_wanted(values, data))
+    return all(len(re.split("[-_]", value)[0]) == 2 for value in values) or _any_fits(values, wanted)
 
 
-def is_any_wanted(values: Iterable[str], data: DataConfig) -> bool | None:
-    """Does any of these names or codes fit data.src_lang or data.tgt_lang? None if one of these is not set."""
-    if data.src_lang is None or data.tgt_lang is None:
-        return None
-    wanted = [WantedLanguage(code) for code in (data.src_lang, data.tgt_lang)]
+def wanted_languages(data: DataConfig) -> list[WantedLanguage]:
+    """Both languages of the corpus; none unless both are set."""
+    codes = (data.src_lang, data.tgt_lang)
+    return [] if None in codes else [WantedLanguage(code) for code in codes if code is not None]
+
+
+def _any_fits(values: Iterable[str], wanted: Sequence[WantedLanguage]) -> bool:
+    """Does any of these names or codes fit any of the languages?"""
     return any(fit(each, value) > 0 for each in wanted for value in values)

@@ -43,7 +43,7 @@ from nmt.translation.translator import Translator
 
 CLIENTS = 64
 WORDS = 13
-ROUNDING, COARSE_ROUNDING = 0.001, 0.05  # of a probability's logarithm, relative: in fp32, and in bf16 or less
+ROUNDING, COARSE_ROUNDING = 0.001, 0.01  # of a probability's logarithm, relative: in fp32, and in bf16 or less
 ROUNDS = 8  # in turn, with and without clients whose bodies are slow
 WARM_UP_S = 20.0  # of overload, after which no batch needs more memory than those before
 TRICKLES = 200  # clients whose bodies are slow

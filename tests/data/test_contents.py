@@ -7,11 +7,11 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
-import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers.small_corpora import data_config
+from helpers.workbooks import workbook
 
 from nmt.config.sections import SplitConfig
 from nmt.data.corpus import read_corpus
@@ -45,15 +45,6 @@ def rows(delimiter):
     return "".join(delimiter.join(f'"{cell}"' for cell in row) + "\n" for row in HEADER).encode()
 
 
-def xlsx():
-    book = openpyxl.Workbook()
-    for row in HEADER:
-        book.active.append(row)
-    out = io.BytesIO()
-    book.save(out)
-    return out.getvalue()
-
-
 def parquet():
     out = io.BytesIO()
     pq.write_table(pa.table({"src": [src for src, _ in PAIRS], "tgt": [tgt for _, tgt in PAIRS]}), out)
@@ -81,7 +72,7 @@ KINDS = {
     "xliff": xliff(),
     "po": po(),
     "tsv": "".join(f"{src}\t{tgt}\n" for src, tgt in PAIRS).encode(),
-    "xlsx": xlsx(),
+    "xlsx": workbook(HEADER),
     "jsonl": "".join(json.dumps({"src": src, "tgt": tgt}) + "\n" for src, tgt in PAIRS).encode(),
     "jsonl as an array": json.dumps([{"src": src, "tgt": tgt} for src, tgt in PAIRS]).encode(),
     "parquet": parquet(),

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers.small_corpora import data_config, make_pairs
+from helpers.workbooks import workbook
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -113,20 +114,6 @@ def test_any_array_gives_pairs_or_one_clear_line(tmp_path_factory, given, change
     if not changes:
         expected = [(each.get("src") or "", each.get("tgt") or "") for each in given] if whole else None
         assert found == expected
-
-
-def workbook(rows, **sheets):
-    """A workbook with these rows in the first sheet."""
-    book = openpyxl.Workbook()
-    for row in rows:
-        book.active.append(row)
-    for name, others in sheets.items():
-        sheet = book.create_sheet(name)
-        for row in others:
-            sheet.append(row)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
 
 
 SOME = [("Hello there.", "Hallo da."), ("A & B < C", "„D“ 你好"), ("007", "7"), ("", "x"), ("=1", "y")]

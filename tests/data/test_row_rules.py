@@ -4,14 +4,14 @@ import csv
 import io
 from pathlib import Path
 
-import openpyxl
 import pytest
 from helpers.segment_files import SegmentFiles
 from helpers.small_corpora import data_config
+from helpers.workbooks import workbook
 
 from nmt.config.sections import SplitConfig
 from nmt.data.readers import find_split
-from nmt.data.row_rules import RowRules, names_languages
+from nmt.data.row_rules import RowRules, names_languages, wanted_languages
 from nmt.data.split import Split
 from nmt.errors import ConfigError
 
@@ -35,15 +35,6 @@ def in_csv(rows: list[list[str]], delimiter: str = ",") -> bytes:
     return file.getvalue().encode()
 
 
-def in_excel(rows: list[list[str]]) -> bytes:
-    book, out = openpyxl.Workbook(), io.BytesIO()
-    assert book.active is not None
-    for row in rows:
-        book.active.append(row)
-    book.save(out)
-    return out.getvalue()
-
-
 def split_of(folder: Path, kind: str, content: bytes, src: str | None = "en", tgt: str | None = "de") -> Split:
     (folder / "f").write_bytes(content)
     data = data_config(kind, root=str(folder), train=SplitConfig(None, None, "f"), src_lang=src, tgt_lang=tgt)
@@ -60,7 +51,7 @@ EXPECTED = [(EN.format(number), DE.format(number)) for number in range(24)]
 @pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx"])
 def test_rows_of_both_directions_are_turned(tmp_path: Path, kind: str, header: bool) -> None:
     rows = [HEADER] * header + rows_in(*BOTH)
-    content = in_excel(rows) if kind == "xlsx" else in_csv(rows, "\t" if kind == "tsv" else ",")
+    content = workbook(rows) if kind == "xlsx" else in_csv(rows, "\t" if kind == "tsv" else ",")
     split = split_of(tmp_path, kind, content)
     for _ in range(2):
         assert list(split.pairs()) == EXPECTED
@@ -99,6 +90,20 @@ def test_columns_belong_to_the_texts_that_their_names_say_or_else_to_those_in_th
     assert list(split_of(tmp_path, "csv", in_csv([header, *rows])).pairs()) == EXPECTED
 
 
+def test_columns_of_countries_turn_nothing(tmp_path: Path) -> None:
+    rows = [[EN.format(number), DE.format(number), "de", "en"] for number in range(24)]
+    for header in (
+        ["en", "de", "country", "ui"],
+        ["en", "de", "lang", "locale"],
+        ["source", "target", "country", "ui"],
+    ):
+        split = split_of(tmp_path, "csv", in_csv([header, *rows]))
+        assert list(split.pairs()) == EXPECTED
+        assert not split.tallies
+    rows = [[*row[:2], "de" if number % 2 else "fr"] for number, row in enumerate(rows)]
+    assert list(split_of(tmp_path, "csv", in_csv([["source", "target", "market"], *rows])).pairs()) == EXPECTED
+
+
 def test_rows_in_several_languages_need_the_two_that_are_wanted(tmp_path: Path) -> None:
     for languages in ((None, None), ("en", None)):
         with pytest.raises(ConfigError) as caught:
@@ -124,8 +129,8 @@ def test_rows_in_several_languages_need_the_two_that_are_wanted(tmp_path: Path) 
     ],
 )
 def test_what_names_languages(words: list[str], are: bool) -> None:
-    data = data_config("csv", src_lang="en", tgt_lang="de")
-    assert names_languages([[word] if word else [] for word in words], data) is are
+    wanted = wanted_languages(data_config("csv", src_lang="en", tgt_lang="de"))
+    assert names_languages([[word] if word else [] for word in words], wanted) is are
 
 
 def test_a_column_of_yes_and_no_names_no_languages(tmp_path: Path) -> None:

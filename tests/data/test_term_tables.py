@@ -1,11 +1,10 @@
 """Glossaries in tables: several terms in a cell, and columns that say which terms nobody should use."""
 
-import io
 from pathlib import Path
 
-import openpyxl
 import pytest
 from helpers.segment_files import SegmentFiles
+from helpers.workbooks import workbook
 
 from nmt.config.sections import SplitConfig
 from nmt.errors import ConfigError, DataError
@@ -37,16 +36,7 @@ def in_text(rows: list[list[str | None]], delimiter: str) -> str:
     )
 
 
-def in_excel(rows: list[list[str | None]]) -> bytes:
-    book, out = openpyxl.Workbook(), io.BytesIO()
-    assert book.active is not None
-    for row in rows:
-        book.active.append(row)
-    book.save(out)
-    return out.getvalue()
-
-
-FORMS = {mark: in_text(ROWS, mark) for mark in ",;\t|"} | {"xlsx": in_excel(ROWS)}
+FORMS = {mark: in_text(ROWS, mark) for mark in ",;\t|"} | {"xlsx": workbook(ROWS)}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -173,7 +163,7 @@ def test_other_files_are_read_beside_the_tables(tmp_path: Path) -> None:
 
 
 def test_a_line_break_in_the_header_does_not_break_the_report(tmp_path: Path) -> None:
-    split = TABLE.split(tmp_path, in_excel([["en", "de", "Status\nDE"], ["a", "b", ""]]))
+    split = TABLE.split(tmp_path, workbook([["en", "de", "Status\nDE"], ["a", "b", ""]]))
     assert split.notes[-1].endswith("status is column 'Status\\nDE'")
 
 
@@ -197,4 +187,4 @@ def test_what_it_cannot_read_is_named(tmp_path: Path) -> None:
         tmp_path, in_text([["Wort", "Status", "Sprache"], ["a", "b", "c"]], ","), DataError
     )
     assert "no pair is left" in TABLE.refusal(tmp_path, in_text([["en", "de"], ["a", ""]], ","))
-    assert "1 empty" in TABLE.refusal(tmp_path, in_excel([["en", "de"], ["a"]]))
+    assert "1 empty" in TABLE.refusal(tmp_path, workbook([["en", "de"], ["a"]]))

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
+
+from helpers.workbooks import workbook
 
 SEGMENTS = {
     "tmx": b"""<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE tmx SYSTEM "x.dtd" [<!ENTITY e "f">]>
@@ -87,17 +88,14 @@ class WholeCorpus:
 def whole_corpora() -> dict[str, WholeCorpus]:
     """One corpus for each name in CORPORA."""
     rows = pa.table({"src": ["a", "b"], "tgt": ["c", "d"]})
-    parquet, arrow, stream, workbook = io.BytesIO(), io.BytesIO(), io.BytesIO(), io.BytesIO()
+    parquet, arrow, stream = io.BytesIO(), io.BytesIO(), io.BytesIO()
     pq.write_table(rows, parquet)
     with pa.ipc.new_file(arrow, rows.schema) as writer:
         writer.write_table(rows)
     more = rows.append_column("kind", pa.array(["x", "y"]).dictionary_encode())
     with pa.ipc.new_stream(stream, more.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(more)
-    book = openpyxl.Workbook()
-    for row in (("English", "German"), ("a", "b"), ("c", "d")):
-        book.active.append(row)
-    book.save(workbook)
+    book = workbook((("English", "German"), ("a", "b"), ("c", "d")))
     tmx = SEGMENTS["tmx"]
     packed = {
         "gzip": gzip.compress(tmx, mtime=0),
@@ -107,7 +105,7 @@ def whole_corpora() -> dict[str, WholeCorpus]:
         "zip": zipped({"a.tmx": tmx}),
     }
     two_sides = {"x.en": b"a\nb\n", "x.de": b"c\nd\n", "LICENSE": b"x"}
-    with zipfile.ZipFile(workbook) as archive:
+    with zipfile.ZipFile(io.BytesIO(book)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     return (
         {name: WholeCorpus(name, {"table": content}) for name, content in SEGMENTS.items()}
@@ -117,7 +115,7 @@ def whole_corpora() -> dict[str, WholeCorpus]:
             "parquet": WholeCorpus("parquet", {"table": parquet.getvalue()}),
             "arrow": WholeCorpus("parquet", {"table": arrow.getvalue()}),
             "arrow stream": WholeCorpus("parquet", {"table": stream.getvalue()}),
-            "xlsx": WholeCorpus("xlsx", {"table": workbook.getvalue()}),
+            "xlsx": WholeCorpus("xlsx", {"table": book}),
             "sheet": WholeCorpus("xlsx", {"table": parts[SHEET]}, lambda sheet: zipped(parts | {SHEET: sheet})),
             "moses zip": WholeCorpus("moses_zip", {"table": zipped(two_sides)}),
             "sgml": WholeCorpus("sgm", {"src": SGML, "tgt": REFERENCES}),

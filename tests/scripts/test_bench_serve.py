@@ -19,9 +19,9 @@ def test_answers_of_other_sentences_or_probabilities_are_wrong(
     right = dict.fromkeys((0, 4, 8), ("one", -10.0))
     assert yardstick.wrong(Outcome(right)) == (0, 0)
     assert capsys.readouterr().err == ""
-    others = {1: ("one", -10.0), 2: ("drei", -10.3), 3: ("vier", -11.0)}
+    others = {1: ("one", -10.0), 2: ("drei", -10.05), 3: ("vier", -10.2)}
     assert yardstick.wrong(Outcome(right | others)) == (3 - ties, ties)
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "wrong: two (-10.0000), one (-10.0000)"
-    assert said[1] == f"{'tie' if ties else 'wrong'}: three (-10.0000), drei (-10.3000)"
-    assert said[2] == "wrong: four (-10.0000), vier (-11.0000)"
+    assert said[1] == f"{'tie' if ties else 'wrong'}: three (-10.0000), drei (-10.0500)"
+    assert said[2] == "wrong: four (-10.0000), vier (-10.2000)"

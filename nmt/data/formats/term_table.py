@@ -68,7 +68,7 @@ class TermTable(SegmentFile):
             if turned is None:
                 yield Segment(None, None, None, self._rules.languages_of(row), None, None)
                 continue
-            terms = {each: self._terms(row, side ^ turned) for side, each in enumerate(self._languages)}
+            terms = {each: self._terms(row, 1 - side if turned else side) for side, each in enumerate(self._languages)}
             yield from segments_of(None, terms, self._wanted)
 
     def _terms(self, row: Row, side: int) -> list[Term]:
