@@ -119,7 +119,7 @@ def _language_columns(
 ) -> SideColumns:
     """The columns that name the language of each row's source and target; `names`: the header, if there is one.
 
-    There are none where the header names the texts by language. Otherwise two such columns belong to the texts in
+    A header that names the texts by language leaves no need for them. Otherwise two such columns belong to the texts in
     their order, unless their names say otherwise. Where they are the same in all rows, or there is one alone, its name
     must say that it is of languages: countries have codes, too. One alone must differ among the rows; it belongs to the
     target unless its name says otherwise. A wanted language must occur: yes and no are codes of languages.
