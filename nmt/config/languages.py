@@ -11,6 +11,10 @@ from nmt.config.file_names import unpacked_name
 from nmt.errors import ConfigError
 
 FILE_CODE = re.compile("[a-z]{2}(-[A-Za-z]{2,4})?")
+OF_STRINGS = re.compile(
+    r"\.(ya?ml|json|arb|strings|properties|srt|vtt|xml)$", re.IGNORECASE
+)  # a file for each language
+LAST_CODE = re.compile("(?:^|[._/-])([A-Za-z]{2}(?:[-_][A-Za-z]{2,4})?)$")
 ENGLISH_SPEAKING = ("GB", "US", "AU", "NZ", "IE", "CA")  # langcodes takes English for unknown territories, too
 
 
@@ -37,9 +41,15 @@ def language_of(word: str) -> str | None:
 def language_of_file(name: str) -> str | None:
     """The language that the last word of a file's name says: pt-BR for corpus.pt-BR.gz, None for train.src.
 
-    Only codes of two letters count, with or without a script or region: many other words are codes of three letters.
+    Of strings and subtitles, it is the last word before the suffix: de for app_de.arb. Only codes of two letters count,
+    with or without a script or region: many other words are codes of three letters.
     """
-    _, dot, word = unpacked_name(name).rpartition(".")
+    plain = unpacked_name(name)
+    before = OF_STRINGS.sub("", plain)
+    if before != plain:
+        last = LAST_CODE.search(before)
+        plain = f".{last[1]}" if last else ""
+    _, dot, word = plain.rpartition(".")
     code, hyphen, rest = word.replace("_", "-").partition("-")
     tag = f"{code.lower()}{hyphen}{rest}"
     return tag if dot and FILE_CODE.fullmatch(tag) and langcodes.tag_is_valid(tag) else None

@@ -17,6 +17,8 @@ Format = Literal[
     "xlsx",
     "parquet",
     "hub",
+    "strings",
+    "subtitles",
     "tmx",
     "xliff",
     "po",
@@ -53,15 +55,19 @@ WorkerCount = Annotated[
 class SplitConfig:
     """Where one split of a corpus is."""
 
-    src: Annotated[Paths, "text, sgm: the source side; a file, a glob or a list of them, compressed or not"]
+    src: Annotated[
+        Paths,
+        "formats with a file for each language (text, sgm, strings, subtitles): the source side; a file, a glob or a "
+        "list of them, compressed or not",
+    ]
     tgt: Annotated[
         Paths,
-        "text, sgm: the target side; line N translates line N of src (sgm: the segment of the same document and "
-        "number)",
+        "these formats: the target side; line N translates line N of src (sgm: the segment of the same document and "
+        "number; strings: the text with the same key; subtitles: what is on the screen at the same time)",
     ]
     files: Annotated[
         Paths,
-        "all formats except text, sgm and hub: files with both sides; auto: files of any kind; hub: name of the split",
+        "other formats: files with both sides; auto: files of any kind; hub: name of the split",
     ]
     weights: Annotated[
         list[float] | None,
@@ -145,8 +151,8 @@ class DataConfig(Section):
     tgt_column: Annotated[str | int | None, "tables: the same for the target"]
     inline: Annotated[
         Inline,
-        "tmx, xliff: inline codes; strip = removed, and their text stays; keep = placeholders <1>, </1>, <1/>, "
-        "with the same numbers on both sides",
+        "tmx, xliff, strings: inline codes; strip = removed, and their text stays; keep = placeholders <1>, </1>, "
+        "<1/>, with the same numbers on both sides",
     ]
     delimiter: Annotated[
         Literal["comma", "semicolon", "tab", "pipe"] | None,
@@ -155,7 +161,8 @@ class DataConfig(Section):
     header: Annotated[bool | None, "csv, tsv, xlsx, glossary: is the first row a header? null = detected"]
     quotes: Annotated[bool | None, "csv, tsv, glossary: do quotes enclose cells, or are they text? null = detected"]
     encoding: Annotated[
-        str | None, "csv, tsv, glossary: the encoding, such as utf-8, utf-16 or cp1252; null = detected"
+        str | None,
+        "csv, tsv, glossary, strings, subtitles: the encoding, such as utf-8, utf-16 or cp1252; null = detected",
     ]
     hub: Annotated[str | None, "format hub: id of the dataset"]
     hub_config: Annotated[str | None, "format hub: name of its configuration"]

@@ -10,10 +10,10 @@ DEFAULTS = (None, "strip")  # without effect even if typed: files without inline
 READ_BY = {  # key of the section data -> the formats that read it
     "src_column": TABLES,
     "tgt_column": TABLES,
-    "inline": ("tmx", "xliff"),
+    "inline": ("tmx", "xliff", "strings"),
     "delimiter": CHARACTERS,
     "quotes": CHARACTERS,
-    "encoding": CHARACTERS,
+    "encoding": (*CHARACTERS, "strings", "subtitles"),
     "header": (*CHARACTERS, "xlsx"),
     "hub": ("hub",),
     "hub_config": ("hub",),

@@ -1,19 +1,29 @@
 """Finds the format of a file by its content and, for tables and text only, by its name."""
 
 import re
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from nmt.config.sections import DataConfig, Format
 from nmt.data.formats.languages import WantedLanguage
-from nmt.data.kinds import HEAD, kind_of
-from nmt.data.packed import refuse_document, unpacked, zipped_names
+from nmt.data.kinds import HEAD, STRINGS_SUFFIXES, kind_of
+from nmt.data.packed import plain_suffix, refuse_document, unpacked, zipped_names
 from nmt.data.pairing import natural_order
 from nmt.data.tatoeba_files import is_export
 from nmt.errors import DataError, counted
 
 SPREADSHEETS = ("csv", "tsv", "xlsx")  # formats of tables that people edit
-SUFFIXES: dict[str, Format] = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".po": "po", ".pot": "po"}
-PACKED_SUFFIXES = {".gz", ".xz", ".bz2", ".zst", ".zip"}
+SUFFIXES: dict[str, Format] = {
+    **{
+        ".csv": "csv",
+        ".tsv": "tsv",
+        ".tab": "tsv",
+        ".po": "po",
+        ".pot": "po",
+        ".srt": "subtitles",
+        ".vtt": "subtitles",
+    },
+    **dict.fromkeys(STRINGS_SUFFIXES, "strings"),
+}
 SAMPLE_LINES = 20
 
 
@@ -34,20 +44,19 @@ def found_format(path: Path) -> Format:
         return "tatoeba"
     kind = kind_of(head)
     if kind is None:
-        return _format_by_name(PurePosixPath(*names) if names else path, head) or "text"
+        return _format_by_name(plain_suffix(path), head) or "text"
     if kind.format is None:
         raise DataError(f"{path} is {kind}")
     return kind.format
 
 
-def _format_by_name(name: Path | PurePosixPath, head: bytes) -> Format | None:
-    """The format that the suffix of the name says; else tsv if each of the first lines has a tab.
+def _format_by_name(suffix: str, head: bytes) -> Format | None:
+    """The format that the suffix of the file's name says; else tsv if each of the first lines has a tab.
 
     A cell between quotes may have several lines.
     """
-    suffixes = [suffix.lower() for suffix in name.suffixes if suffix.lower() not in PACKED_SUFFIXES]
-    if suffixes and suffixes[-1] in SUFFIXES:
-        return SUFFIXES[suffixes[-1]]
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix]
     lines = head.replace(b"\0", b"").split(b"\n")[:SAMPLE_LINES]
     whole = [line for line in lines[: -1 if len(lines) > 1 else None] if line.strip()]
     quotes = 0
@@ -60,25 +69,28 @@ def _format_by_name(name: Path | PurePosixPath, head: bytes) -> Format | None:
 
 
 def paired_texts(paths: list[Path], data: DataConfig, key: str) -> list[tuple[Path, Path]]:
-    """Pairs of source and target text files, told apart by the languages in their names; refuses unclear names."""
+    """Pairs of source and target files, told apart by the languages in their names; refuses unclear names.
+
+    Where a name says nothing, that of its folder counts.
+    """
     remedy = "name the sides: data.train.src=FILE data.train.tgt=FILE".replace("data.train", key)
     if data.src_lang is None or data.tgt_lang is None:
         raise DataError(
-            f"{paths[0]}, {key}.files, is text in one language; {remedy}, or set data.src_lang and data.tgt_lang, by "
+            f"{paths[0]}, {key}.files, is in one language; {remedy}, or set data.src_lang and data.tgt_lang, by "
             "which names of files are told apart"
         )
     src, tgt = WantedLanguage(data.src_lang), WantedLanguage(data.tgt_lang)
     sides: tuple[list[Path], list[Path]] = ([], [])
     for path in paths:
-        words = re.findall(r"[^\W\d_]+", path.name)
+        words = re.findall(r"[^\W\d_]+", f"{path.parent.name} {path.name}")
         fits = [(src.fit(word) > 0, tgt.fit(word) > 0) for word in reversed(words)]
         side = next((is_tgt for is_src, is_tgt in fits if is_src != is_tgt), None)
         if side is None:
-            raise DataError(f"{path}, {key}.files, is text: is it {src.name} or {tgt.name}? {remedy}")
+            raise DataError(f"{path}, {key}.files, is in one language: is it {src.name} or {tgt.name}? {remedy}")
         sides[side].append(path)
     if len(sides[0]) != len(sides[1]):
         raise DataError(
-            f"{key}.files names {counted(len(sides[0]), 'file')} of {src.name} text but {len(sides[1]):,} of "
+            f"{key}.files names {counted(len(sides[0]), 'file')} in {src.name} but {len(sides[1]):,} in "
             f"{tgt.name}; {remedy}"
         )
     ordered = (sorted(side, key=lambda path: natural_order(str(path))) for side in sides)

@@ -3,6 +3,7 @@
 import codecs
 import re
 
+FEWEST_HALVES = 8  # bytes 0x0A that show the side of their letter in UTF-16; one in as many may be at the other
 UTF16_SHARE = 0.05  # least share of NUL bytes in a text in UTF-16
 MARKS = {  # byte-order marks; UTF-32 comes first because its mark begins with the mark of UTF-16
     codecs.BOM_UTF8: "UTF-8",
@@ -28,8 +29,8 @@ ONE_BYTE = ("iso-8859", "iso8859", "windows-125", "cp125", "koi8", "mac", "latin
 def utf16_or_32(head: bytes) -> str | None:
     """The name of the encoding, by its byte-order mark or the places of NULs; None if the text is in neither."""
     ends = head.count(b"\n")
-    if ends > 2 * max(head.count(b"\n\0"), head.count(b"\0\n")):  # UTF-8 text with one odd line
-        return None
+    if ends > 2 * max(head.count(b"\n\0"), head.count(b"\0\n")) and not _are_letters(head, ends):
+        return None  # UTF-8 text with one odd line
     for mark, name in MARKS.items():
         if head.startswith(mark):
             return None if name == "UTF-8" else name
@@ -42,6 +43,12 @@ def utf16_or_32(head: bytes) -> str | None:
     if nuls >= len(head) // 4 * 3 - 3:
         return "UTF-32BE" if head[:1] == b"\0" else "UTF-32LE"
     return None
+
+
+def _are_letters(head: bytes, ends: int) -> bool:
+    """Are the bytes of line ends halves of letters, as in Punjabi or Gujarati in UTF-16? Then they are at one side."""
+    even = head[::2].count(b"\n")
+    return ends >= FEWEST_HALVES and min(even, ends - even) * FEWEST_HALVES <= ends
 
 
 def is_western(sample: bytes, encoding: str = "cp1252") -> bool:

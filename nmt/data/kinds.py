@@ -6,7 +6,7 @@ The error names the kind of the file and what can read it.
 import io
 import re
 import shlex
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from nmt.config.sections import Format
 from nmt.data.encodings import utf16_or_32
@@ -61,18 +61,27 @@ ROOTS = {
     "mteval": SGML,
     "html": Kind("HTML", None, EXTRACT),
     "ts": Kind("a file of Qt Linguist", None, "convert it: lconvert -i FILE -o FILE.po"),
-    "resources": Kind("a file of strings of Android", None, "convert it to XLIFF or PO"),
+    "resources": Kind("a file of strings of Android", "strings"),
 }
-SUBTITLES = "take the text out of it, one sentence a line"
-KEYED = "convert it to XLIFF, PO or CSV, or take the text out of it, one sentence a line"
 KEYED_LINES = 3  # fewest lines, all with keys, that show a file of keys
-YAML = Kind("YAML", None, KEYED)
+APPLE = Kind("a file of strings of Apple", "strings")
+PROPERTIES = Kind("a file of properties, of Java for example", "strings")
+YAML = Kind("YAML", "strings")
 TEXTS = {  # kinds that all lines of a file's beginning show; comments and empty lines aside
-    re.compile(r'"(?:[^"\\]|\\.)*"\s*=\s*"(?:[^"\\]|\\.)*"\s*;'): Kind("a file of strings of Apple", None, KEYED),
-    re.compile(r"[\w.\-]+\s*=\s*\S.*"): Kind("a file of properties, of Java for example", None, KEYED),
+    re.compile(r'"(?:[^"\\]|\\.)*"\s*=\s*"(?:[^"\\]|\\.)*"\s*;'): APPLE,
+    re.compile(r"[\w.\-]+\s*=\s*\S.*"): PROPERTIES,
     re.compile(r"(?:\s+- |\s*[\w\-]+:(?=\s|$)).*"): YAML,
 }
-JSON = Kind("JSON", "jsonl")
+JSON = Kind("JSON", "jsonl", "strings of an app, with a name for each text, with data=strings")
+ARB = Kind("a file of strings of Flutter", "strings")
+StringsKind = Literal["android", "apple", "properties", "yaml", "json"]
+STRINGS_KINDS: dict[str, StringsKind] = {
+    **{ROOTS["resources"].name: "android", APPLE.name: "apple", PROPERTIES.name: "properties", YAML.name: "yaml"},
+    **{JSON.name: "json", ARB.name: "json"},
+}
+STRINGS_SUFFIXES: dict[str, StringsKind] = {
+    **{".strings": "apple", ".properties": "properties", ".yml": "yaml", ".yaml": "yaml", ".arb": "json"},
+}
 _PROLOG = re.compile(r"\s*(<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(\[.*?\]\s*)?>)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"\s*<([A-Za-z_][\w.:-]*)[\s/>]")
 _SEGMENTS = re.compile(r"^\s*<seg id=", re.MULTILINE | re.IGNORECASE)
@@ -81,6 +90,7 @@ _PO = re.compile(r'^msgid ".*?^msgstr(\[0\])? "', re.MULTILINE | re.DOTALL)
 _SUBTITLES = re.compile(r"\s*(WEBVTT\b|\d+[ \t]*\r?\n\d\d:\d\d:\d\d[,.]\d{3} --> )")
 _WORDFAST = re.compile(r"%\d{8}~\d+\t")
 _COMMENTED = re.compile(r"\s*(?:$|[#!]|//|/\*|\*)")
+_ARB = re.compile(rb'"@@locale"\s*:|"@\w+"\s*:\s*\{')
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*((\[\s*)?\{\s*"[^"]*"\s*:|\[\s*\[\s*")')
 
 
@@ -129,7 +139,15 @@ def kind_of(head: bytes) -> Kind | None:
     """The kind of a file with this beginning; None for text and for tables with delimiters."""
     wide = utf16_or_32(head)
     text = head.decode(wide, "replace").encode() if wide else head
-    return _binary(head) or _markup(head) or (JSON if _JSON.match(text) else None)
+    return _binary(head) or _markup(head) or ((ARB if _ARB.search(text) else JSON) if _JSON.match(text) else None)
+
+
+def strings_kind(head: bytes, suffix: str) -> StringsKind | None:
+    """The kind of a file of strings with this beginning and this suffix of its name; None if it seems to be none."""
+    kind = kind_of(head)
+    if kind is not None and kind.name in STRINGS_KINDS:
+        return STRINGS_KINDS[kind.name]
+    return STRINGS_SUFFIXES.get(suffix) if kind is None else None
 
 
 def _binary(head: bytes) -> Kind | None:
@@ -160,7 +178,7 @@ def _markup(head: bytes) -> Kind | None:
     if _PO.search(text):
         return Kind("PO, a file of gettext", "po")
     if _SUBTITLES.match(text):
-        return Kind("a file of subtitles", None, SUBTITLES)
+        return Kind("a file of subtitles", "subtitles")
     if _WORDFAST.match(text):
         return Kind("a memory of Wordfast", None, "export it as TMX")
     return _keyed(text)

@@ -1,7 +1,7 @@
 """Reads sentence pairs one at a time from text files, tables, files of segments or a dataset of the hub."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from io import BufferedReader
 from itertools import chain, zip_longest
@@ -45,7 +45,7 @@ TEXT = (  # types of columns that may hold text; Impala, Hive and old Spark writ
 )
 MOST_OF_STRING, MOST_OF_LIST = 100_000_000, 1_000_000  # Arrow's own limits for metadata of Parquet files
 FEWEST_ALIKE = 5  # fewer lines may be the same on both sides by chance: "OK" is "OK" in many languages
-FILE_PER_LANGUAGE = ("text", "sgm")  # formats with a file for each language
+FILE_PER_LANGUAGE = ("text", "sgm", "strings", "subtitles")  # formats with a file for each language
 BOTH_SIDES = "name the file of each language, or data=tsv data.train.files=FILE for one with both"
 
 
@@ -103,7 +103,8 @@ def _find(data: DataConfig, split: SplitConfig, name: str, cache_dir: Path) -> S
     if data.format == "wmt_xml":
         return _find_wmt_xml(data, find_files(split.files, data.root, f"data.{name}.files"))
     if data.format in FORMATS:
-        return _find_segments(data, find_files(split.files, data.root, f"data.{name}.files"), name)
+        files = find_files(split.files, data.root, f"data.{name}.files")
+        return _find_segments(data, [(path,) for path in files], name)
     if data.format in SPREADSHEETS:
         return _find_rows(data, find_files(split.files, data.root, f"data.{name}.files"), name)
     if data.format == "hub":
@@ -147,7 +148,7 @@ def _find_any(data: DataConfig, paths: Paths, name: str, cache_dir: Path) -> Spl
             continue
         own = replace(data, format=found)
         if found in FORMATS:
-            split = _find_segments(own, files, name)
+            split = _find_segments(own, [(path,) for path in files], name)
         else:
             names = [str(path.absolute()) for path in files]
             other = _find(own, SplitConfig(None, None, names), name, cache_dir)
@@ -194,7 +195,9 @@ def _find_two_sides(data: DataConfig, split: SplitConfig, name: str) -> Split | 
             " file N of one must be the translation of file N of the other"
         )
     if data.format == "auto":
-        data = replace(data, format="sgm" if found_format(sources[0]) == "sgm" else "text")
+        found = found_format(sources[0])
+        found = "strings" if found == "jsonl" else found  # rows of JSON have both languages
+        data = replace(data, format=found if found in FILE_PER_LANGUAGE else "text")
     return _texts(data, list(zip(sources, targets, strict=True)), name)
 
 
@@ -203,8 +206,11 @@ def _texts(data: DataConfig, files: list[tuple[Path, Path]], name: str, always: 
     for src, tgt in files:
         if src.samefile(tgt):
             raise DataError(f"{src} is given on both sides, data.{name}.src, .tgt; {BOTH_SIDES}")
-    content = [file_digest(path) for pair in files for path in pair]
     notes = tuple(described_pairs(files, name, always))
+    if data.format in FORMATS:
+        found = _find_segments(data, files, name)
+        return replace(found, notes=(*notes, *found.notes))
+    content = [file_digest(path) for pair in files for path in pair]
     if data.format == "sgm":
         sources = [src for src, _ in files]
         return _of_test_set(
@@ -272,12 +278,14 @@ def _notes(split: str, files: list[Path], said: list[str]) -> tuple[str, ...]:
     )
 
 
-def _find_segments(data: DataConfig, files: list[Path], name: str) -> Split:
+def _find_segments(data: DataConfig, files: Sequence[tuple[Path, ...]], name: str) -> Split:
+    """The pairs of files of segments; each of `files` is a file, or one for each language."""
     pairs = SegmentPairs(data, files)
     settings = digest([data.src_lang, data.tgt_lang, data.inline, pairs.tally.name])  # the name is in the report
     found = [opened.described() for opened in map(pairs.open, files)]
-    content = [settings, *map(file_digest, files), *filter(None, found)]
-    return Split(content, lambda: iter(pairs), _notes(name, files, found), (pairs.tally,))
+    content = [settings, *(file_digest(path) for paths in files for path in paths), *filter(None, found)]
+    notes = _notes(name, [paths[0] for paths in files], found)
+    return Split(content, lambda: iter(pairs), notes, (pairs.tally,))
 
 
 def _read_text(src_file: TextFile, tgt_file: TextFile) -> Iterator[Pair]:

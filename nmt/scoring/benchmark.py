@@ -11,6 +11,7 @@ from nmt.config.sections import DataConfig, Format, SplitConfig, Unit
 from nmt.config.verbs import EvaluateCommand
 from nmt.data.contents import SPREADSHEETS, found_format
 from nmt.data.corpus import read_corpus
+from nmt.data.formats.pairs import FORMATS
 from nmt.data.formats.referenced import ReferencedSegments
 from nmt.data.formats.test_sets import read_test_set
 from nmt.data.paths import read_sentences, resolve
@@ -150,6 +151,9 @@ def from_files(src: str, ref: str | list[str] | None, data: DataConfig) -> Bench
         segments = ReferencedSegments([path], lambda: read_test_set(path, references, data))
         split = Split([], segments.pairs, tallies=(segments.tally,), references=segments)
         return of_split(path.name, split, data, AS_IN_FILES)
+    kind = "strings" if kind == "jsonl" else kind  # rows of JSON hold their references
+    if kind in FORMATS and kind in FILE_PER_LANGUAGE:
+        return of_split(path.name, _of_two_files(path, names, kind, data), data, AS_IN_FILES)
     return _from_texts(src, names, data)
 
 
@@ -164,6 +168,18 @@ def _with_both(path: Path, kind: Format, data: DataConfig) -> Split:
         kind = "glossary"
     changes: dict[str, Any] = {"format": kind, "root": None, **dict.fromkeys(OF_TABLES)}
     split = find_split(replace(data, test=SplitConfig(None, None, str(path)), **changes), "test", Path())
+    assert split is not None
+    return split
+
+
+def _of_two_files(path: Path, names: list[str], kind: Format, data: DataConfig) -> Split:
+    """The segments of a file whose translation is another file, not the same lines of it."""
+    if len(names) > 1:
+        raise ConfigError(
+            f"ref names {len(names)} files, and src={path} is read with data={kind}, which pairs two; give one ref"
+        )
+    files = SplitConfig(str(path.absolute()), str(existing(names[0], "ref").absolute()), None)
+    split = find_split(replace(data, test=files, format=kind, root=None), "test", Path())
     assert split is not None
     return split
 

@@ -1,15 +1,15 @@
 """What cleaning is worth: BLEU after training on a clean corpus, on one with 30 % noise, and on what is cleaned of it.
 
     python scripts/bench cleaned --tatoeba FOLDER --runs RUNS train.max_updates=5000    (words for nmt train)
-    python scripts/bench cleaned --tatoeba FOLDER --runs RUNS --only noisy              (one of the trainings)
+    python scripts/bench cleaned --tatoeba FOLDER --runs RUNS --only clean,cleaned --seeds 1,2,3
 
 Noise of six kinds, as in `bench noise`, takes the place of 5 % of the training pairs each; it spares the others
 ("spared"). `nmt clean` removes what its filters find ("filtered"). The rest is cut into halves, every second pair.
 Scorers of both directions are trained on each half, within --budget each, and `nmt clean` goes over each half with the
 scorers of the other one ("cleaned"): a model has learned the noise that it was trained on. All models are trained with
-the same words and evaluated on the clean test split, beam 5. Bars: at most 0.5 BLEU below the clean corpus, 95 % of
-each kind of noise removed, 2 % of the clean pairs lost. The clean corpus is larger than the pairs that noise spared, so
-both are named. What is finished in RUNS is not done again.
+the same words and each of --seeds, and evaluated on the clean test split, beam 5. Bars: in the mean, at most 0.5 BLEU
+below the clean corpus, 95 % of each kind of noise removed, 2 % of the clean pairs lost. The clean corpus is larger than
+the pairs that noise spared, so both are named. What is finished in RUNS is not done again.
 """
 
 import argparse
@@ -17,8 +17,9 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 
-from bench.arguments import add_tatoeba, check_tatoeba, chosen
+from bench.arguments import add_tatoeba, check_tatoeba, chosen, whole_numbers
 from bench.evaluation import Score, evaluated
 from bench.noise import KINDS, SHARE, Pair, noisy, read
 from bench.processes import run_nmt
@@ -48,26 +49,43 @@ def main(given: Sequence[str]) -> int:
         folders["filtered"], folders["cleaned"], tatoeba, of_scorers
     ):
         return REFUSED
-    print("| trained on | pairs | BLEU |\n|---|---:|---:|")
-    found: dict[str, Score] = {}
+    print("| trained on | pairs | BLEU of each seed | mean |\n|---|---:|---:|---:|")
+    means: dict[str, float] = {}
     for name in arguments.only:
-        if not train(runs / name, [*training_words(folders[name], tatoeba), *words]):
+        scores = scores_of_seeds(runs / name, [*training_words(folders[name], tatoeba), *words], arguments.seeds)
+        if not scores:
             return REFUSED
-        found[name] = evaluated(runs / name, ["split=test", "intervals=false"], runs / name / "evaluations" / "test")[
-            "BLEU"
-        ]
-        print(f"| {name} | {len(pairs_in(folders[name])):,} | {found[name].score:.2f} |", flush=True)
-    for name in CORPORA:
-        for whole in ("clean", "spared"):
-            if name not in ("clean", "spared") and {name, whole} <= found.keys():
-                lost = found[whole].score - found[name].score
-                print(f"{name}: {lost:.2f} BLEU below {whole} (bar {LOST}: {'holds' if lost <= LOST else 'MISSED'})")
-    print(f"`{next(iter(found.values())).signature}`")
+        means[name] = fmean(score.score for score in scores)
+        each = ", ".join(f"{score.score:.2f}" for score in scores)
+        print(f"| {name} | {len(pairs_in(folders[name])):,} | {each} | {means[name]:.2f} |", flush=True)
+    print_verdicts(means)
+    print(f"`{scores[0].signature}`")
     for name in ("filtered", "cleaned"):
-        if name in found:
+        if name in means:
             shares = removed(*noisy(pairs_in(tatoeba), SEED), pairs_in(folders[name]))
             print(f"{name}: removed {', '.join(f'{share:.1%} {kind}' for kind, share in shares.items())}")
     return 0
+
+
+def scores_of_seeds(run: Path, words: Sequence[str], seeds: Sequence[int]) -> list[Score]:
+    """BLEU on the test split of one training for each seed; none where nmt refused the words."""
+    scores: list[Score] = []
+    for seed in seeds:
+        of_seed = run.with_name(f"{run.name}_{seed}")
+        if not train(of_seed, [*words, f"seed={seed}"]):
+            return []
+        folder = of_seed / "evaluations" / "test"
+        scores.append(evaluated(of_seed, ["split=test", "intervals=false"], folder)["BLEU"])
+    return scores
+
+
+def print_verdicts(means: dict[str, float]) -> None:
+    """How far each corpus with noise, or what is left of it, is below both without."""
+    for name in CORPORA:
+        for whole in ("clean", "spared"):
+            if name not in ("clean", "spared") and {name, whole} <= means.keys():
+                lost = means[whole] - means[name]
+                print(f"{name}: {lost:.2f} BLEU below {whole} (bar {LOST}: {'holds' if lost <= LOST else 'MISSED'})")
 
 
 def clean_by_halves(filtered: Path, cleaned: Path, clean_corpus: Path, words: Sequence[str]) -> bool:
@@ -91,6 +109,7 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     add_tatoeba(parser)
     parser.add_argument("--runs", type=Path, required=True, help="folder for runs and corpora")
     parser.add_argument("--budget", default="10m", help="of each scorer; null: as long as the others (%(default)s)")
+    parser.add_argument("--seeds", type=whole_numbers, default=[1], help="of the trainings, with commas (1)")
     parser.add_argument("--only", default=",".join(CORPORA), help=f"some of {', '.join(CORPORA)}, with commas (all)")
     arguments, words = parser.parse_known_args(given)
     arguments.only = chosen(parser, "--only", arguments.only, CORPORA)

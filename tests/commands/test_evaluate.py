@@ -277,6 +277,24 @@ def test_test_sets_in_sgml_are_read_as_their_text_is(run: Path, capsys: pytest.C
     assert [*read_lines(Path("out/reference.2.txt"))] == second
 
 
+def test_strings_and_subtitles_are_evaluated_by_key_and_by_time(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources, first = (sentences(12, seed, WORDS) for seed in (5, 6))
+    for name, lines in (("s", sources), ("a", first)):
+        Path(name).write_text("".join(f"{line}\n" for line in lines))
+        Path(f"{name}.json").write_text(json.dumps({f"key{n}": line for n, line in enumerate(lines)} | {name: "alone"}))
+        cues = (f"{n}\n00:{n:02}:01,000 --> 00:{n:02}:02,500\n{line}.\n\n" for n, line in enumerate(lines))
+        Path(f"{name}.srt").write_text("".join(cues))
+    expected = scored(f"model={run}", "src=s", "ref=a", "intervals=false")
+    assert scored(f"model={run}", "src=s.json", "ref=a.json", "intervals=false") == expected
+    said = "s.json and a.json: 14 strings, 12 pairs; left out: 1 without German, 1 without English\n"
+    assert said in capsys.readouterr().err
+    scored(f"model={run}", "src=s.srt", "ref=a.srt", "intervals=false")
+    assert [*read_lines(Path("out/reference.txt"))] == [f"{line}." for line in first]
+    capsys.readouterr()
+    assert "pairs two; give one ref" in fails(capsys, f"model={run}", "src=s.srt", "ref=[a.srt,a.srt]")
+    assert "a has no cue of subtitles" in fails(capsys, f"model={run}", "src=s.srt", "ref=a")
+
+
 @pytest.mark.slow
 def test_a_file_with_both_languages_needs_no_ref(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sources, first, second = (sentences(12, seed, WORDS) for seed in (5, 6, 7))

@@ -42,6 +42,9 @@ def test_a_command_line_with_an_unknown_code_is_refused() -> None:
         ("a.en.txt", "en"), ("news.pt_BR", "pt-BR"), ("news.zh-Hans.xz", "zh-Hans"), ("my.en.txt.gz", "en"),
         ("train.src", None), ("train.tgt", None), ("my.deu", None), ("en", None), ("folder.en/my", None),
         ("a.xx", None), ("my.txt", None), ("my.en.tok", None), ("", None), (".", None),
+        ("config/locales/en.yml", "en"), ("app_pt_BR.arb", "pt-BR"), ("film.de.srt.gz", "de"),
+        ("messages-fr.properties", "fr"), ("values-de/strings.xml", None), ("app.json", None),
+        ("de/app.json", None), (".yml", None), ("x.en/y.yml", None),
     ],
 )  # fmt: skip
 def test_names_of_files_say_languages(name: str, code: str | None) -> None:

@@ -17,8 +17,8 @@ FILES = {"text": ["data.train.src=a", "data.train.tgt=b"], "csv": ["data.train.f
         ("text", "data.src_column=0", "csv, tsv, xlsx, jsonl, parquet, hub"),
         ("tmx", "data.tgt_column=de", "csv, tsv, xlsx, jsonl, parquet, hub"),
         ("tmx", "data.delimiter=tab", "csv, tsv"),
-        ("text", "data.encoding=cp1252", "csv, tsv"),
-        ("csv", "data.inline=keep", "tmx, xliff"),
+        ("text", "data.encoding=cp1252", "csv, tsv, strings, subtitles"),
+        ("csv", "data.inline=keep", "tmx, xliff, strings"),
     ],
 )
 @pytest.mark.parametrize("verb", ["train", "prepare", "clean"])

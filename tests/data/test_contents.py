@@ -130,10 +130,10 @@ def test_texts_are_told_apart_by_the_languages_in_their_names(tmp_path, src, tgt
         (
             ["my.en"],
             {},
-            "data.train.files names 1 file of English text but 0 of German; name the sides: data.train.src=",
+            "data.train.files names 1 file in English but 0 in German; name the sides: data.train.src=",
         ),
-        (["my.txt"], {}, r"my.txt, data.train.files, is text: is it English or German\? name the sides"),
-        (["my.en", "my.de"], {"src_lang": None}, "is text in one language; name the sides: .* or set data.src_lang"),
+        (["my.txt"], {}, r"my.txt, data.train.files, is in one language: is it English or German\? name the sides"),
+        (["my.en", "my.de"], {"src_lang": None}, "is in one language; name the sides: .* or set data.src_lang"),
     ],
 )
 def test_texts_that_cannot_be_told_apart_are_one_error(tmp_path, names, changes, said):
@@ -201,7 +201,6 @@ def test_the_report_counts_each_file_of_units_by_itself(tmp_path):
     [
         (b"%PDF-1.7\n", "a PDF document; save its text as plain text"),
         (b"<html>\n</html>\n", "HTML; "),
-        (b"1\n00:00:01,000 --> 00:00:02,000\nHi.\n", "a file of subtitles; "),
         (b"<TS language='de'>\n</TS>", "a file of Qt Linguist; convert it: lconvert"),
     ],
 )

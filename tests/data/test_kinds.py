@@ -13,6 +13,7 @@ from helpers.small_corpora import data_config, make_pairs, text_data
 
 from nmt.config.sections import SplitConfig
 from nmt.data.corpus import read_corpus
+from nmt.data.encodings import utf16_or_32
 from nmt.data.paths import read_lines
 from nmt.data.streams import input_lines
 from nmt.errors import DataError
@@ -56,12 +57,12 @@ KINDS = {
     "XML": (b'<?xml version="1.0"?>\n<!DOCTYPE a [<!ENTITY b "c">]>\n<strings>\n</strings>', r"XML \(<strings>\); "),
     "HTML": (b"<!doctype html>\n<html>\n</html>\n", r"HTML; .* extract its text"),
     "Qt": (b"<?xml version='1.0'?>\n<!DOCTYPE TS>\n<TS>\n</TS>\n", r"a file of Qt Linguist; convert it: lcon"),
-    "Android": (b'<resources>\n<string name="a">Hello</string>\n</resources>', r"a file of strings of Android; con"),
-    "SRT": (b"\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:02,000\r\nHi.\r\n", r"a file of subtitles; take the text"),
-    "WebVTT": (b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi.\n", r"a file of subtitles; take the text"),
-    "Apple": (b'/* a */\n"a" = "Hello";\n"b c"="x \\"y\\"";\n"d" = "z";\n', r"a file of strings of Apple; conv"),
-    "properties": (b"# a\nhello=Hello\na.b = Two words\nc-d=x=y\n", r"a file of properties, .*; convert it to"),
-    "YAML": (b'de:\n  hello: "Hallo"\n  sub:\n    a: b\n', r"YAML; convert it to"),
+    "Android": (b'<resources>\n<string name="a">Hello</string>\n</resources>', "a file of strings of Android; read it"),
+    "SRT": (b"\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:02,000\r\nHi.\r\n", "a file of subtitles; read it with data=sub"),
+    "WebVTT": (b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi.\n", "a file of subtitles; read it with data=sub"),
+    "Apple": (b'/* a */\n"a" = "Hello";\n"b c"="x \\"y\\"";\n"d" = "z";\n', r"a file of strings of Apple; read it"),
+    "properties": (b"# a\nhello=Hello\na.b = Two words\nc-d=x=y\n", r"a file of properties, .*; read it with"),
+    "YAML": (b'de:\n  hello: "Hallo"\n  sub:\n    a: b\n', r"YAML; read it with data=strings"),
     "Wordfast": (b"%20240101~120000\t%User ID\t%EN-US\n", r"a memory of Wordfast; export it as TMX"),
     "UTF-16": (TEXT.encode("utf-16"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16 -t UTF-8 < "),
     "UTF-16, little": (TEXT.encode("utf-16-le"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16LE -t UTF-8 < "),
@@ -117,6 +118,12 @@ def test_commands_that_are_shown_quote_the_name(tmp_path):
     (tmp_path / "a b").write_bytes(TEXT.encode("utf-16"))
     with pytest.raises(DataError, match=re.escape(f"iconv -f UTF-16 -t UTF-8 < '{tmp_path / 'a b'}' > utf8.txt")):
         list(read_lines(tmp_path / "a b"))
+
+
+@pytest.mark.parametrize("text", ["ਸਤ ਸ੍ਰੀ ਅਕਾਲ, ਤੁਸੀਂ ਕਿਵੇਂ ਹੋ?\n", "કેમ છો? હું મજામાં છું.\n"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_letters_whose_half_is_a_line_end_are_utf16(text: str, encoding: str) -> None:
+    assert (utf16_or_32((text * 20).encode(encoding)) or "").startswith("UTF-16")
 
 
 def test_what_only_looks_like_another_kind_is_text(tmp_path):

@@ -8,7 +8,7 @@ from helpers.segment_files import SegmentFiles
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt.data.formats import po
+from nmt.data.formats import whole_text
 from nmt.data.formats.po import Plurals, _plurals
 from nmt.errors import ConfigError, DataError
 
@@ -139,7 +139,7 @@ def test_a_damaged_file_is_one_line_with_its_place(tmp_path, content, expected):
 
 def test_a_file_that_is_too_large_to_be_read_as_a_whole_is_refused(tmp_path, monkeypatch):
     content = header() + message()
-    monkeypatch.setattr(po, "MOST_BYTES", len(content))
+    monkeypatch.setattr(whole_text, "MOST_BYTES", len(content))
     assert pairs(tmp_path, content)
     assert "has more than 0 MB" in refusal(tmp_path, content + "\n")
     assert "has more than 0 MB" in refusal(tmp_path, gzip.compress(content.encode() + b"\n" * 1000))

@@ -150,7 +150,11 @@ def test_every_tokenizer_prepares_any_text(tmp_path, name):
 
 @pytest.mark.parametrize(
     "name",
-    [*"text tsv jsonl csv parquet hub xlsx tmx xliff po tbx multiterm glossary".split(), "demo_en_de", "demo_en_zh"],
+    [
+        *"text tsv jsonl csv parquet hub xlsx tmx xliff po tbx multiterm glossary strings subtitles".split(),
+        "demo_en_de",
+        "demo_en_zh",
+    ],
 )
 def test_every_data_file_has_every_field(name):
     assert load_yaml("data", name).keys() == load_yaml("data", "text").keys()

@@ -54,7 +54,33 @@ SGML = b"""<!DOCTYPE srcset SYSTEM "x.dtd"><srcset setid="x" srclang="en"><doc d
     </hl><p><seg id="2">c</seg></p></doc></srcset>"""
 REFERENCES = b"""<refset setid="x" srclang="en" trglang="de"><doc docid="1" sysid="r"><seg id="1">d</seg>
     <seg id="2">e</seg></doc></refset>"""
+STRINGS = {  # of apps, English and German
+    "android": (
+        b"""<resources xmlns:x="urn:x"><string name="a">b\\'s <b>c</b> <x:g id="1">%s</x:g> \\u00e4</string><string
+        name="d" translatable="false">@string/a</string><plurals name="e"><item quantity="one">f</item><item
+        quantity="other">g</item></plurals><string-array name="h"><item>i</item></string-array></resources>""",
+        b"""<resources><string name="a">j</string><plurals name="e"><item quantity="other">k</item></plurals>
+        </resources>""",
+    ),
+    "arb": (
+        b"""{"@@locale": "en", "a": "b {c, plural, =0{d} one{e \\u00e4} other{{c} f}} g", "@a": {"type": "text"},
+        "h_one": "i", "h_other": "j", "k": {"message": "l", "description": "m"}, "n": ["o", 1, null, {"p": true}]}""",
+        b"""{"@@locale": "de", "a": "q {c, plural, =1{r} other{s}}", "h_other": "t", "k": "u", "n": ["v"]}""",
+    ),
+    "yaml": (
+        b"""en:\n  a: "b \\u00e4"\n  c: &d\n    one: e\n    other: 'f'\n  g: [h, *d, 12, !!str 13]\n  i: |\n    j\n"""
+        b"    k\n",
+        b"de:\n  a: l\n  c: {one: m, other: n}\n  g: [o]\n  i: >\n    p\n",
+    ),
+    "apple": (b'/* a */ "b" = "c \\U00e4 \\"d\\"";\n// e\n"f";\ng = h;\n', b'"b" = "i";\n"f" = "j";\n'),
+    "properties": (b"# a\nb = c\\\n  d\ne\\ f: \\u00e4\n! g\nh i\n", b"b=j\nh=k\n"),
+}
+CUES = (
+    b"1\n00:00:01,000 --> 00:00:02,500\n<i>a</i> {\\an8}b\n- c\n\n2\n00:00:03,000 --> 00:00:04,000\nd &amp; e\n",
+    b"WEBVTT\n\nNOTE f\n\nx\n00:01.000 --> 00:02.500 align:left\n<v g>h <00:01.500>i\n\n00:03.000 --> 00:04.000\nj\n",
+)
 TAGGED = b"<url>x</url>\n<talkid>1</talkid>\n<title>a</title>\nb\nc\n"
+SUFFIXES = {"android": "xml", "arb": "arb", "yaml": "yml", "apple": "strings", "properties": "properties"}
 PACKED = ("gzip", "xz", "bz2", "zst", "zip")
 COLUMNS = ("parquet", "arrow", "arrow stream", "xlsx")
 SHEET = "xl/worksheets/sheet1.xml"
@@ -62,6 +88,9 @@ CORPORA = (
     *SEGMENTS,
     *TABLES,
     *COLUMNS,
+    *STRINGS,
+    "subtitles",
+    "webvtt",
     "moses zip",
     "sgml",
     "tagged lines",
@@ -110,6 +139,10 @@ def whole_corpora() -> dict[str, WholeCorpus]:
     return (
         {name: WholeCorpus(name, {"table": content}) for name, content in SEGMENTS.items()}
         | {name: WholeCorpus("jsonl" if name == "json" else name, {"table": text}) for name, text in TABLES.items()}
+        | {
+            name: WholeCorpus("strings", {f"src.{SUFFIXES[name]}": src, f"tgt.{SUFFIXES[name]}": tgt})
+            for name, (src, tgt) in STRINGS.items()
+        }
         | {name: WholeCorpus("tmx", {"table": content}) for name, content in packed.items()}
         | {
             "parquet": WholeCorpus("parquet", {"table": parquet.getvalue()}),
@@ -117,6 +150,8 @@ def whole_corpora() -> dict[str, WholeCorpus]:
             "arrow stream": WholeCorpus("parquet", {"table": stream.getvalue()}),
             "xlsx": WholeCorpus("xlsx", {"table": book}),
             "sheet": WholeCorpus("xlsx", {"table": parts[SHEET]}, lambda sheet: zipped(parts | {SHEET: sheet})),
+            "subtitles": WholeCorpus("subtitles", {"src": CUES[0], "tgt": CUES[1]}),
+            "webvtt": WholeCorpus("subtitles", {"src": CUES[1], "tgt": CUES[0]}),
             "moses zip": WholeCorpus("moses_zip", {"table": zipped(two_sides)}),
             "sgml": WholeCorpus("sgm", {"src": SGML, "tgt": REFERENCES}),
             "tagged lines": WholeCorpus("sgm", {"src": TAGGED, "tgt": TAGGED.replace(b"b", b"d")}),

@@ -64,13 +64,17 @@ def test_a_row_for_each_corpus_and_the_loss(
             lines = (DEMO / f"{name}.{language}").read_text().splitlines(keepends=True)
             (corpus / f"{name}.{language}").write_text("".join(lines[:count]))
     words = ["--tatoeba", f"{corpus}", "--runs", f"{tmp_path}/runs", "--budget", "null", "--only", "spared,cleaned"]
-    words += [f"cache_dir={tmp_path}/cache", *FEW]
+    words += ["--seeds", "1,2", f"cache_dir={tmp_path}/cache", *FEW]
     assert main(words) == 0
     out = capfd.readouterr().out
     rows = [line.split("|") for line in out.splitlines() if line.startswith("| ")][1:]
     assert [row[1].strip() for row in rows] == ["spared", "cleaned"]
     assert rows[0][2].strip() == "840"
     assert int(rows[1][2].replace(",", "")) < 1200
+    for row in rows:
+        first, second = map(float, row[3].split(","))
+        assert float(row[4]) == pytest.approx((first + second) / 2, abs=0.01)
+    assert {"spared_1", "spared_2", "cleaned_1", "cleaned_2"} <= {run.name for run in (tmp_path / "runs").iterdir()}
     assert out.count("BLEU below spared (bar 0.5: ") == 1
     assert "cleaned: removed " in out
     assert "% clean" in out

@@ -16,10 +16,9 @@ from nmt.data.encodings import is_one_byte, is_utf8
 from nmt.data.formats.languages import sides_of
 from nmt.data.formats.segment import Segment, State
 from nmt.data.formats.segment_file import SegmentFile
-from nmt.data.packed import unpacked
+from nmt.data.formats.whole_text import read_small
 from nmt.errors import DataError, printable
 
-MOST_BYTES = 1 << 24  # size limit of a file, which is read as a whole
 HEADER_BYTES = 1 << 16  # the header's charset must be within this many bytes
 SEVERAL = 100  # takes the general plural in every language, never the form for 0, 1 or a few
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -93,12 +92,7 @@ class Po(SegmentFile):
 
     def _text(self) -> str:
         """The content with unified line ends, decoded as the header says; UTF-8 is the default, a BOM shows UTF-16."""
-        with unpacked(self.path) as file:
-            content = file.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise DataError(
-                f"{self.path} has more than {MOST_BYTES >> 20} MB; divide it (msgsplit, or one per program)"
-            )
+        content = read_small(self.path, "divide it (msgsplit, or one per program)")
         found = _CHARSET.search(content[:HEADER_BYTES])
         charset = "UTF-8" if found is None or found[1] == b"CHARSET" else found[1].decode()
         line = 1 if found is None else content.count(b"\n", 0, found.start()) + 1

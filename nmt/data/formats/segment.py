@@ -3,8 +3,9 @@
 import re
 from typing import Literal, NamedTuple
 
-# How far a translation is; "exempt": nobody should translate it. A segment has None if the file does not say.
-State = Literal["exempt", "untranslated", "fuzzy", "obsolete", "approved"]
+# How far a translation is; "exempt": nobody should translate it; "unclear": what it is the translation of is not known.
+# A segment has None if the file does not say.
+State = Literal["exempt", "untranslated", "fuzzy", "obsolete", "approved", "unclear"]
 Kind = Literal["open", "close", "single", "boundary"]  # boundary: where a text within a code begins or ends
 
 

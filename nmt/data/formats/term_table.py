@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html.entities import html5
 from pathlib import Path
@@ -54,9 +54,9 @@ class TermTable(SegmentFile):
         ]
 
     @classmethod
-    def of(cls, data: DataConfig, path: Path, src: WantedLanguage, tgt: WantedLanguage) -> "TermTable":
+    def of(cls, data: DataConfig, paths: Sequence[Path], src: WantedLanguage, tgt: WantedLanguage) -> "TermTable":
         """Its columns and the form of the table may be configured."""
-        return cls(path, src, tgt, data)
+        return cls(paths[0], src, tgt, data)
 
     def segments(self) -> Iterator[Segment]:
         """The file's pairs of terms, row by row."""
