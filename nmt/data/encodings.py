@@ -19,6 +19,7 @@ NON_ASCII_SHARE = 0.25  # greatest share of non-ASCII letters
 NON_ASCII_WORD = re.compile(r"[^\W\d_\x00-\x7f]{3}")  # three in a row are letters of another alphabet
 # A text with both "õ" and "ö" is Hungarian in another encoding, or Estonian.
 TOGETHER_ELSEWHERE = (set("õÕ"), set("öÖüÜ"))
+WITHIN_WORDS = re.compile(r"[^\W\d_][¿¡][^\W\d_]")  # Spanish has them before words; they are letters of Polish
 WESTERN_LANGUAGES = set("af br ca co da de en es eu fo fr ga gl it lb nb nl nn no oc pt rm sv".split())
 IN_UTF8 = re.compile(b"[\xc2\xc3][\x80-\xbf]")  # a letter of these languages in UTF-8
 SHIPPED = "cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r cp932 euc_jp gb18030 big5 cp949".split()
@@ -59,7 +60,7 @@ def is_western(sample: bytes, encoding: str = "cp1252") -> bool:
         text = sample.decode(encoding)
     except UnicodeDecodeError:
         return False
-    if not WESTERN.fullmatch(text) or NON_ASCII_WORD.search(text):
+    if not WESTERN.fullmatch(text) or NON_ASCII_WORD.search(text) or WITHIN_WORDS.search(text):
         return False
     if all(set(text) & group for group in TOGETHER_ELSEWHERE):
         return False

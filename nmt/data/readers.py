@@ -1,20 +1,16 @@
 """Reads sentence pairs one at a time from text files, tables, files of segments or a dataset of the hub."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from io import BufferedReader
 from itertools import chain, zip_longest
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
+from typing import Any
 
 from nmt.config.sections import DataConfig, Format, Paths, SplitConfig
+from nmt.data.arrow_files import ColumnKey, first_line, names_in_parquet, pairs_of, read_parquet
 from nmt.data.contents import SPREADSHEETS, found_format, paired_texts
 from nmt.data.csv_files import find_form, find_named, read_pairs, refuse_one_column
-from nmt.data.encodings import likely_encoding
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.pairs import FORMATS, SegmentPairs
 from nmt.data.formats.referenced import Referenced, ReferencedSegments
@@ -22,28 +18,19 @@ from nmt.data.formats.tally import Tally
 from nmt.data.formats.test_sets import read_test_set
 from nmt.data.formats.wmt_xml import read_wmt_xml
 from nmt.data.json_files import names_in_json, read_json
+from nmt.data.named_tables import NamedTable
 from nmt.data.pairing import described_pairs
 from nmt.data.paths import find_files, read_sentences
+from nmt.data.row_rules import checked_pairs, may_name_languages
 from nmt.data.split import Pair, Split, joined
 from nmt.data.tatoeba_files import TatoebaPairs
 from nmt.data.xlsx_files import find_sheet, read_sheet
 from nmt.data.zip_files import described, find_entries
-from nmt.errors import ConfigError, DataError, counted, nearest, printable
+from nmt.errors import ConfigError, DataError, counted, printable
 from nmt.machine.digests import digest, file_digest
 from nmt.machine.home import expanded
 
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
-
-ColumnKey = str | int
 TextFile = tuple[Path, str | None]  # a file, and the name in it if it is a zip
-ARROW, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # first bytes of Arrow files and streams
-ARROW_ERRORS = (pa.ArrowException, UnicodeDecodeError, OSError)  # what a damaged file of Arrow or Parquet may raise
-TEXT = (  # types of columns that may hold text; Impala, Hive and old Spark write it as binary
-    *(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
-    *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_null),
-)
-MOST_OF_STRING, MOST_OF_LIST = 100_000_000, 1_000_000  # Arrow's own limits for metadata of Parquet files
 FEWEST_ALIKE = 5  # fewer lines may be the same on both sides by chance: "OK" is "OK" in many languages
 FILE_PER_LANGUAGE = ("text", "sgm", "strings", "subtitles")  # formats with a file for each language
 BOTH_SIDES = "name the file of each language, or data=tsv data.train.files=FILE for one with both"
@@ -123,11 +110,21 @@ def _find_table(data: DataConfig, files: list[Path], name: str) -> Split:
         notes = [f"{name}: {files[0].name}: source is column '{src}', target '{tgt}'"]
     columns = _column(data, "src_column"), _column(data, "tgt_column")
     refuse_one_column(columns[0], columns[1], files[0])
-    return Split(
-        [*map(file_digest, files), *map(str, columns)],
-        lambda: (pair for path in files for pair in read(path, *columns)),
-        tuple(notes),
-    )
+    content = [*map(file_digest, files), *map(str, columns)]
+    beside = [each for each in names_in(files[0]) if may_name_languages(each) and each not in columns]
+    table = NamedTable(read, columns, beside)
+    rules, said = table.rules(files[0], data)
+    if not rules.leave_out:
+        return Split(content, lambda: (pair for path in files for pair in read(path, *columns)), tuple(notes))
+    tally = Tally(printable(files[0].name) if len(files) == 1 else f"{len(files):,} files", "row")
+
+    def pairs() -> Iterator[Pair]:
+        tally.reset()
+        for path in files:
+            yield from checked_pairs(table.rows(path), (0, 1), rules, tally)
+
+    notes.append(f"{name}: {files[0].name}: {said}")
+    return Split([*content, repr(rules), tally.name], pairs, tuple(notes), (tally,))
 
 
 def _find_any(data: DataConfig, paths: Paths, name: str, cache_dir: Path) -> Split:
@@ -307,125 +304,6 @@ def _read_text(src_file: TextFile, tgt_file: TextFile) -> Iterator[Pair]:
         raise DataError(f"{src} and {tgt} hold the same text; {BOTH_SIDES}")
 
 
-def _names_in_parquet(path: Path) -> list[str]:
-    """The columns of a Parquet or Arrow file; a field in a structure has dots in its name."""
-    try:
-        with open(path, "rb") as file:
-            start = file.peek(len(ARROW))
-            if start.startswith(ARROW):
-                schema = pa.ipc.open_file(file).schema
-            elif start.startswith(ARROW_STREAM):
-                schema = pa.ipc.open_stream(file).schema
-            else:
-                schema = _open_parquet(file).schema_arrow
-        return [name for field in schema for name in _nested(field)]
-    except ARROW_ERRORS as error:
-        raise DataError(f"{path} is not a Parquet file that can be read: {_first_line(error)}; check it") from error
-
-
-def _open_parquet(file: BufferedReader) -> "pq.ParquetFile":
-    """The file's reader. No list in its metadata can be longer than the file, whatever it says of itself."""
-    import pyarrow.parquet as pq
-
-    size = os.fstat(file.fileno()).st_size
-    limits = {
-        "thrift_string_size_limit": max(1, min(size, MOST_OF_STRING)),
-        "thrift_container_size_limit": max(1, min(size, MOST_OF_LIST)),
-    }
-    return pq.ParquetFile(file, **limits)
-
-
-def _nested(field: pa.Field) -> list[str]:
-    if not pa.types.is_struct(field.type):
-        return [field.name]
-    return [f"{field.name}.{name}" for inner in field.type for name in _nested(inner)]
-
-
-def _read_parquet(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
-    """The pairs of a Parquet or Arrow file."""
-    with open(path, "rb") as handle:
-        if handle.read(len(ARROW)).startswith((ARROW, ARROW_STREAM)):
-            yield from _read_arrow(path, src, tgt)
-            return
-    try:
-        with path.open("rb") as handle, _open_parquet(handle) as file:  # the name of an open file need not be UTF-8
-            names = file.schema_arrow.names
-            tops = {name if name in names else name.split(".")[0] for name in (str(src), str(tgt))}
-            for missing in sorted(tops - set(names)):
-                raise DataError(f"column '{missing}' is not in {path}; {nearest(missing, names)}")
-            for batch in file.iter_batches(batch_size=4096, columns=sorted(tops)):
-                yield from _pairs_of(pa.table(batch), src, tgt, str(path))
-    except ARROW_ERRORS as error:
-        raise DataError(f"{path} is not a Parquet file that can be read: {_first_line(error)}; check it") from error
-
-
-def _read_arrow(path: Path, src: ColumnKey, tgt: ColumnKey) -> Iterator[Pair]:
-    """The pairs of an Arrow file or stream, with one batch in memory at a time.
-
-    Arrow trusts what a file says of its buffers, and would read elsewhere in memory; so every batch is checked first.
-    """
-    try:
-        with pa.OSFile(str(path)) as source:
-            is_file = source.read(len(ARROW)) == ARROW
-            source.seek(0)
-            if is_file:
-                file = pa.ipc.open_file(source)
-                batches = (file.get_batch(number) for number in range(file.num_record_batches))
-            else:
-                batches = iter(pa.ipc.open_stream(source))
-            for batch in batches:
-                batch.validate(full=True)
-                yield from _pairs_of(pa.table(batch), src, tgt, str(path))
-    except ARROW_ERRORS as error:
-        raise DataError(f"{path} is not an Arrow file that can be read: {_first_line(error)}; check it") from error
-
-
-def _pairs_of(table: pa.Table, src: ColumnKey, tgt: ColumnKey, name: str) -> Iterator[Pair]:
-    sides = [_extract(table, str(column), name) for column in (src, tgt)]
-    return ((left or "", right or "") for left, right in zip(*sides, strict=True))
-
-
-def _extract(table: pa.Table, column: str, name: str) -> list[str | None]:
-    import pyarrow.compute as pc
-
-    path = [column] if column in table.column_names else column.split(".")
-    known = table.column_names
-    values = None
-    for part in path:
-        if part not in known:
-            raise DataError(f"column '{column}' is not in {name}; {nearest(part, known)}")
-        values = table[part] if values is None else pc.struct_field(values, part)
-        known = [field.name for field in values.type] if pa.types.is_struct(values.type) else []
-    assert values is not None
-    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-    if not any(may_be_text(kind) for may_be_text in TEXT):
-        raise DataError(f"column '{column}' of {name} holds {str(values.type)[:60]}, not text; name another column")
-    try:
-        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            return [_decoded(each, f"column '{column}' of {name}") for each in values.to_pylist()]
-        return list((values if pa.types.is_null(kind) else values.cast(pa.large_string())).to_pylist())
-    except UnicodeDecodeError as error:
-        raise DataError(f"column '{column}' of {name} is not valid UTF-8; write the file again") from error
-
-
-def _decoded(content: bytes | None, where: str) -> str | None:
-    """The text of a cell of bytes."""
-    if content is None:
-        return None
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        likely = likely_encoding(content)
-        perhaps = f", perhaps {likely}" if likely else ""
-        raise DataError(
-            f"{where}: byte {content[error.start]:#04x} of {content[:40]!r} is not valid UTF-8{perhaps}; write the "
-            "column as text"
-        ) from error
-    if "\0" in text:
-        raise DataError(f"{where}: {content[:40]!r} has NUL bytes, as UTF-16 has; write the column as text")
-    return text
-
-
 def _find_hub(data: DataConfig, files: Paths, src: ColumnKey, tgt: ColumnKey, cache_dir: Path) -> Split:
     if data.hub is None:
         raise ConfigError("data.hub is null; set it to the id of a dataset on the Hugging Face hub")
@@ -444,18 +322,14 @@ def _find_hub(data: DataConfig, files: Paths, src: ColumnKey, tgt: ColumnKey, ca
     except Exception as error:  # any error of the network, the hub or its libraries
         raise DataError(
             f"data.hub={data.hub} (configuration {data.hub_config}, split {split}) cannot be read:"
-            f" {_first_line(error)}; check the id, the configuration, the split and the network"
+            f" {first_line(error)}; check the id, the configuration, the split and the network"
         ) from error
 
     def pairs() -> Iterator[Pair]:
         for batch in table.with_format("arrow").iter(4096):
-            yield from _pairs_of(batch, src, tgt, f"dataset {data.hub}")
+            yield from pairs_of(batch, src, tgt, f"dataset {data.hub}")
 
     return Split([str(table._fingerprint)], pairs)
-
-
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:200]}"
 
 
 def _column(data: DataConfig, key: str) -> ColumnKey:
@@ -468,5 +342,5 @@ def _column(data: DataConfig, key: str) -> ColumnKey:
 Reader = tuple[Callable[[Path, ColumnKey, ColumnKey], Iterator[Pair]], Callable[[Path], list[str]]]
 TABLES: dict[str, Reader] = {  # for each format, the readers of pairs and of column names
     "jsonl": (read_json, names_in_json),
-    "parquet": (_read_parquet, _names_in_parquet),
+    "parquet": (read_parquet, names_in_parquet),
 }

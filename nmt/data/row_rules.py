@@ -145,6 +145,11 @@ def _language_columns(
     return None, None
 
 
+def may_name_languages(name: str) -> bool:
+    """Is this the name of a column of languages: src_lang, sourceLanguage, locale?"""
+    return not {"lang", "language", "locale"}.isdisjoint(_words(name.rpartition(".")[2]))
+
+
 def _words(name: str) -> set[str]:
     """The words of a column's name, such as source and lang in sourceLang."""
     return set(re.split("[^a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower()))

@@ -64,6 +64,25 @@ def tbx3_dct(concepts, status=""):
     return tbx3(concepts, status, "dct")
 
 
+def tbx_min(concepts, status=""):
+    """TBX-Min of 2014, which has names of its own."""
+    note = f"<termStatus>{status}</termStatus>" if status else ""
+    entries = "".join(
+        f'<entry id="c{number}"><subjectField>x</subjectField>'
+        + "".join(
+            f'<langGroup xml:lang="{tag}">'
+            + "".join(
+                f"<termGroup><term>{term}</term>{note}<partOfSpeech>noun</partOfSpeech></termGroup>" for term in terms
+            )
+            + "</langGroup>"
+            for tag, terms in concept.items()
+        )
+        + "</entry>"
+        for number, concept in enumerate(concepts)
+    )
+    return f'<TBX dialect="TBX-Min"><header><languages source="de" target="en"/></header><body>{entries}</body></TBX>'
+
+
 def multiterm(concepts, status=""):
     descrip = f'<descripGrp><descrip type="Usage Status">{status}</descrip></descripGrp>' if status else ""
     entries = "".join(
@@ -80,7 +99,10 @@ def multiterm(concepts, status=""):
     return f'<?xml version="1.0" encoding="UTF-16"?><mtf>{entries}</mtf>'.encode("utf-16")
 
 
-FORMS = {"tbx2": (TBX, tbx2), "tbx3": (TBX, tbx3), "tbx3_dct": (TBX, tbx3_dct), "multiterm": (MULTITERM, multiterm)}
+FORMS = {
+    **{"tbx2": (TBX, tbx2), "tbx3": (TBX, tbx3), "tbx3_dct": (TBX, tbx3_dct), "tbx_min": (TBX, tbx_min)},
+    "multiterm": (MULTITERM, multiterm),
+}
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -184,6 +184,8 @@ def test_the_same_text_on_both_sides_is_refused(tmp_path):
         ("Привет, как дела? Это моя книга, и мы едем домой.", "cp1251", "CP1251"),
         ("Příliš žluťoučký kůň úpěl ďábelské ódy.", "cp1250", "CP1250"),
         ("Příliš žluťoučký kůň úpěl ďábelské ódy.", "iso8859_2", "ISO-8859-2"),
+        ("Dwóch mężczyzn stoi przy ścianie.", "cp1250", "CP1250"),
+        ("Két férfi áll, az egyik nő üdvözöl. Őrült tűz.", "cp1250", "ISO-8859-2"),
         ("Le cœur de l’été coûte 5 €.".replace("’", "'"), "iso8859_15", "ISO-8859-15"),
         ("今日はいい天気ですね。私は学生です。", "shift_jis", "CP932"),
         ("你好，今天天气很好。我们去学校。", "gb18030", "GB18030"),

@@ -2,8 +2,13 @@
 
 import csv
 import io
+import json
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers.segment_files import SegmentFiles
 from helpers.small_corpora import data_config
@@ -33,6 +38,29 @@ def in_csv(rows: list[list[str]], delimiter: str = ",") -> bytes:
     file = io.StringIO(newline="")
     csv.writer(file, delimiter=delimiter).writerows(rows)
     return file.getvalue().encode()
+
+
+def in_json(rows: list[list[str]], names: Sequence[str] = HEADER) -> bytes:
+    return "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows).encode()
+
+
+def in_arrow(kind: str, rows: list[list[str]]) -> bytes:
+    """Parquet, or a file of Arrow."""
+    table = pa.table({name: [row[at] for row in rows] for at, name in enumerate(HEADER)})
+    out = io.BytesIO()
+    if kind == "parquet":
+        pq.write_table(table, out)
+    else:
+        with pa.ipc.new_file(out, table.schema) as writer:
+            writer.write_table(table)
+    return out.getvalue()
+
+
+NAMED = {
+    "jsonl": in_json,
+    "parquet": partial(in_arrow, "parquet"),
+    "arrow": partial(in_arrow, "arrow"),
+}
 
 
 def split_of(folder: Path, kind: str, content: bytes, src: str | None = "en", tgt: str | None = "de") -> Split:
@@ -163,3 +191,39 @@ def test_a_column_may_forbid_terms(tmp_path: Path) -> None:
     split = SegmentFiles("glossary", "terms").split(tmp_path, in_csv(rows).decode())
     assert list(split.pairs()) == [("dog", "Hund"), ("cat", "Katze")]
     assert split.notes[1].endswith("; status is column 'Forbidden'")
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_named_columns_of_languages_turn_rows_too(tmp_path: Path, kind: str) -> None:
+    content = NAMED[kind]([*rows_in(*BOTH), *rows_in(("en", "fr"), ("fr", "de"))])
+    split = split_of(tmp_path, "auto", content)
+    assert list(split.pairs()) == EXPECTED
+    assert [str(tally) for tally in split.tallies] == ["f: 48 rows, 24 pairs; left out: 24 in other languages"]
+    assert split.notes[-1] == "train: f: columns 'source_lang' and 'target_lang' name the languages of each row"
+    with pytest.raises(ConfigError, match=r"/f: its rows are in several languages: de, en, fr; set data.src_lang"):
+        split_of(tmp_path, "auto", content, src=None)
+
+
+def test_one_named_column_says_the_language_of_the_target(tmp_path: Path) -> None:
+    names = ["source", "target", "locale"]
+    rows = [[src, tgt, own] for src, tgt, _, own in rows_in(("en", "de"), ("en", "fr"))]
+    split = split_of(tmp_path, "auto", in_json(rows, names))
+    assert list(split.pairs()) == EXPECTED[::2]
+    assert split.notes[-1] == "train: f: column 'locale' names the language of each row's target"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"lang": 3},
+        {"language": None},
+        {"lang": "one"},
+        {"lang_id": "de", "lang_b": "x", "lang_c": "y"},
+        {"langue": "de"},
+    ],
+)
+def test_other_named_columns_turn_nothing(tmp_path: Path, more: dict[str, object]) -> None:
+    rows = [{"source": EN.format(number), "target": DE.format(number), **more} for number in range(24)]
+    split = split_of(tmp_path, "auto", "".join(json.dumps(row) + "\n" for row in rows).encode())
+    assert list(split.pairs()) == EXPECTED
+    assert split.tallies == ()

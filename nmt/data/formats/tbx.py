@@ -1,4 +1,4 @@
-"""Glossaries in TBX (ISO 30042): version 2 with `termEntry`, and both styles of version 3 with `conceptEntry`."""
+"""Glossaries in TBX (ISO 30042): versions 2 and 3 in both styles, and TBX-Min of 2014."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -12,19 +12,12 @@ from nmt.data.formats.terms import Term, is_usable, segments_of
 from nmt.data.formats.tmx import XML_LANG
 from nmt.data.formats.xml_stream import local_name, read_elements, refuse_entities
 
-STATUSES = ("administrativeStatus", "normativeAuthorization")  # type of a <termNote> (style DCA), or an element (DCT)
-HOLDERS = (
-    "conceptEntry",
-    "termEntry",
-    "langSec",
-    "langSet",
-    "termSec",
-    "tig",
-    "ntig",
-    "termGrp",
-    "termNote",
-    *STATUSES,
-)
+CONCEPTS = ("conceptEntry", "termEntry", "entry")
+LANGUAGES = ("langSec", "langSet", "langGroup")
+TERMS = ("termSec", "tig", "ntig", "termGroup")
+STATUS_TYPES = ("administrativeStatus", "normativeAuthorization")  # of a <termNote> (style DCA)
+STATUSES = (*STATUS_TYPES, "termStatus")  # elements (style DCT, TBX-Min of 2014)
+HOLDERS = (*CONCEPTS, *LANGUAGES, *TERMS, "termGrp", "termNote", *STATUSES)
 CODES = ("bpt", "ept", "it", "ph", "ut")  # inline elements that hold native code and no text
 
 
@@ -35,17 +28,21 @@ class Tbx(SegmentFile):
 
     def segments(self) -> Iterator[Segment]:
         """The file's pairs of terms, concept by concept."""
-        for concept in read_elements(self.path, ["conceptEntry", "termEntry"], ["tbx", "martif"]):
+        for concept in read_elements(self.path, CONCEPTS, ["tbx", "martif"]):
             refuse_entities(self.path, concept, HOLDERS)
             terms: dict[str, list[Term]] = {}
-            for language in concept.iterchildren("{*}langSec", "{*}langSet"):
+            for language in concept.iterchildren(*map(_in_any_namespace, LANGUAGES)):
                 own = terms.setdefault(language.get(XML_LANG) or language.get("lang") or "", [])
-                own += map(self._term, language.iterchildren("{*}termSec", "{*}tig", "{*}ntig"))
+                own += map(self._term, language.iterchildren(*map(_in_any_namespace, TERMS)))
             yield from segments_of(concept.get("id"), terms, self._wanted)
 
     def _term(self, section: etree._Element) -> Term:
         term = next(section.iter("{*}term"), None)
         text = read_text(self.path, term, lambda name, _: Code(has_text=name not in CODES))
-        notes = section.iter("{*}termNote", *(f"{{*}}{status}" for status in STATUSES))
-        statuses = (note for note in notes if not {local_name(note), note.get("type")}.isdisjoint(STATUSES))
+        notes = section.iter(*map(_in_any_namespace, ("termNote", *STATUSES)))
+        statuses = (note for note in notes if local_name(note) in STATUSES or note.get("type") in STATUS_TYPES)
         return Term(text, is_usable("".join(note.itertext()) for note in statuses))
+
+
+def _in_any_namespace(name: str) -> str:
+    return f"{{*}}{name}"
