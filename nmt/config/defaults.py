@@ -38,7 +38,7 @@ def with_languages(data: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(files, Mapping) or None not in (given := [data.get(key) for key in keys]):
         return data
     found = [language_of_files(files.get(side)) for side in ("src", "tgt")]
-    unclear = None in found or found[0] == found[1]
+    unclear = None in found or found[0] == found[1] or not are_named_alike(files.get("src"), files.get("tgt"))
     if unclear or any(one not in (None, other) for one, other in zip(given, found, strict=True)):
         return data
     return {**data, **dict(zip(keys, found, strict=True))}
@@ -53,6 +53,18 @@ def language_of_files(names: Any) -> str | None:
 
     found = {language_of_file(name) for name in listed}
     return found.pop() if len(found) == 1 else None
+
+
+def are_named_alike(src: Any, tgt: Any) -> bool:
+    """Do names of strings or subtitles differ in the language alone? Words such as in and to are codes, too."""
+    from nmt.config.languages import OF_STRINGS, name_beside_language
+
+    names = [[given] if isinstance(given, str) else given for given in (src, tgt)]
+    return all(
+        not (OF_STRINGS.search(one) and OF_STRINGS.search(other))
+        or name_beside_language(one) == name_beside_language(other)
+        for one, other in zip(*names, strict=False)
+    )
 
 
 def cache_folder() -> str:

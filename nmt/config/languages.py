@@ -11,10 +11,10 @@ from nmt.config.file_names import unpacked_name
 from nmt.errors import ConfigError
 
 FILE_CODE = re.compile("[a-z]{2}(-[A-Za-z]{2,4})?")
-OF_STRINGS = re.compile(
-    r"\.(ya?ml|json|arb|strings|properties|srt|vtt|xml)$", re.IGNORECASE
-)  # a file for each language
-LAST_CODE = re.compile("(?:^|[._/-])([A-Za-z]{2}(?:[-_][A-Za-z]{2,4})?)$")
+OF_STRINGS = re.compile(  # suffixes of files with one language, and words of subtitles for people who hear little
+    r"(\.(hi|sdh|cc|forced|default))*\.(ya?ml|json|arb|strings|properties|srt|vtt|xml)$", re.IGNORECASE
+)
+LAST_CODE = re.compile("(?:^|[._/-])([a-z]{2}(?:[-_][A-Z][a-z]{3})?(?:[-_][A-Z]{2})?)$")
 ENGLISH_SPEAKING = ("GB", "US", "AU", "NZ", "IE", "CA")  # langcodes takes English for unknown territories, too
 
 
@@ -41,18 +41,24 @@ def language_of(word: str) -> str | None:
 def language_of_file(name: str) -> str | None:
     """The language that the last word of a file's name says: pt-BR for corpus.pt-BR.gz, None for train.src.
 
-    Of strings and subtitles, it is the last word before the suffix: de for app_de.arb. Only codes of two letters count,
-    with or without a script or region: many other words are codes of three letters.
+    Of strings and subtitles, it is the last word before the suffix: de for app_de.arb and film.de.forced.srt. Only
+    codes of two letters count, with or without a script or region: many other words are codes of three letters.
     """
     plain = unpacked_name(name)
     before = OF_STRINGS.sub("", plain)
     if before != plain:
         last = LAST_CODE.search(before)
-        plain = f".{last[1]}" if last else ""
+        return last[1].replace("_", "-") if last and langcodes.tag_is_valid(last[1]) else None
     _, dot, word = plain.rpartition(".")
     code, hyphen, rest = word.replace("_", "-").partition("-")
     tag = f"{code.lower()}{hyphen}{rest}"
     return tag if dot and FILE_CODE.fullmatch(tag) and langcodes.tag_is_valid(tag) else None
+
+
+def name_beside_language(name: str) -> str:
+    """What is left of the name of a file of strings or subtitles without its language: app_ for en/app_de.arb."""
+    before = OF_STRINGS.sub("", unpacked_name(name).rpartition("/")[2])
+    return LAST_CODE.sub("", before)
 
 
 def meant_language(word: str) -> str | None:

@@ -120,7 +120,8 @@ def find_named(names: list[str], path: Path, data: DataConfig) -> tuple[str, str
     if found is None:
         raise DataError(
             f"{path}: which columns hold the two languages? it has {_shown(names)}; set data.src_column and "
-            "data.tgt_column, or data.src_lang and data.tgt_lang if columns are named after them"
+            "data.tgt_column, or data.src_lang and data.tgt_lang if columns are named after them; strings of an app "
+            "are named by data.train.src and .tgt"
         )
     return names[found[0]], names[found[1]]
 

@@ -41,6 +41,7 @@ BINARY = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": Kind("an old Word or Excel file", None, "save it as plain text or CSV"),
     b"7z\xbc\xaf\x27\x1c": Kind("a 7z archive", None, "unpack it, and name the files in it"),
     b"Rar!\x1a\x07": Kind("a RAR archive", None, "unpack it, and name the files in it"),
+    b"bplist00": Kind("a compiled file of Apple", None, "name the .strings file that it was made of"),
     b"\x04\x22\x4d\x18": Kind("an lz4 file", None, "unpack it with lz4 -d"),
     b"\x1f\x9d": Kind("a file packed by compress", None, "unpack it with uncompress"),
 }
@@ -68,16 +69,17 @@ APPLE = Kind("a file of strings of Apple", "strings")
 PROPERTIES = Kind("a file of properties, of Java for example", "strings")
 YAML = Kind("YAML", "strings")
 TEXTS = {  # kinds that all lines of a file's beginning show; comments and empty lines aside
-    re.compile(r'"(?:[^"\\]|\\.)*"\s*=\s*"(?:[^"\\]|\\.)*"\s*;'): APPLE,
-    re.compile(r"[\w.\-]+\s*=\s*\S.*"): PROPERTIES,
+    re.compile(r'(?:"(?:[^"\\]|\\.)*"|[\w.\-]+)\s*=\s*"(?:[^"\\]|\\.)*"\s*;'): APPLE,
+    re.compile(r"[\w.\-]+\s*=\s*(?!\".*\";$)\S.*"): PROPERTIES,
     re.compile(r"(?:\s+- |\s*[\w\-]+:(?=\s|$)).*"): YAML,
 }
 JSON = Kind("JSON", "jsonl", "strings of an app, with a name for each text, with data=strings")
+JSON_STRINGS = Kind("JSON of several lines", "strings")
 ARB = Kind("a file of strings of Flutter", "strings")
 StringsKind = Literal["android", "apple", "properties", "yaml", "json"]
 STRINGS_KINDS: dict[str, StringsKind] = {
     **{ROOTS["resources"].name: "android", APPLE.name: "apple", PROPERTIES.name: "properties", YAML.name: "yaml"},
-    **{JSON.name: "json", ARB.name: "json"},
+    **{JSON.name: "json", JSON_STRINGS.name: "json", ARB.name: "json"},
 }
 STRINGS_SUFFIXES: dict[str, StringsKind] = {
     **{".strings": "apple", ".properties": "properties", ".yml": "yaml", ".yaml": "yaml", ".arb": "json"},
@@ -88,6 +90,8 @@ _SEGMENTS = re.compile(r"^\s*<seg id=", re.MULTILINE | re.IGNORECASE)
 _TALK = re.compile(r"^\s*<talkid>", re.MULTILINE | re.IGNORECASE)
 _PO = re.compile(r'^msgid ".*?^msgstr(\[0\])? "', re.MULTILINE | re.DOTALL)
 _SUBTITLES = re.compile(r"\s*(WEBVTT\b|\d+[ \t]*\r?\n\d\d:\d\d:\d\d[,.]\d{3} --> )")
+_OTHER_SUBTITLES = re.compile(r"\s*\[Script Info\]|\{\d+\}\{\d+\}")  # SubStation, MicroDVD
+_CATALOG = re.compile(r'\s*\{\s*"sourceLanguage"\s*:')
 _WORDFAST = re.compile(r"%\d{8}~\d+\t")
 _COMMENTED = re.compile(r"\s*(?:$|[#!]|//|/\*|\*)")
 _ARB = re.compile(rb'"@@locale"\s*:|"@\w+"\s*:\s*\{')
@@ -139,15 +143,28 @@ def kind_of(head: bytes) -> Kind | None:
     """The kind of a file with this beginning; None for text and for tables with delimiters."""
     wide = utf16_or_32(head)
     text = head.decode(wide, "replace").encode() if wide else head
-    return _binary(head) or _markup(head) or ((ARB if _ARB.search(text) else JSON) if _JSON.match(text) else None)
+    return _binary(head) or _markup(head) or (_kind_of_json(text) if _JSON.match(text) else None)
+
+
+def _kind_of_json(head: bytes) -> Kind:
+    """Rows, or the strings of an app: an object of several lines, as rows are not."""
+    if _ARB.search(head):
+        return ARB
+    first, end, _ = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")
+    return JSON_STRINGS if first[:1] == b"{" and end and not first.rstrip().endswith(b"}") else JSON
 
 
 def strings_kind(head: bytes, suffix: str) -> StringsKind | None:
     """The kind of a file of strings with this beginning and this suffix of its name; None if it seems to be none."""
     kind = kind_of(head)
-    if kind is not None and kind.name in STRINGS_KINDS:
-        return STRINGS_KINDS[kind.name]
-    return STRINGS_SUFFIXES.get(suffix) if kind is None else None
+    if suffix in STRINGS_SUFFIXES and kind in (
+        None,
+        APPLE,
+        PROPERTIES,
+        YAML,
+    ):  # the lines of one may look like another's
+        return STRINGS_SUFFIXES[suffix]
+    return None if kind is None else STRINGS_KINDS.get(kind.name)
 
 
 def _binary(head: bytes) -> Kind | None:
@@ -179,6 +196,10 @@ def _markup(head: bytes) -> Kind | None:
         return Kind("PO, a file of gettext", "po")
     if _SUBTITLES.match(text):
         return Kind("a file of subtitles", "subtitles")
+    if _OTHER_SUBTITLES.match(text):
+        return Kind("a file of subtitles in another format", None, "convert it to SubRip: ffmpeg -i FILE FILE.srt")
+    if _CATALOG.match(text):
+        return Kind("a string catalog of Xcode", None, "export it as XLIFF: Product, Export Localizations")
     if _WORDFAST.match(text):
         return Kind("a memory of Wordfast", None, "export it as TMX")
     return _keyed(text)
@@ -191,7 +212,9 @@ def _keyed(text: str) -> Kind | None:
     if len(lines) < KEYED_LINES:
         return None
     found = next((kind for line, kind in TEXTS.items() if all(map(line.fullmatch, lines))), None)
-    return None if found == YAML and not lines[0].endswith(":") else found  # else names in a dialogue
+    names = [line.split(":")[0] for line in lines if not line[0].isspace()]
+    is_dialogue = not lines[0].endswith(":") or len(set(names)) < len(names)
+    return None if found == YAML and is_dialogue else found
 
 
 def _bytes(head: bytes, name: str) -> Kind | None:

@@ -16,7 +16,7 @@ Read = Callable[[Path, ColumnKey, ColumnKey], Iterator[Pair]]  # two columns of 
 
 
 class NamedTable:
-    """The rows of a table: the texts in its `columns`, then what stands in the one or two columns `beside` them."""
+    """The rows of a table: the texts in `columns`, then the cells of the one or two columns `beside` them."""
 
     def __init__(self, read: Read, columns: tuple[ColumnKey, ColumnKey], beside: Sequence[str]) -> None:
         self._read, self._columns = read, columns

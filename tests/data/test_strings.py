@@ -122,7 +122,9 @@ def test_a_plural_with_more_or_fewer_forms_than_the_source(
     assert pairs == [("file", singular), ("files", several)]
     assert said.startswith("values/strings.xml and values-xx/strings.xml: ")
     unused = len(forms) - len({singular, several})
-    assert said.endswith(f"left out: {unused} without English" if unused else "2 pairs")
+    assert said.endswith(f"left out: {unused} in plural forms without a counterpart" if unused else "2 pairs")
+    back, _ = pairs_and_counts(tmp_path, dict(reversed(files.items())), src_lang=language, tgt_lang="en")
+    assert set(back) == {(several, "files"), *([] if singular == several else [(singular, "file")])}
 
 
 def test_strings_of_android(tmp_path: Path) -> None:
@@ -185,17 +187,25 @@ def test_strings_of_flutter_with_plurals_of_icu(tmp_path: Path) -> None:
 def test_json_of_i18next_and_of_extensions(tmp_path: Path) -> None:
     source = {
         "menu": {"file": "File", "items_one": "{{count}} item", "items_other": "{{count}} items"},
-        "appName": {"message": "Bears", "description": "A name"}, "version": 3, "some_one": "Somebody",
+        "version": 3, "some_one": "Somebody",
     }  # fmt: skip
     target = {
         "menu": {"file": "Datei", "items_one": "{{count}} Eintrag", "items_other": "{{count}} Einträge"},
-        "appName": {"message": "Bären", "placeholders": {}}, "version": 3, "some_one": "Jemand",
+        "version": 3, "some_one": "Jemand",
     }  # fmt: skip
     pairs, _ = pairs_and_counts(tmp_path, {"en.json": json.dumps(source), "de.json": json.dumps(target)})
     assert pairs == [
         ("File", "Datei"), ("{{count}} item", "{{count}} Eintrag"), ("{{count}} items", "{{count}} Einträge"),
-        ("Bears", "Bären"), ("Somebody", "Jemand"),
+        ("Somebody", "Jemand"),
     ]  # fmt: skip
+    files: Files = {
+        "_locales/en/messages.json": '{"appName": {"message": "Bears", "description": "A name"}}',
+        "_locales/de/messages.json": '{"appName": {"message": "Bären", "placeholders": {}}}',
+    }
+    assert pairs_and_counts(tmp_path, files) == (
+        [("Bears", "Bären")],
+        "en/messages.json and de/messages.json: 1 string, 1 pair",
+    )
 
 
 def test_strings_of_apple(tmp_path: Path) -> None:
@@ -214,6 +224,45 @@ def test_properties_of_java(tmp_path: Path) -> None:
     assert said.endswith("left out: 1 empty")
 
 
+def test_names_without_quotation_marks_and_comments_within_entries_of_apple(tmp_path: Path) -> None:
+    """As in InfoPlist.strings; the suffix decides, since the lines look like properties."""
+    source = 'CFBundleName = "Photos";\nNSCamera /* why */ = \'The camera\';\nc = /* x */ "C" // y\n ;\n'
+    pairs, _ = pairs_and_counts(tmp_path, {"en.strings": source, "de.strings": source.replace("e camera", "ie Kamera")})
+    assert pairs == [("The camera", "Thie Kamera")]
+    files: Files = {"en": 'a = "Pear";\nb = "Dog";\nc = "Cat";\n', "de": 'a = "Birne";\nb = "Hund";\nc = "Katze";\n'}
+    assert pairs_and_counts(tmp_path, files)[0] == [("Pear", "Birne"), ("Dog", "Hund"), ("Cat", "Katze")]
+
+
+def test_apostrophes_of_java_that_are_doubled_are_single(tmp_path: Path) -> None:
+    source = "a=It is {0}''s file\nb=Don't ask '{0}'\nc=''quoted''\n"
+    target = "a=L''objet de {0}\nb=N''importe\nc=d''ici\n"
+    files: Files = {"m_en.properties": source, "m_fr.properties": target}
+    assert pairs_and_counts(tmp_path, files, tgt_lang="fr")[0] == [
+        ("It is {0}'s file", "L'objet de {0}"), ("Don't ask {0}", "N'importe"), ("''quoted''", "d'ici"),
+    ]  # fmt: skip
+
+
+def test_symbols_of_ruby_are_no_text(tmp_path: Path) -> None:
+    files: Files = {"en.yml": "en:\n  order:\n  - :year\n  - :day\n  a: Pear\n  b: ':x'\n"}
+    files["de.yml"] = "de:\n  order:\n  - :day\n  - :year\n  a: Birne\n  b: ':y'\n"
+    assert pairs_and_counts(tmp_path, files)[0] == [("Pear", "Birne"), (":x", ":y")]
+
+
+def test_json_of_several_lines_in_a_list_is_of_strings(tmp_path: Path) -> None:
+    for name, text in {"en.json": "Pear", "de.json": "Birne"}.items():
+        (tmp_path / name).write_text(json.dumps({"a": text}, indent=1))
+    train = SplitConfig(None, None, ["de.json", "en.json"])
+    split = find_split(
+        data_config("auto", root=str(tmp_path), train=train, src_lang="en", tgt_lang="de"), "train", tmp_path
+    )
+    assert split is not None
+    assert list(split.pairs()) == [("Pear", "Birne")]
+    catalog = json.dumps({"sourceLanguage": "en", "strings": {}}, indent=1)
+    assert "is a string catalog of Xcode; export it as XLIFF" in refusal(
+        tmp_path, {"a.json": catalog, "b.json": catalog}
+    )
+
+
 def to_apple(texts: dict[str, str]) -> bytes:
     quoted = {key: text.replace("\\", "\\\\").replace('"', '\\"') for key, text in texts.items()}
     return "".join(f'"{key}" = "{text}";\n' for key, text in quoted.items()).encode()
@@ -227,7 +276,7 @@ def to_android(texts: dict[str, str]) -> bytes:
 WRITERS: dict[str, Callable[[dict[str, str]], bytes]] = {
     "a.json": lambda texts: json.dumps(texts).encode(),
     "a.arb": lambda texts: json.dumps({"@@locale": "en", **texts}, ensure_ascii=False).encode("utf-8-sig"),
-    "a.yml": lambda texts: yaml.safe_dump({"en": texts}, allow_unicode=True).encode(),
+    "a.yml": lambda texts: yaml.safe_dump(texts, allow_unicode=True).encode(),
     "a.yaml.gz": lambda texts: gzip.compress(yaml.safe_dump(texts, default_style='"').encode()),
     "a.properties": lambda texts: javaproperties.dumps(texts, timestamp=False).encode(),
     "a.strings": to_apple,
@@ -265,17 +314,91 @@ def test_forms_of_a_message(selectors: list[str], before: str, text: str) -> Non
     assert found == {(selector,): f"{before}{selector} # {text}{text}" for selector in selectors}
 
 
+@pytest.mark.parametrize("message", ["plain {name}", "{n, plural}", "{", "{d, date, short}", "{n}, plural, {m}"])
+def test_what_has_no_choice_is_a_plain_text(message: str) -> None:
+    assert forms_of(message) == {(): message}
+
+
 @pytest.mark.parametrize(
     "message",
     [
-        "plain {name}", "{n, plural}", "{n, plural, }", "{n, plural, one{a}", "{n, plural, one{a} other}", "{",
-        "{n, plural, one{a} other{b}" + "{" * 30, "{d, date, short}",
-        "".join(f"{{n{i}, select, a{{x}} b{{y}} other{{z}}}}" for i in range(5)), "{n, select, a{" * 20 + "}}" * 20,
+        "{n, plural, }", "{n, plural, one{a}", "{n, plural, one{a} other}", "{n, choice, 0#no files|1#one file}",
+        "{n, plural, one{a} other{b}" + "{" * 30, "{n, plural, other{b}}" * 1000, "{n, select, a{" * 20 + "}}" * 20,
+        "".join(f"{{n{i}, select, a{{x}} b{{y}} other{{z}}}}" for i in range(5)),
     ],
 )  # fmt: skip
-def test_what_is_no_choice_or_too_many_is_a_plain_text(message: str) -> None:
+def test_choices_that_are_not_well_formed_or_too_many_are_left_out(tmp_path: Path, message: str) -> None:
     assert MOST_FORMS < 3**5
-    assert forms_of(message) == {(): message}
+    assert forms_of(message) is None
+    for name in ("a.json", "a.properties"):
+        texts = {"a": message, "b": "Pear"}
+        content = json.dumps(texts) if name == "a.json" else javaproperties.dumps(texts, timestamp=False)
+        pairs, said = pairs_and_counts(tmp_path, {name: content, f"de/{name}": content.replace("Pear", "Birne")})
+        assert pairs == [("Pear", "Birne")]
+        assert said.endswith("left out: 1 with a choice of forms that is not well-formed")
+
+
+def test_apostrophes_quote_braces_and_each_other_in_messages() -> None:
+    message = "{user.n, plural, one{It''s '}' a file} other{'{'#'}' files}} d''ici"
+    assert forms_of(message) == {("one",): "It's } a file d'ici", ("other",): "{#} files d'ici"}
+
+
+def test_choices_within_choices_have_the_right_forms_each(tmp_path: Path) -> None:
+    source = {"a": "{n, plural, one{# file} other{# files}} in {m, plural, one{# folder} other{# folders}}"}
+    target = {
+        "a": "{n, plural, one{# файл} few{# файла} many{# файлов} other{# файла}} в "
+        "{m, plural, one{# папке} few{# папках} many{# папках} other{# папки}}"
+    }
+    files: Files = {"en.json": json.dumps(source), "ru.json": json.dumps(target)}
+    pairs, said = pairs_and_counts(tmp_path, files, tgt_lang="ru")
+    assert pairs == [
+        ("# file in # folder", "# файл в # папке"), ("# file in # folders", "# файл в # папках"),
+        ("# files in # folder", "# файлов в # папке"), ("# files in # folders", "# файлов в # папках"),
+    ]  # fmt: skip
+    assert said.endswith("left out: 12 in plural forms without a counterpart")
+
+
+def test_plurals_without_a_general_form_and_of_older_i18next(tmp_path: Path) -> None:
+    source = {"a": {"one": "file", "other": "files"}, "b_one": "day", "b_other": "days", "c": "cat", "c_plural": "cats"}
+    target = {
+        "a": {"one": "файл", "few": "файла", "many": "файлов"}, "b_one": "день", "b_few": "дня", "b_many": "дней",
+        "c": "кот", "c_plural": "коты",
+    }  # fmt: skip
+    files: Files = {"en.json": json.dumps(source), "ru.json": json.dumps(target)}
+    assert pairs_and_counts(tmp_path, files, tgt_lang="ru")[0] == [
+        ("file", "файл"), ("files", "файлов"), ("day", "день"), ("days", "дней"), ("cat", "кот"), ("cats", "коты"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("roots", "languages"),
+    [
+        (("en", "es-419"), ("en", "es")), (("en", "zh-Hans-CN"), ("en", "zh")), (("en", "de_formal"), ("en", "de")),
+        (("app", "app"), ("en", "de")), (("my", "my"), ("en", "de")), (("en", None), ("en", "de")),
+        ((None, "no"), ("en", "nb")), (("en_GB", "sr-Latn-RS"), ("en", "sr")), (("nav", "app"), ("en", "de")),
+    ],
+)  # fmt: skip
+def test_a_single_name_around_all_may_be_the_language(
+    tmp_path: Path, roots: tuple[str | None, ...], languages: tuple[str, str]
+) -> None:
+    trees = [{"menu": {"file": text}, "b": text} for text in ("Pear", "Birne")]
+    src, tgt = (json.dumps(tree if root is None else {root: tree}) for tree, root in zip(trees, roots, strict=True))
+    pairs, _ = pairs_and_counts(tmp_path, {"a.json": src, "b.json": tgt}, src_lang=languages[0], tgt_lang=languages[1])
+    assert pairs == [("Pear", "Birne")] * 2
+
+
+def test_a_root_that_names_another_language_is_refused(tmp_path: Path) -> None:
+    files: Files = {"a.yml": "en:\n  a: Pear\n", "b.yml": "fr:\n  a: Poire\n"}
+    assert "b.yml is in fr, but data.tgt_lang=de; name another file, or set data.tgt_lang" in refusal(tmp_path, files)
+    other: Files = {"a.json": '{"my": {"a": "Pear"}}', "b.json": '{"my": {"a": "Birne"}, "b": "c"}'}
+    assert pairs_and_counts(tmp_path, other)[0] == [("Pear", "Birne")]
+
+
+def test_names_of_messages_and_descriptions_are_texts_elsewhere(tmp_path: Path) -> None:
+    source = {"error": {"message": "It failed", "description": "Try again"}, "b": "Pear"}
+    target = {"error": {"message": "Fehler", "description": "Noch einmal"}, "b": "Birne"}
+    files: Files = {"a.json": json.dumps(source), "b.json": json.dumps(target)}
+    assert [src for src, _ in pairs_and_counts(tmp_path, files)[0]] == ["It failed", "Try again", "Pear"]
 
 
 @pytest.mark.parametrize(
@@ -316,6 +439,8 @@ def _written(path: Path, content: bytes) -> Path:
 def test_an_encoding_may_be_set(tmp_path: Path) -> None:
     files: Files = {"en.strings": '"a" = "Pear";', "de.strings": '"a" = "Süß";'.encode("cp1252")}
     assert pairs_and_counts(tmp_path, files, encoding="cp1252")[0] == [("Pear", "Süß")]
+    files["en.strings"] = '"a" = "Pâté";'  # in UTF-8, which the encoding of the other file leaves alone
+    assert pairs_and_counts(tmp_path, files, encoding="cp1252")[0] == [("Pâté", "Süß")]
 
 
 def test_nothing_in_common_and_one_language_are_refused(tmp_path: Path) -> None:

@@ -134,6 +134,7 @@ def test_passages_are_what_overlaps(src: list[Cue], tgt: list[Cue]) -> None:
     [
         (b"1\n00:00:01,000 -> 00:00:02,000\nHi.\n", "has no cue of subtitles, as 00:00:01,000 --> 00:00:02,500; name"),
         (b"1\n00:00:01,000 --> 00:00:02,000\n\xfcber\n", "line 3: byte 0xfc is not valid UTF-8; set data.encoding="),
+        (b"1\n00:00:01,000 --> bad\nHi.\n", "line 2: no times can be read in 00:00:01,000 --> bad; correct it"),
         (
             srt([(n / 10, n / 10 + 1, "Ha.") for n in range(400)]).encode(),
             "has more than 300 cues within a minute; name",

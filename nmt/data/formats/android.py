@@ -38,7 +38,7 @@ def read_android(path: Path) -> Strings:
 def _keyed(path: Path, element: etree._Element, exempt: bool) -> Keyed:
     text = tuple(_plain(read_text(path, element, _Codes().read)))
     is_reference = len(text) == 1 and isinstance(text[0], str) and _REFERENCE.fullmatch(text[0]) is not None
-    return Keyed(text, exempt or is_reference)
+    return Keyed(text, "exempt" if exempt or is_reference else None)
 
 
 class _Codes:

@@ -1,43 +1,52 @@
-"""Messages of ICU: a text for each form of a plural or another choice.
+"""Messages of ICU and Java: a text for each form of a plural or another choice.
 
 Source: https://unicode-org.github.io/icu/userguide/format_parse/messages/
 """
 
 import re
 
-MOST_FORMS = 64  # of one message
-MOST_NESTED = 8  # choices within choices
-_CHOICE = re.compile(r"\{\s*\w+\s*,\s*(?:plural|selectordinal|select)\s*,\s*(?:offset:\s*\d+\s+)?")
+MOST_CHOICES, MOST_FORMS = 8, 64  # of one message
+_CHOICE = re.compile(r"\{\s*[\w.\-]+\s*,\s*(plural|selectordinal|select|choice)\s*,\s*(?:offset:\s*\d+\s+)?")
 _SELECTOR = re.compile(r"\s*(=\d+|[\w\-]+)\s*\{")
+_BRACE = re.compile(r"''|'[{}][^']*'|[{}]")  # or a quoted part, whose braces do not count
+_QUOTED = re.compile(r"'([{}#|][^']*)'")
+
+Forms = dict[tuple[str, ...], str]
 
 
-def forms_of(message: str) -> dict[tuple[str, ...], str]:
+def forms_of(message: str) -> Forms | None:
     """Each text that the message may become, by the selectors of its choices; one text with () for a plain message.
 
-    A message that is not well-formed is a plain text, and so is one with more than 64 texts.
+    None: it has a choice that is not well-formed, is one of Java's `choice`, or has too many forms.
     """
-    if not _CHOICE.search(message):
+    choices = _CHOICE.findall(message)
+    if not choices:
         return {(): message}
-    forms = _expanded(message, MOST_NESTED)
-    return {(): message} if forms is None else forms
+    if len(choices) > MOST_CHOICES or "choice" in choices:
+        return None
+    forms = _expanded(message)
+    return None if forms is None else {selectors: unquoted(text) for selectors, text in forms.items()}
 
 
-def _expanded(message: str, depth: int) -> dict[tuple[str, ...], str] | None:
+def unquoted(message: str) -> str:
+    """The message without the apostrophes that double an apostrophe or quote braces."""
+    return _QUOTED.sub(r"\1", message).replace("''", "'")
+
+
+def _expanded(message: str) -> Forms | None:
     """The texts of a message or of a part of it; None if it is not well-formed or has too many."""
     found = _CHOICE.search(message)
     if found is None:
         return {(): message}
     branches = _branches(message, found.end())
-    if branches is None or not depth:
+    if branches is None:
         return None
     texts, end = branches
-    rest = _expanded(message[end:], depth)
-    if rest is None:
-        return None
-    whole: dict[tuple[str, ...], str] = {}
+    rest = _expanded(message[end:])
+    whole: Forms = {}
     for selector, text in texts.items():
-        inner = _expanded(text, depth - 1)
-        if inner is None or len(whole) + len(inner) * len(rest) > MOST_FORMS:
+        inner = _expanded(text)
+        if inner is None or rest is None or len(whole) + len(inner) * len(rest) > MOST_FORMS:
             return None
         for within, middle in inner.items():
             for after, last in rest.items():
@@ -61,8 +70,8 @@ def _branches(message: str, at: int) -> tuple[dict[str, str], int] | None:
 def _closing(message: str, at: int) -> int | None:
     """The place of the brace that closes the one before `at`."""
     depth = 1
-    for brace in re.compile(r"[{}]").finditer(message, at):
-        depth += 1 if brace[0] == "{" else -1
+    for token in _BRACE.finditer(message, at):
+        depth += {"{": 1, "}": -1}.get(token[0], 0)
         if not depth:
-            return brace.start()
+            return token.start()
     return None

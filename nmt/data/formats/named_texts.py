@@ -5,14 +5,18 @@ from pathlib import Path
 
 import javaproperties
 
+from nmt.data.formats.icu import forms_of, unquoted
 from nmt.data.formats.keyed import Keyed, Place, Strings, joined_halves
 from nmt.errors import DataError, printable
 
-_QUOTED = r'"(?:[^"\\]|\\.)*"'
-_NAME = r"[\w.\-/:]+"
+_TOKEN = r""" "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | [\w.\-:]+ """  # in quotation marks of either kind, or without
+_BESIDE = r"(?: \s | /\*.*?\*/ | //[^\n]* )"  # spaces and comments
 _ENTRY = re.compile(
-    rf"\s+|/\*.*?\*/|//[^\n]*|(?P<key>{_QUOTED}|{_NAME})\s*(?:=\s*(?P<value>{_QUOTED}|{_NAME})\s*)?;", re.DOTALL
+    rf"{_BESIDE}+ | (?P<key>{_TOKEN}) {_BESIDE}* (?: = {_BESIDE}* (?P<value>{_TOKEN}) {_BESIDE}* )? ;",
+    re.DOTALL | re.VERBOSE,
 )
+_DOUBLED, _SINGLE = re.compile("''"), re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
+_ARGUMENT = re.compile(r"\{\d")
 _ESCAPE = re.compile(r"\\([Uu][0-9A-Fa-f]{4}|.)", re.DOTALL)
 
 
@@ -37,7 +41,7 @@ def read_apple(path: Path, text: str) -> Strings:
 
 
 def _unquoted(token: str) -> str:
-    return joined_halves(_ESCAPE.sub(_unescaped, token[1:-1])) if token.startswith('"') else token
+    return joined_halves(_ESCAPE.sub(_unescaped, token[1:-1])) if token[0] in "\"'" else token
 
 
 def _unescaped(escape: re.Match[str]) -> str:
@@ -48,9 +52,23 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def read_properties(path: Path, text: str) -> Strings:
-    """The strings of a file of Java's properties, whose whole content is `text`."""
+    """The strings of a file of Java's properties, whose whole content is `text`.
+
+    In messages with arguments, and in files that double each apostrophe, apostrophes quote (java.text.MessageFormat).
+    """
     try:
         found = javaproperties.loads(text)
     except javaproperties.InvalidUEscapeError as error:
         raise DataError(f"{path}: {printable(str(error))[:80]}; correct the file") from error
-    return Strings(None, {Place(key): Keyed((value,)) for key, value in found.items()})
+    doubles = any(map(_DOUBLED.search, found.values())) and not any(map(_SINGLE.search, found.values()))
+    texts: dict[Place, Keyed] = {}
+    for key, value in found.items():
+        message = joined_halves(value)
+        forms = forms_of(message)
+        if forms is None:
+            texts[Place(key)] = Keyed((message,), "unreadable")
+        elif doubles or _ARGUMENT.search(message):
+            texts |= {Place(key, form): Keyed((unquoted(text),)) for form, text in forms.items()}
+        else:
+            texts |= {Place(key, form): Keyed((text,)) for form, text in forms.items()}
+    return Strings(None, texts)

@@ -1,21 +1,22 @@
 """Strings of apps in trees of names: JSON (Flutter's ARB, i18next, Chrome's extensions) and YAML (Rails)."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from nmt.config.languages import language_of
 from nmt.data.formats.icu import forms_of
-from nmt.data.formats.keyed import QUANTITIES, Keyed, Place, Strings
+from nmt.data.formats.keyed import QUANTITIES, Keyed, Place, Strings, joined_halves
 from nmt.errors import DataError, printable
 
 MOST_NESTED = 50
-CHROME = {"message", "description", "placeholders"}  # what describes one string of a browser extension
+CHROME = {"message", "description", "placeholders"}  # names within a string of a browser extension
 Tree = dict[str, Any] | list[Any] | str | None  # of names and texts; None: a number, a truth value or nothing
 _RESOLVER = yaml.resolver.Resolver()
+_SYMBOL = re.compile(r":\w+")  # of Ruby
 _TEXT = "tag:yaml.org,2002:str"
 
 
@@ -32,8 +33,15 @@ def read_json_strings(path: Path, text: str) -> Strings:
     if not isinstance(tree, dict):
         raise DataError(f"{path} is JSON without a name for each text; read rows with data=jsonl")
     language = tree.get("@@locale")
-    strings = _strings(path, {name: each for name, each in tree.items() if not name.startswith("@")})
-    return strings._replace(language=language) if isinstance(language, str) else strings
+    named = {name: each for name, each in tree.items() if not name.startswith("@")}
+    if named and all(map(_is_of_chrome, named.values())):
+        named = {name: each["message"] for name, each in named.items()}
+    return Strings(language if isinstance(language, str) else None, dict(_texts(path, named, ())))
+
+
+def _is_of_chrome(entry: Tree) -> bool:
+    """Is this a string of a browser extension, beside its description?"""
+    return isinstance(entry, dict) and isinstance(entry.get("message"), str) and entry.keys() <= CHROME
 
 
 def read_yaml(path: Path, text: str) -> Strings:
@@ -47,7 +55,7 @@ def read_yaml(path: Path, text: str) -> Strings:
         raise DataError(f"{path}{line}: not valid YAML ({reason}); correct the file") from error
     if not isinstance(tree, dict):
         raise DataError(f"{path} is YAML without a name for each text; name another file, or another data=")
-    return _strings(path, tree)
+    return Strings(None, dict(_texts(path, tree, ())))
 
 
 def _tree(path: Path, text: str) -> Tree:
@@ -71,7 +79,8 @@ def _tree(path: Path, text: str) -> Tree:
     for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         if isinstance(event, yaml.ScalarEvent):
             tag = event.tag or _RESOLVER.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
-            add(event.value if tag == _TEXT else None, event.value)
+            is_symbol = event.implicit[0] and _SYMBOL.fullmatch(event.value)
+            add(None if is_symbol or tag != _TEXT else event.value, event.value)
         elif isinstance(event, yaml.AliasEvent):
             add(None, None)
         elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
@@ -84,45 +93,47 @@ def _tree(path: Path, text: str) -> Tree:
     return {name: each for document in named for name, each in document.items()} if named else documents
 
 
-def _strings(path: Path, tree: dict[str, Any]) -> Strings:
-    """The texts of a tree; a single name at its root may be that of the language."""
-    language = next(iter(tree)) if len(tree) == 1 else ""
-    if language_of(language) is not None and isinstance(tree[language], dict):
-        return Strings(language, dict(_texts(path, tree[language], ())))
-    return Strings(None, dict(_texts(path, tree, ())))
-
-
 def _texts(path: Path, tree: Tree, names: tuple[str, ...]) -> Iterator[tuple[Place, Keyed]]:
     """Every text below these names, with its place."""
     if len(names) > MOST_NESTED:
         raise _too_deep(path)
     key = ".".join(names)
     if isinstance(tree, str):
-        for form, text in forms_of(tree).items():
+        forms = forms_of(joined_halves(tree))
+        if forms is None:
+            yield Place(key), Keyed((tree,), "unreadable")
+            return
+        for form, text in forms.items():
             yield Place(key, form), Keyed((text,))
     elif isinstance(tree, list):
         for number, each in enumerate(tree):
             yield from _texts(path, each, (*names, str(number)))
     elif isinstance(tree, dict):
-        if isinstance(tree.get("message"), str) and tree.keys() <= CHROME:
-            yield from _texts(path, tree["message"], names)
-            return
         for name, each in tree.items():
             stem, quantity = _parts(name, tree)
             if quantity is not None and isinstance(each, str):
-                yield Place(".".join((*names, *stem)), (quantity,)), Keyed((each,))
+                yield Place(".".join((*names, *stem)), (quantity,)), Keyed((joined_halves(each),))
             else:
                 yield from _texts(path, each, (*names, name))
 
 
 def _parts(name: str, siblings: dict[str, Any]) -> tuple[tuple[str, ...], str | None]:
-    """Of a plural's form, the rest of its name and the quantity: one beside other, or files_one beside files_other."""
-    if name in QUANTITIES and "other" in siblings and siblings.keys() <= set(QUANTITIES):
+    """Of a plural's form, the rest of its name and the quantity.
+
+    Such forms are one beside other, files_one beside files_many, and files beside files_plural.
+    """
+    if name in QUANTITIES and siblings.keys() <= set(QUANTITIES) and (len(siblings) > 1 or name == "other"):
         return (), name
     stem, _, quantity = name.rpartition("_")
-    if stem and quantity in QUANTITIES and f"{stem}_other" in siblings:
+    if stem and quantity in QUANTITIES and (quantity == "other" or _forms_beside(stem, siblings) > 1):
         return (stem,), quantity
-    return (name,), None
+    if f"{name}_plural" in siblings:
+        return (name,), "one"
+    return ((stem,), "other") if quantity == "plural" and stem in siblings else ((name,), None)
+
+
+def _forms_beside(stem: str, siblings: dict[str, Any]) -> int:
+    return sum(f"{stem}_{quantity}" in siblings for quantity in QUANTITIES)
 
 
 def _too_deep(path: Path) -> DataError:

@@ -40,6 +40,8 @@ NEVER: dict[State | None, str] = {  # reasons by state
     "obsolete": "obsolete",
     "exempt": "not to be translated",
     "unclear": "without a clear counterpart",
+    "surplus": "in plural forms without a counterpart",
+    "unreadable": "with a choice of forms that is not well-formed",
 }
 
 

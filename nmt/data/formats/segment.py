@@ -3,9 +3,10 @@
 import re
 from typing import Literal, NamedTuple
 
-# How far a translation is; "exempt": nobody should translate it; "unclear": what it is the translation of is not known.
+# How far a translation is; "exempt": nobody should translate it; "unclear": what it is the translation of is not known;
+# "surplus": a form of a plural that the other language does not have; "unreadable": a choice that is not well-formed.
 # A segment has None if the file does not say.
-State = Literal["exempt", "untranslated", "fuzzy", "obsolete", "approved", "unclear"]
+State = Literal["exempt", "untranslated", "fuzzy", "obsolete", "approved", "unclear", "surplus", "unreadable"]
 Kind = Literal["open", "close", "single", "boundary"]  # boundary: where a text within a code begins or ends
 
 

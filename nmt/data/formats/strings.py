@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
+from nmt.config.languages import language_of
 from nmt.data.formats.android import read_android
-from nmt.data.formats.keyed import Keyed, Place, Strings, counterpart
+from nmt.data.formats.keyed import Keyed, Place, Strings, counterparts
+from nmt.data.formats.languages import standard_tag
 from nmt.data.formats.named_texts import read_apple, read_properties
 from nmt.data.formats.nested_texts import read_json_strings, read_yaml
 from nmt.data.formats.segment import Segment
@@ -30,29 +32,55 @@ class StringsFiles(TwoFiles):
 
     def segments(self) -> Iterator[Segment]:
         """The strings of the source in its order, then the strings of the translation alone."""
-        sources, targets = (self._read(side, path) for side, path in enumerate((self.path, self._tgt_path)))
-        languages = (sources.language or "", targets.language or "")
-        language = (self._languages[1] or targets.language or "").split("-")[0].split("_")[0]
-        unused = dict.fromkeys(targets.texts)
-        for place, source in sources.texts.items():
-            found = counterpart(place, targets.texts, language)
-            target = None if found is None else targets.texts[found]
-            if found is not None:
-                unused.pop(found, None)
-            yield _segment(place, source, target, languages)
-        for place in unused:
-            yield _segment(place, None, targets.texts[place], languages)
+        sides = without_roots([read_strings(path, self._encoding) for path in (self.path, self._tgt_path)])
+        for side, strings in enumerate(sides):
+            self._refuse_other_language(side, strings.language)
+        sources, targets = (strings.texts for strings in sides)
+        tags = [own or strings.language or "" for own, strings in zip(self._languages, sides, strict=True)]
+        languages = (tags[0], tags[1])
+        primary = (standard_tag(tags[0]).split("-")[0], standard_tag(tags[1]).split("-")[0])
+        used = set()
+        for place, found in counterparts(sources, targets, primary):
+            used.add(found)
+            yield _segment(place, sources[place], targets, found, languages)
+        keys = {place.key for place in sources}
+        for place, target in targets.items():
+            if place not in used:
+                surplus = place.key in keys
+                state = "surplus" if surplus else target.state
+                yield Segment(place.key, target.text if surplus else None, target.text, languages, None, state)
 
-    def _read(self, side: int, path: Path) -> Strings:
-        found = read_strings(path, self._encoding)
-        self._refuse_other_language(side, found.language)
-        return found
+
+def _segment(
+    place: Place, source: Keyed, targets: dict[Place, Keyed], found: Place | None, languages: tuple[str, str]
+) -> Segment:
+    if found is not None:
+        target = targets[found]
+        return Segment(place.key, source.text, target.text, languages, None, source.state or target.state)
+    if source.state is None and place.form and any(other.key == place.key for other in targets):
+        return Segment(place.key, source.text, source.text, languages, None, "surplus")
+    return Segment(place.key, source.text, None, languages, None, source.state)
 
 
-def _segment(place: Place, source: Keyed | None, target: Keyed | None, languages: tuple[str, str]) -> Segment:
-    exempt = any(side is not None and side.is_exempt for side in (source, target))
-    src, tgt = (None if side is None else side.text for side in (source, target))
-    return Segment(place.key, src, tgt, languages, None, "exempt" if exempt else None)
+def without_roots(sides: list[Strings]) -> list[Strings]:
+    """The strings without a single name around all of them, if both files have one, or one that is of a language.
+
+    If the two names differ, they may be languages: en in one file and de in the other. If they are equal, they are not.
+    """
+    names = [{place.key.partition(".")[0] for place in strings.texts} for strings in sides]
+    are_nested = [all("." in place.key for place in strings.texts) for strings in sides]
+    have_root = [len(own) == 1 and nested for own, nested in zip(names, are_nested, strict=True)]
+    found = []
+    for side, strings in enumerate(sides):
+        [root, *_] = [*names[side], ""]
+        of_language = root not in names[1 - side] and language_of(root) is not None
+        if have_root[side] and (of_language or all(have_root)):
+            texts = {Place(place.key[len(root) + 1 :], place.form): keyed for place, keyed in strings.texts.items()}
+            is_code = of_language and len(root.replace("_", "-").split("-")[0]) == 2  # app and nav are languages, too
+            found.append(Strings(strings.language or (root if is_code else None), texts))
+        else:
+            found.append(strings)
+    return found
 
 
 def read_strings(path: Path, encoding: str | None) -> Strings:

@@ -12,16 +12,20 @@ from typing import ClassVar, NamedTuple
 from nmt.data.formats.segment import Segment, State
 from nmt.data.formats.two_files import TwoFiles
 from nmt.data.formats.whole_text import read_whole
-from nmt.errors import DataError
+from nmt.errors import DataError, printable
 
 SHARE = 0.5  # two cues belong together if they overlap for more than this share of the shorter one
 MOST_CUES = 4  # of one language in a passage
 LONGEST_GAP = 2.0  # seconds between cues of one sentence
 LONGEST, MOST_AT_ONCE = 60.0, 300  # seconds that a cue counts, and most cues within them: all that overlap are compared
-_TIME = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})(?:[,.](\d{1,3}))?"
+SHORTEST = 0.05  # seconds: captions that roll up have shorter cues, which repeat a line
+_TIME = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})(?:[,.:]\s?(\d{1,3}))?"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(\s.*)?")
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>|<[\d:.]+>|\{\\[^{}]*\}")  # HTML, WebVTT's times within a cue, SubStation's codes
-_DASH = re.compile(r"^[-–—]\s*(?=\S)", re.MULTILINE)  # of a change of speakers
+_LIKE_TIMES = re.compile(r"\s*[\d:.,]+\s*-->")
+_TAG = re.compile(  # HTML, times within a cue, codes of SubStation and MicroDVD, sounds, music
+    r"</?[A-Za-z][^<>]*>|<[\d:.]+>|\{\\[^{}]*\}|\{[A-Za-z]:[^{}]*\}|\[[^\[\]]*\]|[♪♫]"
+)
+_DASH = re.compile(r"^\s*[-–—―]+\s*(?=[^\s\d])", re.MULTILINE)  # of a change of speakers, not of a number
 _SENTENCE_END = re.compile(r"[.!?…。！？:\"'”’»)\]♪]\s*$")
 
 
@@ -57,35 +61,51 @@ class Subtitles(TwoFiles):
 def read_cues(path: Path, encoding: str | None) -> list[Cue]:
     """The cues of a file that have a text, in the order of time. Comments and styles of WebVTT are no cues."""
     cues: list[tuple[float, float, list[str]]] = []
-    within, before = False, ""
-    for line in read_whole(path, encoding, "name the file of one film").split("\n"):
+    text = read_whole(path, encoding, "name the file of one film")
+    is_webvtt, within, before = text.startswith("WEBVTT"), False, ""
+    for number, line in enumerate(text.split("\n"), 1):
         times = _TIMES.fullmatch(line)
         if times is not None:
-            if within and before.strip().isdecimal() and cues[-1][2]:  # the next cue's number, without an empty line
+            if within and before.strip().isdecimal() and cues[-1][2]:  # the next cue's number
                 cues[-1][2].pop()
             cues.append((_seconds(*times.groups()[:4]), _seconds(*times.groups()[4:8]), []))
             within = True
-        elif not line.strip():
-            within = False
-        elif within:
+        elif _LIKE_TIMES.match(line):
+            raise DataError(
+                f"{path}, line {number}: no times can be read in {printable(line.strip()[:40])}; correct it"
+            )
+        elif is_webvtt and not line.strip():
+            within = False  # what follows may be a comment; in SubRip, it is the cue's
+        elif within and line.strip():
             cues[-1][2].append(line)
         before = line
     if not cues:
         raise DataError(f"{path} has no cue of subtitles, as 00:00:01,000 --> 00:00:02,500; name another file")
-    whole = (Cue(start, min(max(start, end), start + LONGEST), _plain("\n".join(lines))) for start, end, lines in cues)
-    found = sorted((cue for cue in whole if cue.text), key=lambda cue: (cue.start, cue.end))
+    found = [Cue(start, min(end, start + LONGEST), _plain(lines)) for start, end, lines in _without_repeats(cues)]
+    found = sorted((cue for cue in found if cue.text), key=lambda cue: (cue.start, cue.end))
     if any(last.start < first.start + LONGEST for first, last in zip(found, found[MOST_AT_ONCE:], strict=False)):
         raise DataError(f"{path} has more than {MOST_AT_ONCE} cues within a minute; name the subtitles of a film")
     return found
+
+
+def _without_repeats(cues: list[tuple[float, float, list[str]]]) -> Iterator[tuple[float, float, list[str]]]:
+    """The cues without those of a moment, and without first lines that the cue before ends with: captions roll up."""
+    last = ""
+    for start, end, lines in cues:
+        if end - start < SHORTEST:
+            continue
+        yield start, end, lines[1:] if len(lines) > 1 and lines[0] == last else lines
+        last = lines[-1] if lines else ""
 
 
 def _seconds(hours: str | None, minutes: str, seconds: str, fraction: str | None) -> float:
     return int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds) + float(f"0.{fraction or 0}")
 
 
-def _plain(text: str) -> str:
-    """The text on one line, without tags, entities and dashes before speakers."""
-    return " ".join(html.unescape(_DASH.sub("", _TAG.sub("", text).strip())).split())
+def _plain(lines: Sequence[str]) -> str:
+    """The text on one line, without tags, entities, sounds in brackets and dashes before speakers."""
+    text = _DASH.sub("", _TAG.sub("", "\n".join(lines).replace("\\N", "\n")))
+    return " ".join(html.unescape(text).split())
 
 
 def passages(src: Sequence[Cue], tgt: Sequence[Cue]) -> list[Passage]:

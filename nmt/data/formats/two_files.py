@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from nmt.config.languages import language_of
 from nmt.config.sections import DataConfig
-from nmt.data.formats.languages import WantedLanguage
+from nmt.data.formats.languages import WantedLanguage, standard_tag
 from nmt.data.formats.segment_file import SegmentFile
 from nmt.errors import DataError, printable
 
@@ -30,10 +30,9 @@ class TwoFiles(SegmentFile):
     def _refuse_other_language(self, side: int, found: str | None) -> None:
         """Refuses a file that names another language than the configuration."""
         wanted = self._languages[side]
-        there = None if found is None else language_of(found)
-        if wanted is None or there is None or there == language_of(wanted):
+        if wanted is None or found is None or language_of(found) is None:
+            return
+        if standard_tag(found).split("-")[0] == standard_tag(wanted).split("-")[0]:
             return
         path, key = ((self.path, "data.src_lang"), (self._tgt_path, "data.tgt_lang"))[side]
-        raise DataError(
-            f"{path} is in {printable(found or '')[:40]}, but {key}={wanted}; name another file, or set {key}"
-        )
+        raise DataError(f"{path} is in {printable(found)[:40]}, but {key}={wanted}; name another file, or set {key}")
