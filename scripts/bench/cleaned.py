@@ -28,7 +28,7 @@ from command_line import new_parser
 from nmt.machine.safe_files import folder_beside, put_in_place
 
 SIDES = {"src": "en", "tgt": "de"}
-LIMITS = ("max_contrast=0.87", "max_end_surprise=1")  # docs/cleaning.md
+LIMITS = ("max_contrast=0.9", "max_end_surprise=1")  # docs/cleaning.md
 SCORERS = {"scorer": SIDES, "scorer_reverse": {"src": "de", "tgt": "en"}}
 CORPORA = ["clean", "noisy", "spared", "filtered", "cleaned"]
 LOST = 0.5  # BLEU: bar

@@ -86,6 +86,19 @@ def test_a_sentence_that_goes_on_in_the_next_cue_is_one(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("shift", "cautioned"), [(0.0, False), (0.4, False), (1.2, True), (-1.3, True)])
+def test_times_of_another_version_of_the_film_get_a_caution(tmp_path: Path, shift: float, cautioned: bool) -> None:
+    cues = [(5 + 3.0 * number, 7.8 + 3.0 * number, f"Line {number}.") for number in range(40)]
+    (tmp_path / "a.en.srt").write_text(srt(cues))
+    (tmp_path / "a.de.srt").write_text(
+        srt([(a + shift, b + shift, text.replace("Line", "Zeile")) for a, b, text in cues])
+    )
+    train = SplitConfig("a.en.srt", "a.de.srt", None)
+    split = find_split(data_config("subtitles", root=str(tmp_path), train=train), "train", tmp_path)
+    assert split is not None
+    assert any("caution: half of the cues that overlap begin more than 1." in note for note in split.notes) == cautioned
+
+
 def test_many_cues_that_hang_together_have_no_clear_counterpart(tmp_path: Path) -> None:
     src = [(n, n + 1, f"Word {n}.") for n in range(6)] + [(10, 11, "Last.")]
     pairs, said = pairs_and_counts(tmp_path, srt(src), srt([(0, 6, "Alles."), (10, 11, "Letztes.")]))

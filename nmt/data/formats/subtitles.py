@@ -7,6 +7,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import median
 from typing import ClassVar, NamedTuple
 
 from nmt.data.formats.segment import Segment, State
@@ -19,6 +20,7 @@ MOST_CUES = 4  # of one language in a passage
 LONGEST_GAP = 2.0  # seconds between cues of one sentence
 LONGEST, MOST_AT_ONCE = 60.0, 300  # seconds that a cue counts, and most cues within them: all that overlap are compared
 SHORTEST = 0.05  # seconds: captions that roll up have shorter cues, which repeat a line
+MOST_APART, FEWEST_COMPARED = 0.8, 10  # seconds between cues that belong together, at most, by the median of so many
 _TIME = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})(?:[,.:]\s?(\d{1,3}))?"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(\s.*)?")
 _LIKE_TIMES = re.compile(r"\s*[\d:.,]+\s*-->")
@@ -49,10 +51,23 @@ class Subtitles(TwoFiles):
 
     noun: ClassVar[str] = "passage"
 
+    def described(self) -> str:
+        """A caution if the times seem to be of two versions of the film."""
+        src, tgt = self._cues()
+        apart = [abs(src[left].start - tgt[right].start) for left, right in _overlapping(src, tgt)]
+        if len(apart) < FEWEST_COMPARED or median(apart) <= MOST_APART:
+            return ""
+        return (
+            f"caution: half of the cues that overlap begin more than {median(apart):.1f} s apart; are both files of "
+            "one version of the film?"
+        )
+
+    def _cues(self) -> tuple[list[Cue], list[Cue]]:
+        return read_cues(self.path, self._encoding), read_cues(self._tgt_path, self._encoding)
+
     def segments(self) -> Iterator[Segment]:
         """A segment for each passage: cues that overlap, and following cues that go on with the sentence."""
-        src, tgt = (read_cues(path, self._encoding) for path in (self.path, self._tgt_path))
-        for passage in joined_sentences(passages(src, tgt)):
+        for passage in joined_sentences(passages(*self._cues())):
             sides = [(" ".join(cue.text for cue in cues),) if cues else None for cues in passage]
             state: State | None = "unclear" if max(map(len, passage)) > MOST_CUES else None
             yield Segment(None, sides[0], sides[1], (), None, state)
