@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from helpers.fuzz_corpora import CORPORA, SEGMENTS, whole_corpora
+from helpers.fuzz_corpora import CORPORA, SEGMENTS, SUFFIXES, whole_corpora
 from helpers.small_corpora import data_config, make_pairs, tokenizer_config
 from helpers.small_runs import make_run
 from nmt.commands.translate import translation_json
@@ -199,6 +199,14 @@ def any_table_gives_pairs_or_a_refusal(given: tuple[str, bytes]) -> None:
     """Text on both sides and nothing else, whatever the file holds."""
     kind, content = given
     found = read_files(kind, {"table": content})
+    assert isinstance(found, str) or all(isinstance(side, str) for pair in found for side in pair)
+
+
+def any_two_files_give_pairs_or_a_refusal(given: tuple[str, bytes, bytes]) -> None:
+    """Strings of apps and subtitles: the same, whatever the files hold; the suffix says what they should be."""
+    suffix, src, tgt = given
+    kind = "subtitles" if suffix in ("srt", "vtt") else "strings"
+    found = read_files(kind, {f"src.{suffix}": src, f"tgt.{suffix}": tgt})
     assert isinstance(found, str) or all(isinstance(side, str) for pair in found for side in pair)
 
 
@@ -383,6 +391,22 @@ json_streams = st.lists(
     ),
     max_size=20,
 ).map(b"".join)
+PARTS_OF_STRINGS = (
+    b'"a"',
+    b" = ",
+    b";",
+    b": ",
+    b"  - ",
+    b"one",
+    b"other",
+    b"{n, plural, ",
+    b"<resources>",
+    b"</string>",
+)
+PARTS_OF_CUES = (b"00:00:01,000 --> 00:00:02,000\n", b"WEBVTT\n", b"\n\n")
+keyed_streams = st.lists(
+    st.sampled_from([*BYTES, *PARTS_OF_STRINGS, b'<string name="a">', b"</resources>", *PARTS_OF_CUES]), max_size=20
+).map(b"".join)
 words = st.lists(
     st.one_of(st.sampled_from([*TEXTS, "seed", "data", "train.lr", "=", "[", "]", ","]), texts), max_size=6
 )
@@ -394,6 +418,11 @@ PROPERTIES = {
     "tables": Property(
         st.tuples(st.sampled_from(["csv", "jsonl", "tsv", "parquet", "xlsx", "moses_zip", *SEGMENTS]), streams),
         any_table_gives_pairs_or_a_refusal,
+        0.1,
+    ),
+    "two files": Property(
+        st.tuples(st.sampled_from([*SUFFIXES.values(), "srt", "vtt"]), keyed_streams, keyed_streams),
+        any_two_files_give_pairs_or_a_refusal,
         0.1,
     ),
     **{
