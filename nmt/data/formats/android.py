@@ -10,7 +10,7 @@ from pathlib import Path
 from lxml import etree
 
 from nmt.data.formats.inline import Code, read_text
-from nmt.data.formats.keyed import Keyed, Place, Strings, joined_halves
+from nmt.data.formats.keyed import QUANTITIES, Keyed, Place, Strings, joined_halves
 from nmt.data.formats.segment import Mark, Text
 from nmt.data.formats.xml_stream import is_named, local_name, read_elements
 
@@ -30,7 +30,7 @@ def read_android(path: Path) -> Strings:
             continue
         for number, item in enumerate(element.iterchildren("{*}item")):
             quantity = item.get("quantity")
-            place = Place(f"{own}.{number}") if quantity is None else Place(own, (quantity,))
+            place = Place(own, (quantity,)) if quantity in QUANTITIES else Place(f"{own}.{number}")
             texts[place] = _keyed(path, item, exempt)
     return Strings(None, texts)
 

@@ -10,9 +10,9 @@ from nmt.data.formats.keyed import Keyed, Place, Strings, joined_halves
 from nmt.errors import DataError, printable
 
 _TOKEN = r""" "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | [\w.\-:]+ """  # in quotation marks of either kind, or without
-_BESIDE = r"(?: \s | /\*.*?\*/ | //[^\n]* )"  # spaces and comments
+_BESIDE = r"(?> \s | /\*.*?\*/ | //[^\n]* )"  # spaces and comments, each in one way only: else, many take forever
 _ENTRY = re.compile(
-    rf"{_BESIDE}+ | (?P<key>{_TOKEN}) {_BESIDE}* (?: = {_BESIDE}* (?P<value>{_TOKEN}) {_BESIDE}* )? ;",
+    rf"{_BESIDE}++ | (?P<key>{_TOKEN}) {_BESIDE}*+ (?: = {_BESIDE}*+ (?P<value>{_TOKEN}) {_BESIDE}*+ )? ;",
     re.DOTALL | re.VERBOSE,
 )
 _DOUBLED, _SINGLE = re.compile("''"), re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")

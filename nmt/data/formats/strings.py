@@ -37,29 +37,27 @@ class StringsFiles(TwoFiles):
             self._refuse_other_language(side, strings.language)
         sources, targets = (strings.texts for strings in sides)
         tags = [own or strings.language or "" for own, strings in zip(self._languages, sides, strict=True)]
-        languages = (tags[0], tags[1])
-        primary = (standard_tag(tags[0]).split("-")[0], standard_tag(tags[1]).split("-")[0])
-        used = set()
-        for place, found in counterparts(sources, targets, primary):
-            used.add(found)
-            yield _segment(place, sources[place], targets, found, languages)
-        keys = {place.key for place in sources}
-        for place, target in targets.items():
-            if place not in used:
-                surplus = place.key in keys
-                state = "surplus" if surplus else target.state
-                yield Segment(place.key, target.text if surplus else None, target.text, languages, None, state)
+        src, tgt = (standard_tag(tag).split("-")[0] for tag in tags)
+        keys = [{place.key for place in texts} for texts in (sources, targets)]
+        unused = dict.fromkeys(targets)
+        for place, found in counterparts(sources, targets, (src, tgt)):
+            source = sources[place]
+            if found is None:
+                yield _alone(place, source, 0, place.key in keys[1])
+                continue
+            unused.pop(found, None)
+            target = targets[found]
+            yield Segment(place.key, source.text, target.text, (), None, source.state or target.state)
+        for place in unused:
+            yield _alone(place, targets[place], 1, place.key in keys[0])
 
 
-def _segment(
-    place: Place, source: Keyed, targets: dict[Place, Keyed], found: Place | None, languages: tuple[str, str]
-) -> Segment:
-    if found is not None:
-        target = targets[found]
-        return Segment(place.key, source.text, target.text, languages, None, source.state or target.state)
-    if source.state is None and place.form and any(other.key == place.key for other in targets):
-        return Segment(place.key, source.text, source.text, languages, None, "surplus")
-    return Segment(place.key, source.text, None, languages, None, source.state)
+def _alone(place: Place, keyed: Keyed, side: int, has_others: bool) -> Segment:
+    """A text without a translation; if it is a form of a plural, and the other file `has_others`, a surplus one."""
+    if place.form and has_others and keyed.state is None:
+        return Segment(place.key, keyed.text, keyed.text, (), None, "surplus")
+    src, tgt = (keyed.text, None) if side == 0 else (None, keyed.text)
+    return Segment(place.key, src, tgt, (), None, keyed.state)
 
 
 def without_roots(sides: list[Strings]) -> list[Strings]:
