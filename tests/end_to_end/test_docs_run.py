@@ -71,6 +71,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("test", lines),
         ):
             (folder / f"{name}.{side}").write_text("".join(f"{line}\n" for line in text), "utf-8")
+        cues = (f"{n}\n00:{n:02}:01,000 --> 00:{n:02}:02,500\n{line}\n\n" for n, line in enumerate(lines))
+        (folder / f"film.{side}.srt").write_text("".join(cues))
     (folder / "new.align").write_text("0-0\n" * LINES)
     (folder / "begin.de").write_text("der Hund \n" * LINES)
     (folder / "pairs.tsv").write_text(
