@@ -292,6 +292,8 @@ def test_what_others_write_is_read(tmp_path_factory: pytest.TempPathFactory, nam
     path.write_bytes(WRITERS[name](texts))
     found = read_strings(path, None).texts
     expected = {Place(key): text for key, text in texts.items()}
+    if name == "a.yml":  # a symbol of Ruby, if it stands without quotation marks
+        expected = {key: text for key, text in expected.items() if not re.fullmatch(r":[A-Za-z_]\w*", text)}
     if name == "strings.xml":
         expected = {key: re.sub(r"\s+", " ", text) for key, text in expected.items()}
     assert {place: "".join(map(str, keyed.text)) for place, keyed in found.items()} == expected

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import javaproperties
-
 from nmt.data.formats.icu import forms_of, unquoted
 from nmt.data.formats.keyed import Keyed, Place, Strings, joined_halves
 from nmt.errors import DataError, printable
@@ -56,6 +54,8 @@ def read_properties(path: Path, text: str) -> Strings:
 
     In messages with arguments, and in files that double each apostrophe, apostrophes quote (java.text.MessageFormat).
     """
+    import javaproperties  # not for every corpus: it takes memory
+
     try:
         found = javaproperties.loads(text)
     except javaproperties.InvalidUEscapeError as error:

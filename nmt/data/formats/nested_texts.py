@@ -16,7 +16,7 @@ MOST_NESTED = 50
 CHROME = {"message", "description", "placeholders"}  # names within a string of a browser extension
 Tree = dict[str, Any] | list[Any] | str | None  # of names and texts; None: a number, a truth value or nothing
 _RESOLVER = yaml.resolver.Resolver()
-_SYMBOL = re.compile(r":\w+")  # of Ruby
+_SYMBOL = re.compile(r":[A-Za-z_]\w*")  # of Ruby
 _TEXT = "tag:yaml.org,2002:str"
 
 

@@ -7,7 +7,6 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import median
 from typing import ClassVar, NamedTuple
 
 from nmt.data.formats.segment import Segment, State
@@ -54,11 +53,12 @@ class Subtitles(TwoFiles):
     def described(self) -> str:
         """A caution if the times seem to be of two versions of the film."""
         src, tgt = self._cues()
-        apart = [abs(src[left].start - tgt[right].start) for left, right in _overlapping(src, tgt)]
-        if len(apart) < FEWEST_COMPARED or median(apart) <= MOST_APART:
+        apart = sorted(abs(src[left].start - tgt[right].start) for left, right in _overlapping(src, tgt))
+        half = apart[len(apart) // 2] if len(apart) >= FEWEST_COMPARED else 0.0
+        if half <= MOST_APART:
             return ""
         return (
-            f"caution: half of the cues that overlap begin more than {median(apart):.1f} s apart; are both files of "
+            f"caution: half of the cues that overlap begin more than {half:.1f} s apart; are both files of "
             "one version of the film?"
         )
 
