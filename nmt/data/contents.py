@@ -50,6 +50,12 @@ def found_format(path: Path) -> Format:
     return kind.format
 
 
+def format_of_one_side(path: Path) -> Format:
+    """The format of a file in one language: JSON is strings of an app then, since rows have both languages."""
+    found = found_format(path)
+    return "strings" if found == "jsonl" else found
+
+
 def _format_by_name(suffix: str, head: bytes) -> Format | None:
     """The format that the suffix of the file's name says; else tsv if each of the first lines has a tab.
 

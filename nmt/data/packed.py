@@ -17,12 +17,12 @@ from typing import IO, Protocol, cast
 
 import zstandard
 
+from nmt.config.file_names import unpacked_name
 from nmt.errors import DataError, counted, printable
 
 FED_AT_ONCE = 1 << 10  # bytes: a kilobyte of Zstandard unpacks to 32 MB at most
 XZ_MEMORY = 1 << 29  # bytes of memory that an xz file may ask for; `xz -9` needs 65 MB
 BUFFERED = 1 << 16
-PACKED_SUFFIXES = {".gz", ".xz", ".bz2", ".zst", ".zip"}
 NAMES_SHOWN = 4  # names of files in a zip that errors show
 BESIDE_DATA = re.compile(r"(licen[sc]e|readme|copying|copyright|notice|authors|_about|\.ds_store|\._)", re.IGNORECASE)
 DOCUMENTS = {
@@ -144,9 +144,7 @@ class _Unpacked(io.RawIOBase):
 def plain_suffix(path: Path) -> str:
     """The suffix of a file's name in lower case, such as .srt for FILM.SRT.gz; of the only file in a zip, its own."""
     names = zipped_names(path)
-    named = PurePosixPath(names[0] if len(names) == 1 else path.name)
-    suffixes = [suffix.lower() for suffix in named.suffixes if suffix.lower() not in PACKED_SUFFIXES]
-    return suffixes[-1] if suffixes else ""
+    return PurePosixPath(unpacked_name(names[0] if len(names) == 1 else path.name)).suffix.lower()
 
 
 def zipped_names(path: Path) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from nmt.config.sections import DataConfig, Format, Paths, SplitConfig
 from nmt.data.arrow_files import ColumnKey, first_line, names_in_parquet, pairs_of, read_parquet
-from nmt.data.contents import SPREADSHEETS, found_format, paired_texts
+from nmt.data.contents import SPREADSHEETS, format_of_one_side, found_format, paired_texts
 from nmt.data.csv_files import find_form, find_named, read_pairs, refuse_one_column
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.pairs import FORMATS, SegmentPairs
@@ -192,8 +192,7 @@ def _find_two_sides(data: DataConfig, split: SplitConfig, name: str) -> Split | 
             " file N of one must be the translation of file N of the other"
         )
     if data.format == "auto":
-        found = found_format(sources[0])
-        found = "strings" if found == "jsonl" else found  # rows of JSON have both languages
+        found = format_of_one_side(sources[0])
         data = replace(data, format=found if found in FILE_PER_LANGUAGE else "text")
     return _texts(data, list(zip(sources, targets, strict=True)), name)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from nmt.config.sections import DataConfig, Format, SplitConfig, Unit
 from nmt.config.verbs import EvaluateCommand
-from nmt.data.contents import SPREADSHEETS, found_format
+from nmt.data.contents import SPREADSHEETS, format_of_one_side, found_format
 from nmt.data.corpus import read_corpus
 from nmt.data.formats.pairs import FORMATS
 from nmt.data.formats.referenced import ReferencedSegments
@@ -140,9 +140,10 @@ def of_split(name: str, split: Split, data: DataConfig, cleaning: Cleaning) -> B
 def from_files(src: str, ref: str | list[str] | None, data: DataConfig) -> Benchmark:
     """A test set in files: text (line N of every reference translates line N of the source) or another format."""
     path = existing(src, "src")
-    kind = found_format(path) if path.is_file() else "text"  # a pipe can be read only once
+    is_file = path.is_file()  # a pipe can be read only once
     if ref is None:
-        return of_split(path.name, _with_both(path, kind, data), data, AS_IN_FILES)
+        return of_split(path.name, _with_both(path, found_format(path) if is_file else "text", data), data, AS_IN_FILES)
+    kind = format_of_one_side(path) if is_file else "text"
     names = [ref] if isinstance(ref, str) else ref
     if not names:
         raise ConfigError("ref is an empty list; name a file with reference translations")
@@ -151,7 +152,6 @@ def from_files(src: str, ref: str | list[str] | None, data: DataConfig) -> Bench
         segments = ReferencedSegments([path], lambda: read_test_set(path, references, data))
         split = Split([], segments.pairs, tallies=(segments.tally,), references=segments)
         return of_split(path.name, split, data, AS_IN_FILES)
-    kind = "strings" if kind == "jsonl" else kind  # rows of JSON hold their references
     if kind in FORMATS and kind in FILE_PER_LANGUAGE:
         return of_split(path.name, _of_two_files(path, names, kind, data), data, AS_IN_FILES)
     return _from_texts(src, names, data)

@@ -28,6 +28,11 @@ def forms_of(message: str) -> Forms | None:
     return None if forms is None else {selectors: unquoted(text) for selectors, text in forms.items()}
 
 
+def has_choice(message: str) -> bool:
+    """Does the message have several forms?"""
+    return _CHOICE.search(message) is not None
+
+
 def unquoted(message: str) -> str:
     """The message without the apostrophes that double an apostrophe or quote braces."""
     return _QUOTED.sub(r"\1", message).replace("''", "'")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from nmt.data.formats.icu import forms_of
 from nmt.data.formats.segment import State, Text
 
 QUANTITIES = ("zero", "one", "two", "few", "many", "other")  # CLDR's names of the forms of a plural
@@ -38,6 +39,17 @@ def joined_halves(text: str) -> str:
     if not any("\ud800" <= char <= "\udfff" for char in text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def keyed_forms(key: str, message: str) -> Iterator[tuple[Place, Keyed]]:
+    """The text of a message, or each of its forms; one unreadable text if its choices are not well-formed."""
+    message = joined_halves(message)
+    forms = forms_of(message)
+    if forms is None:
+        yield Place(key), Keyed((message,), "unreadable")
+        return
+    for form, text in forms.items():
+        yield Place(key, form), Keyed((text,))
 
 
 def counterparts(

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from nmt.data.formats.icu import forms_of, unquoted
-from nmt.data.formats.keyed import Keyed, Place, Strings, joined_halves
+from nmt.data.formats.icu import has_choice, unquoted
+from nmt.data.formats.keyed import Keyed, Place, Strings, joined_halves, keyed_forms
 from nmt.errors import DataError, printable
 
 _TOKEN = r""" "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | [\w.\-:]+ """  # in quotation marks of either kind, or without
@@ -63,12 +63,6 @@ def read_properties(path: Path, text: str) -> Strings:
     doubles = any(map(_DOUBLED.search, found.values())) and not any(map(_SINGLE.search, found.values()))
     texts: dict[Place, Keyed] = {}
     for key, value in found.items():
-        message = joined_halves(value)
-        forms = forms_of(message)
-        if forms is None:
-            texts[Place(key)] = Keyed((message,), "unreadable")
-        elif doubles or _ARGUMENT.search(message):
-            texts |= {Place(key, form): Keyed((unquoted(text),)) for form, text in forms.items()}
-        else:
-            texts |= {Place(key, form): Keyed((text,)) for form, text in forms.items()}
+        quotes = (doubles or _ARGUMENT.search(value)) and not has_choice(value)  # whose forms have lost their quotes
+        texts |= keyed_forms(key, unquoted(value) if quotes else value)
     return Strings(None, texts)

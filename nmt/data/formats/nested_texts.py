@@ -8,8 +8,7 @@ from typing import Any
 
 import yaml
 
-from nmt.data.formats.icu import forms_of
-from nmt.data.formats.keyed import QUANTITIES, Keyed, Place, Strings, joined_halves
+from nmt.data.formats.keyed import QUANTITIES, Keyed, Place, Strings, joined_halves, keyed_forms
 from nmt.errors import DataError, printable
 
 MOST_NESTED = 50
@@ -97,14 +96,8 @@ def _texts(path: Path, tree: Tree, names: tuple[str, ...]) -> Iterator[tuple[Pla
     """Every text below these names, with its place."""
     if len(names) > MOST_NESTED:
         raise _too_deep(path)
-    key = ".".join(names)
     if isinstance(tree, str):
-        forms = forms_of(joined_halves(tree))
-        if forms is None:
-            yield Place(key), Keyed((tree,), "unreadable")
-            return
-        for form, text in forms.items():
-            yield Place(key, form), Keyed((text,))
+        yield from keyed_forms(".".join(names), tree)
     elif isinstance(tree, list):
         for number, each in enumerate(tree):
             yield from _texts(path, each, (*names, str(number)))
