@@ -151,8 +151,7 @@ def _store(split: Split, data: DataConfig, table: Path, agreement: LengthAgreeme
     count = 0
     with TableWriter(table, TABLE_SCHEMA) as writer:
         for sources, targets in batches(read):
-            for src, tgt in zip(sources, targets, strict=True):
-                sieve.add(src, tgt)
+            sieve.add(sources, targets)
             agreement.add(sources, targets)
             writer.write({"src": sources, "tgt": targets})
             count += len(sources)

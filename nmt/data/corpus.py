@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from nmt.config.sections import SPLITS, DataConfig
 from nmt.data.cache import cached
-from nmt.data.filters import HASH, Sieve, Sifted, cache_key, hash_of
+from nmt.data.filters import HASH, Sieve, Sifted, cache_key, hashes_of
 from nmt.data.parallel import LengthAgreement
 from nmt.data.paths import read_lines, resolve
 from nmt.data.readers import FILE_PER_LANGUAGE, find_split
@@ -163,10 +163,9 @@ def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreem
                     for source, as_typed in zip(sources, typed, strict=True)
                     if not as_typed.isascii()
                 )
-            for src, tgt in zip(sources, targets, strict=True):
-                hashes += hash_of(src)
-                if sieve is not None:
-                    sieve.add(src, tgt)
+            hashes += hashes_of(sources)
+            if sieve is not None:
+                sieve.add(sources, targets)
             agreement.add(sources, targets)
             table.write({"src": sources, "tgt": targets, "index": range(first, first + len(sources))})
             first += len(sources)

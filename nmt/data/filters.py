@@ -7,7 +7,7 @@ length of the text.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -189,24 +189,28 @@ class Sieve:
     """Judges the pairs of a split one after another; takes 9 bytes of memory for each."""
 
     def __init__(self, data: DataConfig) -> None:
-        self._tests = pair_tests(data)
+        tests = pair_tests(data)
+        self._names, self._numbered = list(tests), list(enumerate(tests.values(), 1))
         self._duplicates = data.filters.duplicates
         self._dropped_by, self._hashes = bytearray(), bytearray()
 
-    def add(self, src: str, tgt: str) -> None:
-        """Judges the next pair, which is already cleaned."""
-        for number, test in enumerate(self._tests.values(), 1):
-            if test(src, tgt):
-                self._dropped_by.append(number)
-                break
-        else:
-            self._dropped_by.append(0)
+    def add(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        """Judges the next pairs, which are already cleaned."""
+        self._dropped_by.extend(map(self._verdict, sources, targets))
         if self._duplicates:
-            self._hashes += hash_of(loose(src, tgt) if self._duplicates == "loose" else f"{src}\n{tgt}")
+            text_of = loose if self._duplicates == "loose" else "{}\n{}".format
+            self._hashes += hashes_of(map(text_of, sources, targets))
+
+    def _verdict(self, src: str, tgt: str) -> int:
+        """The number of the first filter that drops the pair, from 1; 0 if it stays."""
+        for number, test in self._numbered:
+            if test(src, tgt):
+                return number
+        return 0
 
     def result(self) -> Sifted:
         """The verdict on all pairs. If several equal pairs pass all other filters, the first of them stays."""
-        names = list(self._tests)
+        names = self._names.copy()
         dropped_by = np.array(np.frombuffer(self._dropped_by, np.uint8))
         if self._duplicates:
             names.append("duplicates")
@@ -225,9 +229,10 @@ def loose(src: str, tgt: str) -> str:
     return f"{left}\n{right}" if left and right else f"{src}\n{tgt}\n"
 
 
-def hash_of(text: str) -> bytes:
-    """64 bits of BLAKE2b, as `HASH` has them."""
-    return hashlib.blake2b(text.encode(), digest_size=HASH.itemsize).digest()
+def hashes_of(texts: Iterable[str]) -> bytes:
+    """64 bits of BLAKE2b for each text, as `HASH` has them."""
+    size = HASH.itemsize
+    return b"".join([hashlib.blake2b(text.encode(), digest_size=size).digest() for text in texts])
 
 
 def cache_key(data: DataConfig) -> dict[str, Any]:

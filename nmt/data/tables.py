@@ -30,8 +30,8 @@ def load_table(path: Path) -> Dataset:
 def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
     """The record batches of a table, one at a time."""
     try:
-        with pa.memory_map(str(path)) as mapped:
-            yield from pa.ipc.open_stream(mapped)
+        with pa.OSFile(str(path)) as file:
+            yield from pa.ipc.open_stream(file)
     except (OSError, pa.ArrowInvalid) as error:
         raise _damaged(path) from error
 

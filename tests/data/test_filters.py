@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nmt.config.sections import DataConfig
 from nmt.data import filters, language_filter
 from nmt.data.corpus import read_corpus
-from nmt.data.filters import Sieve, cache_key, pair_tests
+from nmt.data.filters import Sieve, Sifted, cache_key, pair_tests
 from nmt.data.text import clean
 from nmt.errors import ConfigError
 
@@ -33,6 +33,14 @@ TEXTS = st.one_of(
     ).map(" ".join),
 )  # fmt: skip
 OFF: dict[str, object] = {"empty": False, "max_tokens": None, "dev_size": 0, "test_size": 0}
+
+
+def judged(data: DataConfig, *blocks: list[tuple[str, str]]) -> Sifted:
+    """What the sieve makes of the pairs, which come in blocks."""
+    sieve = Sieve(data)
+    for block in blocks:
+        sieve.add([src for src, _ in block], [tgt for _, tgt in block])
+    return sieve.result()
 
 
 def config(**changes: object) -> DataConfig:
@@ -171,14 +179,12 @@ def test_text_read_as_latin_1_or_windows_1252_is_broken(text: str) -> None:
 @pytest.mark.parametrize("value", [True, "loose"])
 @given(st.lists(st.tuples(st.sampled_from(["a", "A.", "a 1", "", "1", "2"]), st.sampled_from(["b", "B!", "3"]))))
 def test_of_equal_pairs_the_first_stays(value: object, pairs: list[tuple[str, str]]) -> None:
-    sieve = Sieve(config(empty=True, duplicates=value))
     seen, expected = set(), []
     for src, tgt in pairs:
-        sieve.add(src, tgt)
         key = plain_loose(src, tgt) if value == "loose" else (src, tgt)
         expected.append(bool(src) and key not in seen)
         seen |= {key} if src else set()
-    result = sieve.result()
+    result = judged(config(empty=True, duplicates=value), pairs[:3], pairs[3:])
     assert result.keep.tolist() == expected
     assert sum(result.counts.values()) == len(pairs) - sum(expected)
 
@@ -186,10 +192,7 @@ def test_of_equal_pairs_the_first_stays(value: object, pairs: list[tuple[str, st
 @given(st.lists(st.tuples(TEXTS, TEXTS), max_size=20))
 def test_a_pair_counts_for_the_first_filter_that_drops_it(pairs: list[tuple[str, str]]) -> None:
     data = config(empty=True, identical=True, numbers=True, min_letters=0.5, max_characters=12)
-    sieve, tests = Sieve(data), pair_tests(data)
-    for src, tgt in pairs:
-        sieve.add(src, tgt)
-    result = sieve.result()
+    tests, result = pair_tests(data), judged(data, pairs)
     for (src, tgt), number in zip(pairs, result.dropped_by, strict=True):
         fired = [name for name, test in tests.items() if test(src, tgt)]
         assert (result.names[number - 1] if number else None) == (fired[0] if fired else None)

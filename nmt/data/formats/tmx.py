@@ -28,12 +28,12 @@ class Tmx(SegmentFile):
 
     def segments(self) -> Iterator[Segment]:
         """The file's units; if a unit has several texts in a language, the first with the best fitting tag counts."""
-        return (self._segment(unit) for unit in read_elements(self.path, ["tu"], ["tmx"]))
+        return map(self._segment, read_elements(self.path, ["tu"], ["tmx"]))
 
     def _segment(self, unit: etree._Element) -> Segment:
         variants, tags = [], []
         for variant in unit:
-            if is_named(variant, "tuv"):
+            if variant.tag == "tuv" or is_named(variant, "tuv"):  # quicker than the call alone, for every text
                 variants.append(variant)
                 tags.append(variant.get(XML_LANG) or variant.get("lang") or "")
         languages = tuple(tags)
@@ -61,10 +61,12 @@ class Tmx(SegmentFile):
         return src, tgt
 
     def _text(self, variant: etree._Element) -> Text:
-        for segment in variant:
-            if is_named(segment, "seg"):
-                return read_text(self.path, segment, _Codes().read) if len(segment) else (segment.text or "",)
-        return ("",)
+        segment = variant[0] if len(variant) else None  # quicker than a loop, for every text
+        if segment is not None and segment.tag != "seg":
+            segment = next((child for child in variant if is_named(child, "seg")), None)
+        if segment is None:
+            return ("",)
+        return read_text(self.path, segment, _Codes().read) if len(segment) else (segment.text or "",)
 
 
 class _Codes:
