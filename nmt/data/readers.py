@@ -11,6 +11,7 @@ from nmt.config.sections import DataConfig, Format, Paths, SplitConfig
 from nmt.data.arrow_files import ColumnKey, first_line, names_in_parquet, pairs_of, read_parquet
 from nmt.data.contents import SPREADSHEETS, format_of_one_side, found_format, paired_texts
 from nmt.data.csv_files import find_form, find_named, read_pairs, refuse_one_column
+from nmt.data.formats import apart
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.pairs import FORMATS, SegmentPairs
 from nmt.data.formats.referenced import Referenced, ReferencedSegments
@@ -281,7 +282,8 @@ def _find_segments(data: DataConfig, files: Sequence[tuple[Path, ...]], name: st
     found = [opened.described() for opened in map(pairs.open, files)]
     content = [settings, *(file_digest(path) for paths in files for path in paths), *filter(None, found)]
     notes = _notes(name, [paths[0] for paths in files], found)
-    return Split(content, lambda: iter(pairs), notes, (pairs.tally,))
+    read = (lambda: apart.read_apart(data, files, pairs.tally)) if apart.pays(files) else (lambda: iter(pairs))
+    return Split(content, read, notes, (pairs.tally,))
 
 
 def _read_text(src_file: TextFile, tgt_file: TextFile) -> Iterator[Pair]:

@@ -7,7 +7,6 @@ SentencePiece's trainer never frees 25 to 65 MB per million sentences; only the 
 
 import io
 import json
-import os
 import random
 import re
 import signal
@@ -24,6 +23,7 @@ from nmt.config.sections import TokenizerConfig
 from nmt.data.tables import read_batches
 from nmt.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, _escape
 from nmt.errors import ConfigError, DataError, NmtError, counted
+from nmt.machine import second_process
 
 MAX_SENTENCE_BYTES = 4192  # longer sentences are not used in training
 THREADS = 16  # the same on every machine: SentencePiece's sums, and so the model, depend on it
@@ -148,15 +148,8 @@ def _sentences(table: Path, columns: tuple[str, ...]) -> Iterator[str]:
 def _train_apart(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
     job = folder / "job.json"
     job.write_text(json.dumps({"table": str(table), "tokenizer": asdict(cfg)}), "utf-8")
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "nmt.data.train_tokenizers",
-        str(folder),
-    ]
-    places = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
+    command = second_process.command("nmt.data.train_tokenizers", str(folder))
+    environment = second_process.environment()
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     job.unlink()
     if done.returncode == TRAINING_REFUSED:

@@ -1,6 +1,8 @@
-"""Resident memory that is no file's: now, and the most of it, watched by a process of its own.
+"""Resident memory: now, and the most of it, watched by a process of its own.
 
-    python scripts/bench/memory.py PID    (until standard input ends; then it prints the most, in MB)
+    python scripts/bench/memory.py PID RssAnon   (until standard input ends; then it prints the most, in MB)
+
+The second word is a field of /proc/PID/status: RssAnon is memory that is no file's, VmRSS all that is resident.
 
 The processes that it starts count with it; the one that watches does not.
 
@@ -28,17 +30,22 @@ class Highest:
 
 def anonymous_memory_mb(process: int | str = "self") -> float:
     """Resident memory that is no file's (RssAnon), in MB: mapped corpora do not count."""
+    return memory_mb(process, "RssAnon")
+
+
+def memory_mb(process: int | str, field: str) -> float:
+    """What a field of the process's status says, in MB."""
     for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith("RssAnon:"):
+        if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024 / 1e6
-    raise RuntimeError(f"/proc/{process}/status has no RssAnon: this needs Linux 4.5 or later")
+    raise RuntimeError(f"/proc/{process}/status has no {field}: this needs Linux 4.5 or later")
 
 
 @contextmanager
-def watched_memory() -> Iterator[Highest]:
+def watched_memory(field: str = "RssAnon") -> Iterator[Highest]:
     """The most memory that this process and those that it starts have inside the block."""
     highest = Highest()
-    command = [sys.executable, __file__, str(os.getpid())]
+    command = [sys.executable, __file__, str(os.getpid()), field]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as watcher:  # type: ignore[call-overload]
         watcher.stdout.readline()  # it has begun
@@ -48,24 +55,24 @@ def watched_memory() -> Iterator[Highest]:
             highest.mb = float(watcher.communicate()[0])
 
 
-def watch(process: int) -> float:
+def watch(process: int, field: str) -> float:
     """The most memory of a process and of those that it started, until standard input ends."""
-    highest = together(process)
+    highest = together(process, field)
     print("watching", flush=True)
     while not select.select([sys.stdin], [], [], EVERY)[0]:
-        highest = max(highest, together(process))
-    return max(highest, together(process))
+        highest = max(highest, together(process, field))
+    return max(highest, together(process, field))
 
 
-def together(process: int) -> float:
+def together(process: int, field: str = "RssAnon") -> float:
     """Memory of a process and of its children now, in MB."""
-    found = anonymous_memory_mb(process)
+    found = memory_mb(process, field)
     for path in Path(f"/proc/{process}/task").glob("*/children"):
         with suppress(OSError, RuntimeError):  # a thread or a child has ended meanwhile
             for child in path.read_text().split():
-                found += anonymous_memory_mb(child) if int(child) != os.getpid() else 0
+                found += memory_mb(child, field) if int(child) != os.getpid() else 0
     return found
 
 
 if __name__ == "__main__":
-    print(watch(int(sys.argv[1])))
+    print(watch(int(sys.argv[1]), sys.argv[2]))

@@ -4,7 +4,8 @@
     python scripts/bench tmx --units 100000     (fewer)
 
 The units are random words with a number each, so that no two are the same; every tenth has a pair of inline tags. Bars:
-50,000 units a second, 300 MB. The most memory counts code and libraries, but not torch, which `nmt prepare` loads, too.
+50,000 units a second, 300 MB. The most memory is that of both processes, the one that reads the file and the one that
+cleans and writes, with code and libraries, but not torch, which `nmt prepare` loads, too.
 """
 
 import argparse
@@ -18,8 +19,9 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from bench.arguments import check_rounds
+from bench.memory import watched_memory
 from bench.processes import measured_apart
-from bench.usage import Usage, peak_memory_mb
+from bench.usage import Usage
 from command_line import new_parser
 from nmt.config.check import read
 from nmt.config.compose import composed, loader
@@ -37,7 +39,7 @@ HEADER = (
 
 @dataclass(frozen=True)
 class Reading:
-    """One process that reads the memory."""
+    """One reading of the memory, by new processes."""
 
     wall_s: float
     peak_mb: float
@@ -71,7 +73,7 @@ def parse_arguments(given: Sequence[str]) -> argparse.Namespace:
     """Its own options."""
     parser = new_parser("bench tmx", __doc__)
     parser.add_argument("--units", type=int, default=1_000_000, help="of the memory (1,000,000)")
-    parser.add_argument("--rounds", type=int, default=3, help="processes that read it, one after the other (3)")
+    parser.add_argument("--rounds", type=int, default=3, help="readings, each by new processes (3)")
     parser.add_argument("--case", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args(given)
     check_rounds(parser, arguments.rounds)
@@ -99,6 +101,6 @@ def reading(memory: Path) -> Reading:
     words = ["data=tmx", f"data.train.files={memory}", "data.src_lang=en", "data.tgt_lang=de", "data.dev_size=0"]
     with loader():
         data = read(DataConfig, OmegaConf.to_container(composed("prepare", words).data, resolve=True))
-    with tempfile.TemporaryDirectory(dir=memory.parent) as cache, Usage() as usage:
+    with tempfile.TemporaryDirectory(dir=memory.parent) as cache, watched_memory("VmRSS") as highest, Usage() as usage:
         read_corpus(data, Path(cache))
-    return Reading(usage.wall_s, peak_memory_mb(), usage.others)
+    return Reading(usage.wall_s, highest.mb, usage.others)

@@ -23,6 +23,11 @@ class Tally:
         self.left_out.clear()
         self.languages.clear()
 
+    def take(self, other: "Tally") -> None:
+        """Takes over the counts of another tally, which another process has filled."""
+        self.units, self.pairs = other.units, other.pairs
+        self.left_out, self.languages = other.left_out, other.languages
+
     def __str__(self) -> str:
         """A line of the report, such as 'memory.tmx: 62 units, 60 pairs; left out: 1 without German, 1 empty'."""
         return f"{self.name}: {self.counts()}"
