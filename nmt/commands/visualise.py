@@ -4,7 +4,7 @@ from pathlib import Path
 
 from nmt.config.verbs import VisualiseCommand
 from nmt.data.streams import file_lines, input_lines
-from nmt.errors import ConfigError, DataError
+from nmt.errors import ConfigError, DataError, counted
 from nmt.machine.home import expanded
 from nmt.translation.notes import caution
 from nmt.translation.open import note_seed, open_model
@@ -27,7 +27,9 @@ def main(command: VisualiseCommand) -> int:
         raise DataError("there is no sentence to draw, only empty lines or none; type one, or name a file, input=FILE")
     if given is not None and len(given) != len(lines):
         key = "tgt_text" if command.tgt is None else f"tgt={command.tgt}"
-        raise DataError(f"lines: {len(lines):,}, but translations: {len(given):,}, {key}; give one for every line")
+        raise DataError(
+            f"{counted(len(lines), 'line')} but {counted(len(given), 'translation')}, {key}; give one for every line"
+        )
     with whole_folder(output) as folder:
         done = translator.translate(lines, attention=True) if given is None else translator.force(lines, given)
         done = list(translator.notes().noted(done, caution))

@@ -69,6 +69,6 @@ def no_room(error: NoRoom, update: int, data: TrainingData) -> NmtError:
     [sentence] = data.sentences([error.rows])
     lengths = f"{error.batch.src.shape[1]} source and {error.batch.tgt_out.shape[1]} target tokens"
     return NmtError(
-        f"memory does not hold training sentence {sentence} (counted from 0; {lengths} with padding) at update "
-        f"{update}; free some, drop such sentences with data.filters.max_tokens, or make the model smaller"
+        f"there is not enough memory for training sentence {sentence} (counted from 0; {lengths} with padding) at "
+        f"update {update}; free some, drop such sentences with data.filters.max_tokens, or make the model smaller"
     )

@@ -213,7 +213,7 @@ def test_a_pair_that_memory_does_not_hold_is_named(data: Path, tmp_path: Path, m
     with pytest.raises(NmtError) as raised:
         start(data, tmp_path)
     message = str(raised.value)
-    assert message.startswith("memory does not hold training sentence ")
+    assert message.startswith("there is not enough memory for training sentence ")
     assert "(counted from 0; " in message
     assert "drop such sentences with data.filters.max_tokens" in message
 
