@@ -12,7 +12,7 @@ from nmt.errors import ConfigError
 
 FILE_CODE = re.compile("[a-z]{2}(-[A-Za-z]{2,4})?")
 OF_STRINGS = re.compile(  # suffixes of files with one language, and words of subtitles for people who hear little
-    r"(\.(hi|sdh|cc|forced|default))*\.(ya?ml|json|arb|strings|properties|srt|vtt|xml)$", re.IGNORECASE
+    r"(\.(hi|sdh|cc|forced|default))*\.(ya?ml|json|arb|strings|properties|resx|resw|srt|vtt|xml)$", re.IGNORECASE
 )
 LAST_CODE = re.compile("(?:^|[._/-])([a-z]{2}(?:[-_][A-Z][a-z]{3})?(?:[-_][A-Z]{2})?)$")
 ENGLISH_SPEAKING = ("GB", "US", "AU", "NZ", "IE", "CA")  # langcodes takes English for unknown territories, too

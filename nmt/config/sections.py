@@ -22,6 +22,7 @@ Format = Literal[
     "tmx",
     "xliff",
     "po",
+    "qt",
     "tbx",
     "multiterm",
     "glossary",
@@ -132,8 +133,8 @@ class DataConfig(Section):
     ]
     src_lang: Annotated[
         str | None,
-        "code of the source language (ISO 639), such as en; tmx, xliff, po, tbx, multiterm, glossary, wmt_xml: which "
-        "texts are the source; null = as the names of two text files say, such as my.en and my.de",
+        "code of the source language (ISO 639), such as en; tmx, xliff, po, qt, tbx, multiterm, glossary, wmt_xml: "
+        "which texts are the source; null = as the names of two text files say, such as my.en and my.de",
     ]
     tgt_lang: Annotated[
         str | None,

@@ -61,7 +61,7 @@ ROOTS = {
     "tstset": SGML,
     "mteval": SGML,
     "html": Kind("HTML", None, EXTRACT),
-    "ts": Kind("a file of Qt Linguist", None, "convert it: lconvert -i FILE -o FILE.po"),
+    "ts": Kind("a file of Qt Linguist", "qt"),
     "resources": Kind("a file of strings of Android", "strings"),
 }
 KEYED_LINES = 3  # fewest lines, all with keys, that show a file of keys
@@ -73,12 +73,19 @@ TEXTS = {  # kinds that all lines of a file's beginning show; comments and empty
     re.compile(r"[\w.\-]+\s*=\s*(?!\".*\";$)\S.*"): PROPERTIES,
     re.compile(r"(?:\s+- |\s*[\w\-]+:(?=\s|$)).*"): YAML,
 }
+RESX = Kind("a file of resources of .NET", "strings")
 JSON = Kind("JSON", "jsonl", "strings of an app, with a name for each text, with data=strings")
 JSON_STRINGS = Kind("JSON of several lines", "strings")
 ARB = Kind("a file of strings of Flutter", "strings")
-StringsKind = Literal["android", "apple", "properties", "yaml", "json"]
+StringsKind = Literal["android", "resx", "apple", "properties", "yaml", "json"]
 STRINGS_KINDS: dict[str, StringsKind] = {
-    **{ROOTS["resources"].name: "android", APPLE.name: "apple", PROPERTIES.name: "properties", YAML.name: "yaml"},
+    **{
+        ROOTS["resources"].name: "android",
+        RESX.name: "resx",
+        APPLE.name: "apple",
+        PROPERTIES.name: "properties",
+        YAML.name: "yaml",
+    },
     **{JSON.name: "json", JSON_STRINGS.name: "json", ARB.name: "json"},
 }
 STRINGS_SUFFIXES: dict[str, StringsKind] = {
@@ -87,6 +94,7 @@ STRINGS_SUFFIXES: dict[str, StringsKind] = {
 _PROLOG = re.compile(r"\s*(<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(\[.*?\]\s*)?>)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"\s*<([A-Za-z_][\w.:-]*)[\s/>]")
 _SEGMENTS = re.compile(r"^\s*<seg id=", re.MULTILINE | re.IGNORECASE)
+_RESX = re.compile(r"<(resheader|data)\s+name=")
 _TALK = re.compile(r"^\s*<talkid>", re.MULTILINE | re.IGNORECASE)
 _PO = re.compile(r'^msgid ".*?^msgstr(\[0\])? "', re.MULTILINE | re.DOTALL)
 _SUBTITLES = re.compile(r"\s*(WEBVTT\b|\d+[ \t]*\r?\n\d\d:\d\d:\d\d[,.]\d{3} --> )")
@@ -186,6 +194,8 @@ def _markup(head: bytes) -> Kind | None:
     root = found[1].lower() if found else ""
     if (kind := ROOTS.get(root.rpartition(":")[2])) is not None:  # without the prefix of a namespace
         return kind
+    if root == "root" and _RESX.search(text):
+        return RESX
     if _SEGMENTS.search(text):
         return SGML
     if _TALK.search(text):

@@ -201,7 +201,6 @@ def test_the_report_counts_each_file_of_units_by_itself(tmp_path):
     [
         (b"%PDF-1.7\n", "a PDF document; save its text as plain text"),
         (b"<html>\n</html>\n", "HTML; "),
-        (b"<TS language='de'>\n</TS>", "a file of Qt Linguist; convert it: lconvert"),
     ],
 )
 def test_a_known_kind_that_nothing_reads_is_named(tmp_path: Path, content: bytes, kind: str) -> None:

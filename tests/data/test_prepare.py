@@ -151,7 +151,7 @@ def test_every_tokenizer_prepares_any_text(tmp_path, name):
 @pytest.mark.parametrize(
     "name",
     [
-        *"text tsv jsonl csv parquet hub xlsx tmx xliff po tbx multiterm glossary strings subtitles".split(),
+        *"text tsv jsonl csv parquet hub xlsx tmx xliff po qt tbx multiterm glossary strings subtitles".split(),
         "demo_en_de",
         "demo_en_zh",
     ],

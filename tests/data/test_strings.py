@@ -64,6 +64,35 @@ def android(body: str) -> str:
     )
 
 
+def resx(body: str) -> str:
+    return f"""<?xml version="1.0" encoding="utf-8"?>
+<root>
+  <!-- Microsoft ResX Schema -->
+  <resheader name="resmimetype"><value>text/microsoft-resx</value></resheader>
+  {body}
+</root>"""
+
+
+def test_resources_of_net(tmp_path: Path) -> None:
+    source = resx("""<data name="Hello" xml:space="preserve"><value>Hello {0}</value><comment>greeting</comment></data>
+  <data name="$this.Text"><value>Window</value></data>
+  <data name="$this.Size" type="System.Drawing.Size, System.Drawing"><value>10, 20</value></data>
+  <data name="Logo" type="System.Resources.ResXFileRef, System.Windows.Forms"><value>logo.png;System</value></data>
+  <data name="icon" mimetype="application/x-microsoft.net.object.bytearray.base64"><value>AAEC</value></data>
+  <data name="&gt;&gt;label.Name"><value>label</value></data>
+  <data name="Typed" type="System.String, mscorlib"><value>Two
+  lines &amp; more</value></data>
+  <data name="None"/>
+  <data name="Left"><value>Left</value></data>""")
+    target = resx("""<data name="Typed"><value>Zwei Zeilen</value></data>
+  <data name="Hello"><value>Hallo {0}</value></data>
+  <data name="None"><value>Nichts</value></data>
+  <data name="$this.Text"><value>Fenster</value></data>""")
+    pairs, said = pairs_and_counts(tmp_path, {"Texts.en.resx": source, "Texts.de.resx": target})
+    assert pairs == [("Hello {0}", "Hallo {0}"), ("Window", "Fenster"), ("Two lines & more", "Zwei Zeilen")]
+    assert said.endswith("; left out: 1 empty, 1 without German")
+
+
 def test_yaml_of_rails(tmp_path: Path) -> None:
     source = """en:
   hello: "Hello"

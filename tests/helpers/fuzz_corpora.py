@@ -40,6 +40,11 @@ SEGMENTS = {
         </seg></p></src><ref lang="de" translator="A"><p><seg id="1">c</seg></p></ref><ref lang="de" translator="B"><p>
         <seg id="1">d</seg></p></ref><hyp lang="de" system="S"><p><seg id="1">e</seg></p></hyp></doc></dataset>""",
     "glossary": b'English|Status|German\r\n"a;b"|rejected|d\r\ne|approved|"f\r\ng"\r\nh||i;j\r\n',
+    "qt": b"""<!DOCTYPE TS><TS version="2.1" sourcelanguage="en" language="de"><context><name>n</name><message
+        id="1" numerus="yes"><location filename="a.cpp" line="3"/><source>a<byte value="x1b"/>b</source><comment>c
+        </comment><translation type="unfinished"><numerusform>d</numerusform><numerusform>e</numerusform></translation>
+        </message><message><source>f &amp;g</source><translation variants="yes"><lengthvariant>h</lengthvariant>
+        <lengthvariant>i</lengthvariant></translation></message></context></TS>""",
     "po": b"""msgid ""\nmsgstr ""\n"Language: de\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"
 "Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n#, fuzzy\n#| msgid "x"\nmsgctxt "y"\nmsgid "a"\nmsgstr "b"\n
 msgid "c"\nmsgid_plural "d"\nmsgstr[0] "e"\nmsgstr[1] "f"\n\n#~ msgid "g"\n#~ msgstr "h"\n""",
@@ -62,6 +67,12 @@ STRINGS = {  # of apps, English and German
         b"""<resources><string name="a">j</string><plurals name="e"><item quantity="other">k</item></plurals>
         </resources>""",
     ),
+    "resx": (
+        b"""<root><resheader name="version"><value>2.0</value></resheader><data name="a" xml:space="preserve"><value>b
+        {0}</value><comment>c</comment></data><data name="d" type="System.Drawing.Size"><value>1, 2</value></data><data
+        name="e" mimetype="x"><value>AA==</value></data><data name=">>f"><value>g</value></data></root>""",
+        b"""<root><data name="a"><value>h</value></data></root>""",
+    ),
     "arb": (
         b"""{"@@locale": "en", "a": "b {c, plural, =0{d} one{e \\u00e4} other{{c} f}} g", "@a": {"type": "text"},
         "h_one": "i", "h_other": "j", "k": {"message": "l", "description": "m"}, "n": ["o", 1, null, {"p": true}]}""",
@@ -80,7 +91,14 @@ CUES = (
     b"WEBVTT\n\nNOTE f\n\nx\n00:01.000 --> 00:02.500 align:left\n<v g>h <00:01.500>i\n\n00:03.000 --> 00:04.000\nj\n",
 )
 TAGGED = b"<url>x</url>\n<talkid>1</talkid>\n<title>a</title>\nb\nc\n"
-SUFFIXES = {"android": "xml", "arb": "arb", "yaml": "yml", "apple": "strings", "properties": "properties"}
+SUFFIXES = {
+    "android": "xml",
+    "resx": "resx",
+    "arb": "arb",
+    "yaml": "yml",
+    "apple": "strings",
+    "properties": "properties",
+}
 PACKED = ("gzip", "xz", "bz2", "zst", "zip")
 COLUMNS = ("parquet", "arrow", "arrow stream", "xlsx")
 SHEET = "xl/worksheets/sheet1.xml"

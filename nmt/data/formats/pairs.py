@@ -8,6 +8,7 @@ from nmt.config.sections import DataConfig
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.multiterm import MultiTerm
 from nmt.data.formats.po import Po
+from nmt.data.formats.qt import Qt
 from nmt.data.formats.segment import Segment, State, has_marks, with_placeholders, without_codes
 from nmt.data.formats.segment_file import SegmentFile
 from nmt.data.formats.strings import StringsFiles
@@ -29,6 +30,7 @@ FORMATS: dict[str, type[SegmentFile]] = {
     "tmx": Tmx,
     "xliff": Xliff,
     "po": Po,
+    "qt": Qt,
     "tbx": Tbx,
     "multiterm": MultiTerm,
     "glossary": TermTable,

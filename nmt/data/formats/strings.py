@@ -10,6 +10,7 @@ from nmt.data.formats.keyed import Keyed, Place, Strings, counterparts
 from nmt.data.formats.languages import standard_tag
 from nmt.data.formats.named_texts import read_apple, read_properties
 from nmt.data.formats.nested_texts import read_json_strings, read_yaml
+from nmt.data.formats.resx import read_resx
 from nmt.data.formats.segment import Segment
 from nmt.data.formats.two_files import TwoFiles
 from nmt.data.formats.whole_text import read_whole
@@ -17,7 +18,8 @@ from nmt.data.kinds import HEAD, StringsKind, strings_kind
 from nmt.data.packed import plain_suffix, unpacked
 from nmt.errors import DataError
 
-READERS: dict[StringsKind, Callable[[Path, str], Strings]] = {
+XML_READERS: dict[StringsKind, Callable[[Path], Strings]] = {"android": read_android, "resx": read_resx}
+TEXT_READERS: dict[StringsKind, Callable[[Path, str], Strings]] = {
     "apple": read_apple,
     "properties": read_properties,
     "yaml": read_yaml,
@@ -87,9 +89,9 @@ def read_strings(path: Path, encoding: str | None) -> Strings:
         kind = strings_kind(stream.peek(HEAD)[:HEAD], plain_suffix(path))
     if kind is None:
         raise DataError(
-            f"{path} does not hold strings of an app (Android's XML, JSON, YAML, Apple's .strings, Java's "
-            ".properties); name another file, or another data="
+            f"{path} does not hold strings of an app (Android's XML, JSON, YAML, Apple's .strings, Java's .properties, "
+            ".NET's .resx); name another file, or another data="
         )
-    if kind == "android":
-        return read_android(path)
-    return READERS[kind](path, read_whole(path, encoding, "divide it, one file per part of the app"))
+    if kind in XML_READERS:
+        return XML_READERS[kind](path)
+    return TEXT_READERS[kind](path, read_whole(path, encoding, "divide it, one file per part of the app"))
