@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-PARTS = {"serve": "docs.serve", "prose": "docs.prose"}
+PARTS = {"serve": "docs.serve", "prose": "docs.prose", "trainings": "docs.trainings"}
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # scripts/: its folders are packages
