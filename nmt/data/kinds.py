@@ -32,6 +32,7 @@ class Kind(NamedTuple):
         return f"{self.name}; {', or '.join(filter(None, (reader, self.remedy)))}"
 
 
+GETTEXT = Kind("a compiled file of gettext", None, "decompile it: msgunfmt FILE -o FILE.po")
 BINARY = {
     b"PAR1": Kind("a Parquet file", "parquet"),
     b"ARROW1": Kind("an Arrow file", "parquet"),
@@ -42,6 +43,12 @@ BINARY = {
     b"7z\xbc\xaf\x27\x1c": Kind("a 7z archive", None, "unpack it, and name the files in it"),
     b"Rar!\x1a\x07": Kind("a RAR archive", None, "unpack it, and name the files in it"),
     b"bplist00": Kind("a compiled file of Apple", None, "name the .strings file that it was made of"),
+    b"\xde\x12\x04\x95": GETTEXT,
+    b"\x95\x04\x12\xde": GETTEXT,
+    b"SQLite format 3\0": Kind("a database, such as a memory of Trados (.sdltm)", None, "export it as TMX"),
+    b"\x00\x01\x00\x00Standard ": Kind(
+        "a database of Access, such as a termbase of MultiTerm (.sdltb)", None, "export it as MultiTerm XML"
+    ),
     b"\x04\x22\x4d\x18": Kind("an lz4 file", None, "unpack it with lz4 -d"),
     b"\x1f\x9d": Kind("a file packed by compress", None, "unpack it with uncompress"),
 }

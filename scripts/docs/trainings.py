@@ -1,7 +1,7 @@
 """Runs the commands of README and docs/ that train, compare, tune, clean and prepare, one after the other.
 
     python scripts/docs trainings                          (all of them: about 100 commands, half an hour)
-    python scripts/docs trainings --only data=tmx          (those that contain this text)
+    python scripts/docs trainings --only data=tmx          (those that contain this text, or whose page does)
     python scripts/docs trainings --updates 20             (of each training; 1 otherwise)
 
 Each runs as it is typed, in a folder with small corpora under the names that the pages use, but with few updates of a
@@ -36,8 +36,9 @@ ELSEWHERE = {  # words of commands that are not run, and why
     "data.train.src=$half.de": "is in a loop of the shell",
 }
 LENGTHS = ("budget=", "train.max_updates=", "train.max_epochs=", "train.validate_every=", "trials=")
-SIZES = ("tokenizer.vocab_size=", "train.batch_tokens=", "model.d_embed=")
-PAIRS = 300
+SIZES = ("tokenizer.vocab_size=", "train.batch_tokens=", "model.d_embed=", "encoder.d_hidden=", "decoder.d_hidden=")
+OF_RNN = ("encoder.d_hidden=8", "decoder.d_hidden=8")  # a Transformer has no such keys
+PAIRS = 100
 
 
 def main(given: Sequence[str]) -> int:
@@ -48,7 +49,7 @@ def main(given: Sequence[str]) -> int:
     from helpers.pages_corpora import write_corpora  # type: ignore[import-not-found]
 
     found = {command: page for command, page in commands().items() if is_one(command)}
-    chosen = {command: page for command, page in found.items() if arguments.only in " ".join(command.words)}
+    chosen = {command: page for command, page in found.items() if arguments.only in f"{page} {' '.join(command.words)}"}
     if not chosen:
         sys.exit(f"no command of the pages contains {arguments.only!r}")
     failed = 0
@@ -70,7 +71,7 @@ def main(given: Sequence[str]) -> int:
 def parse_arguments(given: Sequence[str]) -> argparse.Namespace:
     """Its own options."""
     parser = new_parser("docs trainings", __doc__)
-    parser.add_argument("--only", default="", metavar="TEXT", help="run commands that contain it")
+    parser.add_argument("--only", default="", metavar="TEXT", help="run commands that contain it, or whose page does")
     parser.add_argument("--updates", type=int, default=1, help="of each training (1)")
     arguments = parser.parse_args(given)
     if arguments.updates < 1:
@@ -94,7 +95,7 @@ def train_runs(folder: Path) -> None:
     """The runs that commands begin with."""
     for name, src, tgt in (("mine", "en", "de"), ("back", "de", "en")):
         words = [f"data.train.src=my.{src}", f"data.train.tgt=my.{tgt}", f"name={name}", "runs_dir=runs"]
-        seconds, outcome = run(["train", *words, *short(1)], folder)
+        seconds, outcome = run(["train", *words, *short(1), "model.d_embed=8", *OF_RNN], folder)
         if outcome != "0":
             sys.exit(f"the first training failed after {seconds:.0f} s: {outcome}")
     for name, made in (("one", "mine"), ("general", "mine"), ("en-de", "mine"), ("even", "mine"), ("odd", "mine")):
@@ -107,7 +108,7 @@ def short(updates: int) -> list[str]:
     """Words that make a training short."""
     return [
         *(f"train.max_updates={updates}", f"train.validate_every={updates}", "train.patience=null"),
-        *("train.batch_tokens=200", "train.bleu_sentences=1", "cache_dir=cache", "model.d_embed=8"),
+        *("train.batch_tokens=200", "train.bleu_sentences=1", "cache_dir=cache"),
         *("search.beam=1", "search.max_length_a=0.1", "data.dev_size=2", "data.test_size=2"),
     ]
 
@@ -124,11 +125,16 @@ def shortened(command: "Typed", updates: int) -> list[str]:
     if not any(key in ("data", "experiment") or key.startswith("data.train.") for key in keys):
         words.append("data=demo_en_de")  # the page means any corpus
     if "data.root=FOLDER" in words or "tokenizer.vocab_size" in keys:
-        words = [*(word for word in words if not word.startswith(SIZES)), "tokenizer.vocab_size=400"]
-    fixed = {"init_from": ("model.d_embed=8",)}  # it keeps the model of the other run
-    left_out = [word for key, own in fixed.items() if key in keys for word in own]
-    more = [word for word in short(updates) if word not in left_out]
-    return [verb, *words, *more, "runs_dir=made", *(["trials=1"] if verb == "tune" else [])]
+        words = [*(word for word in words if not word.startswith(SIZES)), "tokenizer.vocab_size=360"]
+    more = [*short(updates), "runs_dir=made", *(["trials=1"] if verb == "tune" else [])]
+    if (
+        "init_from" not in keys and verb != "tune"
+    ):  # such a run keeps the model of the other, and a study varies its size
+        more += [
+            "model.d_embed=8",
+            *(() if any("=transformer" in word or "rnn," in word for word in words) else OF_RNN),
+        ]
+    return [verb, *words, *more]
 
 
 def run(words: Sequence[str], folder: Path) -> tuple[float, str]:
