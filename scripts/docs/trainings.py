@@ -39,6 +39,7 @@ LENGTHS = ("budget=", "train.max_updates=", "train.max_epochs=", "train.validate
 SIZES = ("tokenizer.vocab_size=", "train.batch_tokens=", "model.d_embed=", "encoder.d_hidden=", "decoder.d_hidden=")
 OF_RNN = ("encoder.d_hidden=8", "decoder.d_hidden=8")  # a Transformer has no such keys
 PAIRS = 100
+SIDES = (("src", "en"), ("tgt", "de"))
 
 
 def main(given: Sequence[str]) -> int:
@@ -60,7 +61,9 @@ def main(given: Sequence[str]) -> int:
         train_runs(folder)
         for command, page in chosen.items():
             reason = next((ELSEWHERE[word] for word in command.words if word in ELSEWHERE), None)
-            seconds, outcome = run(shortened(command, arguments.updates), folder) if reason is None else (0.0, "")
+            seconds, outcome = (
+                run(shortened(command, arguments.updates, folder), folder) if reason is None else (0.0, "")
+            )
             failed += outcome not in ("", "0")
             typed = " ".join(command.words).replace("|", "\\|")
             print(f"| {page} | `{typed}` | {seconds:.0f} | {outcome or f'not run: {reason}'} |", flush=True)
@@ -113,8 +116,11 @@ def short(updates: int) -> list[str]:
     ]
 
 
-def shortened(command: "Typed", updates: int) -> list[str]:
-    """The words of the command, with few updates of a small model in place of what it says of its length."""
+def shortened(command: "Typed", updates: int, folder: Path) -> list[str]:
+    """The words of the command, with few updates of a small model in place of what it says of its length.
+
+    The demo corpora keep their training pairs alone; the others come from the folder.
+    """
     verb, *words = command.words[1:]
     if verb in ("clean", "prepare"):
         return [verb, *words, "cache_dir=cache"]
@@ -126,6 +132,8 @@ def shortened(command: "Typed", updates: int) -> list[str]:
         words.append("data=demo_en_de")  # the page means any corpus
     if "data.root=FOLDER" in words or "tokenizer.vocab_size" in keys:
         words = [*(word for word in words if not word.startswith(SIZES)), "tokenizer.vocab_size=360"]
+    if any("=demo_en_" in word for word in words):
+        words += [f"data.{split}.{side}={folder}/{split}.{name}" for split in ("dev", "test") for side, name in SIDES]
     more = [*short(updates), "runs_dir=made", *(["trials=1"] if verb == "tune" else [])]
     if (
         "init_from" not in keys and verb != "tune"
