@@ -11,6 +11,8 @@ error. Exit code 1 if one of them fails. What needs a network, a cluster or anot
 
 import argparse
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,7 +39,7 @@ ELSEWHERE = {  # words of commands that are not run, and why
 }
 LENGTHS = ("budget=", "train.max_updates=", "train.max_epochs=", "train.validate_every=", "trials=")
 SIZES = ("tokenizer.vocab_size=", "train.batch_tokens=", "model.d_embed=", "encoder.d_hidden=", "decoder.d_hidden=")
-OF_RNN = ("encoder.d_hidden=8", "decoder.d_hidden=8")  # a Transformer has no such keys
+OF_RNN = ("encoder.d_hidden=8", "decoder.d_hidden=16")  # a Transformer has no such keys
 PAIRS = 100
 SIDES = (("src", "en"), ("tgt", "de"))
 
@@ -119,11 +121,13 @@ def short(updates: int) -> list[str]:
 def shortened(command: "Typed", updates: int, folder: Path) -> list[str]:
     """The words of the command, with few updates of a small model in place of what it says of its length.
 
-    The demo corpora keep their training pairs alone; the others come from the folder.
+    The demo corpora keep their training pairs alone; the others come from the folder. The limits of `nmt clean` become
+    wide, for scorers that have learned nothing.
     """
     verb, *words = command.words[1:]
     if verb in ("clean", "prepare"):
-        return [verb, *words, "cache_dir=cache"]
+        wide = (re.sub(r"^(max_contrast|max_end_surprise)=.*", r"\1=1000", word) for word in words)
+        return [verb, *wide, "cache_dir=cache"]
     words = [word for word in words if not word.startswith(LENGTHS)]
     if any(word.startswith("resume=") for word in words):
         return [verb, *words]
@@ -133,21 +137,22 @@ def shortened(command: "Typed", updates: int, folder: Path) -> list[str]:
     if "data.root=FOLDER" in words or "tokenizer.vocab_size" in keys:
         words = [*(word for word in words if not word.startswith(SIZES)), "tokenizer.vocab_size=360"]
     if any("=demo_en_" in word for word in words):
+        words.append("data.gold=null")
         words += [f"data.{split}.{side}={folder}/{split}.{name}" for split in ("dev", "test") for side, name in SIDES]
-    more = [*short(updates), "runs_dir=made", *(["trials=1"] if verb == "tune" else [])]
-    if (
-        "init_from" not in keys and verb != "tune"
-    ):  # such a run keeps the model of the other, and a study varies its size
-        more += [
-            "model.d_embed=8",
-            *(() if any("=transformer" in word or "rnn," in word for word in words) else OF_RNN),
-        ]
-    return [verb, *words, *more]
+    words += [*short(updates), "runs_dir=made"]
+    if verb == "tune":  # which chooses the size
+        return [verb, *words, "trials=1"]
+    if "init_from" in keys:  # which keeps the model of the other run
+        return [verb, *words]
+    has_transformer = any("=transformer" in word or "rnn," in word for word in words)
+    return [verb, *words, "model.d_embed=8", *(() if has_transformer else OF_RNN)]
 
 
 def run(words: Sequence[str], folder: Path) -> tuple[float, str]:
     """Seconds, and the exit code with the last line of an error."""
-    subprocess.run(["rm", "-rf", str(folder / "made"), str(folder / "clean")], check=True)
+    outputs = [word.partition("=")[2] for word in words if words[0] == "clean" and word.startswith("output=")]
+    for made in ("made", *outputs):
+        shutil.rmtree(folder / made, ignore_errors=True)
     begun = perf_counter()
     done = subprocess.run(
         [sys.executable, "-m", "nmt.cli.main", *words],
