@@ -140,8 +140,8 @@ def shortened(command: "Typed", updates: int, folder: Path) -> list[str]:
         words.append("data.gold=null")
         words += [f"data.{split}.{side}={folder}/{split}.{name}" for split in ("dev", "test") for side, name in SIDES]
     words += [*short(updates), "runs_dir=made"]
-    if verb == "tune":  # which chooses the size
-        return [verb, *words, "trials=1"]
+    if verb == "tune":  # which chooses sizes
+        return [verb, *(word for word in words if not word.startswith(SIZES)), "trials=1"]
     if "init_from" in keys:  # which keeps the model of the other run
         return [verb, *words]
     has_transformer = any("=transformer" in word or "rnn," in word for word in words)
