@@ -132,8 +132,9 @@ def shortened(command: "Typed", updates: int, folder: Path) -> list[str]:
     if any(word.startswith("resume=") for word in words):
         return [verb, *words]
     keys = {word.partition("=")[0] for word in words}
-    if not any(key in ("data", "experiment") or key.startswith("data.train.") for key in keys):
-        words.append("data=demo_en_de")  # the page means any corpus
+    if not any(key.startswith("data.train.") for key in keys):  # the page means any corpus
+        words += ["data=demo_en_de"] if keys.isdisjoint(("data", "experiment")) else []
+        words += ["data.train.src=my.en", "data.train.tgt=my.de"] if "data=text" in words else []
     if "data.root=FOLDER" in words or "tokenizer.vocab_size" in keys:
         words = [*(word for word in words if not word.startswith(SIZES)), "tokenizer.vocab_size=360"]
     if any("=demo_en_" in word for word in words):
