@@ -18,7 +18,7 @@ Files = Mapping[str, str | bytes]
 
 
 def write_corpora(folder: Path, pairs: Pairs) -> None:
-    """Writes the pairs under every name; those of Multi30k and Tatoeba into FOLDER and TATOEBA."""
+    """Writes the pairs under every name; those of Multi30k, Tatoeba and a larger demo corpus into folders."""
     for name in (
         "my",
         "new",
@@ -37,6 +37,7 @@ def write_corpora(folder: Path, pairs: Pairs) -> None:
         _write(folder, texts(f"FOLDER/{name}", pairs, "en", "de", "zh"))
         _write(folder, texts(f"FOLDER/tok/{name}.lc.norm.tok", pairs, "en", "de"))
         _write(folder, texts(f"TATOEBA/{name}", pairs, "en", "de"))
+        _write(folder, texts(f"big/demo_en_de/{name}", pairs, "en", "de"))
     for name in ("taught", "own", "FOLDER/tok/taught"):
         _write(folder, texts(name, pairs, "en", "de"))
     for files in (marked_up(pairs), tables(pairs), by_key_or_time(pairs), packed(pairs)):
