@@ -175,7 +175,12 @@ def letters_of_vocabulary(tokenizer: Tokenizer) -> Counter[str]:
 def of_translations(
     hypotheses: Sequence[str], sources: Sequence[str], references: Sequence[Sequence[str]]
 ) -> Iterator[str]:
-    """Says if translations differ from the references in form: in case, tokenisation or pieces."""
+    """Says if translations differ from the references in form: in case, tokenisation or pieces.
+
+    Translations that are nearly all the same come from a model that has learned nothing; their form means nothing.
+    """
+    if len(set(hypotheses)) < HARDLY * len(hypotheses):
+        return
     for which, reference in _named_references(references):
         yield from of_case(hypotheses, which, reference)
         yield from of_tokens(hypotheses, which, reference)

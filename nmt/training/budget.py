@@ -177,9 +177,10 @@ def affordable(budget: str, pace: Pace, seconds: float, further: bool) -> tuple[
     measured = f"{pace.update_s:.3g} s an update and {pace.validation_s:.2g} s a validation"
     if updates < LEAST_UPDATES:
         needed = LEAST_UPDATES * pace.update_s + (LEAST_VALIDATIONS + AFTERWARDS) * pace.validation_s
+        shorter = ", or make validations short: train.bleu_sentences=50" if pace.validation_s > needed / 10 else ""
         raise ConfigError(
             f"budget={budget} leaves no time to train: {gone:.0f} s have gone already, measured {measured}; give at "
-            f"least budget={math.ceil(1.2 * (gone + needed) / FILLED)}s"
+            f"least budget={math.ceil(1.2 * (gone + needed) / FILLED)}s{shorter}"
         )
     print(f"budget={budget}: after {gone:.0f} s of preparation; measured {measured}", file=sys.stderr)
     return updates, every

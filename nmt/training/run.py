@@ -299,5 +299,6 @@ def train(trainer: Trainer, run: Path) -> int:
         print(f"best on dev: {bleu}loss {best.loss:.4f} at update {best.update}", file=sys.stderr)
     if (caution := caution_of(run)) is not None:
         print(f"caution: {caution}", file=sys.stderr)
-    print(f"next: nmt evaluate model={run}    nmt interactive model={run}", file=sys.stderr)
+    files = "" if len(trainer.prepared.test) else " src=FILE ref=FILE"
+    print(f"next: nmt evaluate model={run}{files}    nmt interactive model={run}", file=sys.stderr)
     return 0

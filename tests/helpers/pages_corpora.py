@@ -84,7 +84,13 @@ def marked_up(pairs: Pairs) -> Files:
         for side in range(2)
     )
     languages = 'source-language="en" target-language="de"'
+    resources = [
+        "".join(f'<data name="{number}"><value>{pair[side]}</value></data>' for number, pair in enumerate(marked))
+        for side in range(2)
+    ]
     return {
+        "Texts.resx": f"<root>{resources[0]}</root>",
+        "Texts.de.resx": f"<root>{resources[1]}</root>",
         "memory.tmx": f'<tmx version="1.4"><header srclang="en"/><body>{units}</body></tmx>',
         "a.xlf": f'<xliff version="1.2"><file {languages}><body>{sides}</body></file></xliff>',
         "app_de.ts": f'<TS version="2.1" sourcelanguage="en" language="de"><context>{messages}</context></TS>',
