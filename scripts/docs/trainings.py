@@ -39,7 +39,7 @@ ELSEWHERE = {  # words of commands that are not run, and why
 }
 LENGTHS = ("budget=", "train.max_updates=", "train.max_epochs=", "train.validate_every=", "trials=")
 SIZES = ("tokenizer.vocab_size=", "train.batch_tokens=", "model.d_embed=", "encoder.d_hidden=", "decoder.d_hidden=")
-OF_RNN = ("encoder.d_hidden=8", "decoder.d_hidden=16")  # a Transformer has no such keys
+OF_RNN = ("encoder.d_hidden=32", "decoder.d_hidden=64")  # a Transformer has no such keys
 PAIRS = 100
 SIDES = (("src", "en"), ("tgt", "de"))
 
@@ -135,7 +135,7 @@ def shortened(command: "Typed", updates: int, folder: Path) -> list[str]:
     if not any(key.startswith("data.train.") for key in keys):  # the page means any corpus
         words += ["data=demo_en_de"] if keys.isdisjoint(("data", "experiment")) else []
         words += ["data.train.src=my.en", "data.train.tgt=my.de"] if "data=text" in words else []
-    if "data.root=FOLDER" in words or "tokenizer.vocab_size" in keys:
+    if not keys.isdisjoint(("data.root", "tokenizer.vocab_size")):
         words = [*(word for word in words if not word.startswith(SIZES)), "tokenizer.vocab_size=360"]
     if any("=demo_en_" in word for word in words):
         words.append("data.gold=null")
