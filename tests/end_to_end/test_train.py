@@ -449,12 +449,16 @@ def test_who_names_no_corpus_is_told_which_one_is_used(
     assert (expected in capsys.readouterr().err) == said
 
 
-def test_the_end_says_what_to_type_next(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert start(data, tmp_path, train__max_updates=2) == 0
+@pytest.mark.parametrize(("test_size", "files"), [(5, ""), (0, " src=FILE ref=FILE")])
+def test_the_end_says_what_to_type_next(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], test_size: int, files: str
+) -> None:
+    """Without a test split, `nmt evaluate` needs files."""
+    assert start(data, tmp_path, train__max_updates=2, data__test_size=test_size) == 0
     last = capsys.readouterr().err.splitlines()[-3:]
     assert last[0].startswith("best on dev: BLEU ")
     assert last[1].startswith("caution: the model has learned next to nothing: ")
-    assert last[2] == f"next: nmt evaluate model={tmp_path / 'run'}    nmt interactive model={tmp_path / 'run'}"
+    assert last[2] == f"next: nmt evaluate model={tmp_path / 'run'}{files}    nmt interactive model={tmp_path / 'run'}"
 
 
 def test_another_version_on_resuming_is_noted(
