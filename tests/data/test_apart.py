@@ -57,7 +57,13 @@ def outcome(files: SegmentFiles, folder: Path, content: str | bytes) -> object:
         return type(error), str(error)
 
 
-@pytest.mark.parametrize("name", sorted(SEGMENTS.keys() & FORMATS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tmx",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in sorted(SEGMENTS.keys() & FORMATS.keys() - {"tmx"})),
+    ],
+)
 def test_both_processes_read_the_same(tmp_path, monkeypatch, started, name):
     files = SegmentFiles(name, "file")
     whole = SEGMENTS[name]
@@ -81,14 +87,17 @@ def test_both_processes_read_the_same_strings(tmp_path, started):
 
 
 @pytest.mark.parametrize("most", [2, apart.BLOCK_CHARACTERS])
-def test_pairs_come_in_order_over_many_blocks(tmp_path, monkeypatch, most):
-    monkeypatch.setattr(apart, "BLOCK_CHARACTERS", most)  # of this process: the other one has its own
+def test_blocks_are_bounded_and_in_order(monkeypatch, most):
+    monkeypatch.setattr(apart, "BLOCK_CHARACTERS", most)
     pairs = [(f"dog {number}", f"Hund {number}") for number in range(3001)]
     blocks = list(apart._blocks(pairs))
     assert [pair for block in blocks for pair in block] == pairs
     assert max(map(len, blocks)) == (1 if most == 2 else apart.BLOCK_PAIRS)
+
+
+def test_pairs_of_many_blocks_come_in_order_each_time(tmp_path):
     split = TMX.split(tmp_path, memory(4500))
-    for _ in range(2):  # a split is read more than once
+    for _ in range(2):
         expected = [(f"dog {number}", f"Hund {number}") for number in range(4500) if number % 3]
         assert list(split.pairs()) == expected
         assert split.tallies[0].left_out == {"without German": 1500}
