@@ -18,7 +18,7 @@ from nmt.data.filters import HASH, Sieve, Sifted, cache_key, hashes_of
 from nmt.data.parallel import LengthAgreement
 from nmt.data.paths import read_lines, resolve
 from nmt.data.readers import FILE_PER_LANGUAGE, find_split
-from nmt.data.split import Pair, Split
+from nmt.data.split import Block, Pair, Split, blocks
 from nmt.data.tables import BATCH_ROWS, TableWriter, load_table, read_batches
 from nmt.data.text import Cleaning
 from nmt.errors import ConfigError, DataError, counted
@@ -172,20 +172,9 @@ def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreem
     return _Marks(np.frombuffer(hashes, HASH), made_plain)
 
 
-def batches(pairs: Iterator[Pair]) -> Iterator[tuple[list[str], list[str]]]:
-    """Sources and targets of BATCH_ROWS pairs at a time, or of fewer pairs if they have many characters."""
-    sources: list[str] = []
-    targets: list[str] = []
-    size = 0
-    for src, tgt in pairs:
-        sources.append(src)
-        targets.append(tgt)
-        size += len(src) + len(tgt)
-        if len(sources) == BATCH_ROWS or size >= BATCH_CHARACTERS:
-            yield sources, targets
-            sources, targets, size = [], [], 0
-    if sources:
-        yield sources, targets
+def batches(pairs: Iterator[Pair]) -> Iterator[Block]:
+    """The pairs as a table is written: BATCH_ROWS at a time, or fewer if they have many characters."""
+    return blocks(pairs, BATCH_ROWS, BATCH_CHARACTERS)
 
 
 def _dropped(sifted: Sifted) -> str:

@@ -189,8 +189,7 @@ class Sieve:
     """Judges the pairs of a split one after another; takes 9 bytes of memory for each."""
 
     def __init__(self, data: DataConfig) -> None:
-        tests = pair_tests(data)
-        self._names, self._numbered = list(tests), list(enumerate(tests.values(), 1))
+        self._tests = pair_tests(data)
         self._duplicates = data.filters.duplicates
         self._dropped_by, self._hashes = bytearray(), bytearray()
 
@@ -203,14 +202,14 @@ class Sieve:
 
     def _verdict(self, src: str, tgt: str) -> int:
         """The number of the first filter that drops the pair, from 1; 0 if it stays."""
-        for number, test in self._numbered:
+        for number, test in enumerate(self._tests.values(), 1):
             if test(src, tgt):
                 return number
         return 0
 
     def result(self) -> Sifted:
         """The verdict on all pairs. If several equal pairs pass all other filters, the first of them stays."""
-        names = self._names.copy()
+        names = list(self._tests)
         dropped_by = np.array(np.frombuffer(self._dropped_by, np.uint8))
         if self._duplicates:
             names.append("duplicates")

@@ -282,7 +282,10 @@ def _find_segments(data: DataConfig, files: Sequence[tuple[Path, ...]], name: st
     found = [opened.described() for opened in map(pairs.open, files)]
     content = [settings, *(file_digest(path) for paths in files for path in paths), *filter(None, found)]
     notes = _notes(name, [paths[0] for paths in files], found)
-    read = (lambda: apart.read_apart(data, files, pairs.tally)) if apart.pays(files) else (lambda: iter(pairs))
+
+    def read() -> Iterator[Pair]:
+        return apart.read_apart(data, files, pairs.tally) if apart.pays(files) else iter(pairs)
+
     return Split(content, read, notes, (pairs.tally,))
 
 

@@ -1,12 +1,13 @@
 """One split of a corpus, found but not yet read; it may be joined from several splits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nmt.data.formats.referenced import ReferencedSegments
 from nmt.data.formats.tally import Tally
 
 Pair = tuple[str, str]
+Block = tuple[list[str], list[str]]  # sources and targets
 
 
 @dataclass(frozen=True)
@@ -39,3 +40,19 @@ def joined(splits: Sequence[Split]) -> Split:
         tuple(tally for split in splits for tally in split.tallies),
         counts=counts,
     )
+
+
+def blocks(pairs: Iterable[Pair], most: int, most_characters: int) -> Iterator[Block]:
+    """At most so many pairs at a time, or fewer if they have about so many characters."""
+    sources: list[str] = []
+    targets: list[str] = []
+    size = 0
+    for src, tgt in pairs:
+        sources.append(src)
+        targets.append(tgt)
+        size += len(src) + len(tgt)
+        if len(sources) == most or size >= most_characters:
+            yield sources, targets
+            sources, targets, size = [], [], 0
+    if sources:
+        yield sources, targets

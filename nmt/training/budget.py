@@ -176,8 +176,10 @@ def affordable(budget: str, pace: Pace, seconds: float, further: bool) -> tuple[
     gone = since_start_s()
     measured = f"{pace.update_s:.3g} s an update and {pace.validation_s:.2g} s a validation"
     if updates < LEAST_UPDATES:
-        needed = LEAST_UPDATES * pace.update_s + (LEAST_VALIDATIONS + AFTERWARDS) * pace.validation_s
-        shorter = ", or make validations short: train.bleu_sentences=50" if pace.validation_s > needed / 10 else ""
+        validations_s = (LEAST_VALIDATIONS + AFTERWARDS) * pace.validation_s
+        needed = LEAST_UPDATES * pace.update_s + validations_s
+        mostly_validations = validations_s > (gone + needed) / 2
+        shorter = ", or make validations short: train.bleu_sentences=50" if mostly_validations else ""
         raise ConfigError(
             f"budget={budget} leaves no time to train: {gone:.0f} s have gone already, measured {measured}; give at "
             f"least budget={math.ceil(1.2 * (gone + needed) / FILLED)}s{shorter}"

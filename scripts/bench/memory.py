@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+ANONYMOUS = "RssAnon"
 EVERY = 0.02  # seconds between two looks
 
 
@@ -30,7 +31,7 @@ class Highest:
 
 def anonymous_memory_mb(process: int | str = "self") -> float:
     """Resident memory that is no file's (RssAnon), in MB: mapped corpora do not count."""
-    return memory_mb(process, "RssAnon")
+    return memory_mb(process, ANONYMOUS)
 
 
 def memory_mb(process: int | str, field: str) -> float:
@@ -42,7 +43,7 @@ def memory_mb(process: int | str, field: str) -> float:
 
 
 @contextmanager
-def watched_memory(field: str = "RssAnon") -> Iterator[Highest]:
+def watched_memory(field: str) -> Iterator[Highest]:
     """The most memory that this process and those that it starts have inside the block."""
     highest = Highest()
     command = [sys.executable, __file__, str(os.getpid()), field]
@@ -64,7 +65,7 @@ def watch(process: int, field: str) -> float:
     return max(highest, together(process, field))
 
 
-def together(process: int, field: str = "RssAnon") -> float:
+def together(process: int, field: str) -> float:
     """Memory of a process and of its children now, in MB."""
     found = memory_mb(process, field)
     for path in Path(f"/proc/{process}/task").glob("*/children"):

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bench import machine
-from bench.memory import anonymous_memory_mb, watched_memory
+from bench.memory import ANONYMOUS, anonymous_memory_mb, watched_memory
 from bench.operations import counted
 from bench.training_loop import configuration, new_trainer, trained_for
 from nmt.data.letter_case import LetterCase
@@ -52,7 +52,7 @@ def measure(kind: str, size: int, seconds: float, folder: Path) -> Point:
         write_text(folder, size)
         files = ["data.train.src=train.src", "data.train.tgt=train.tgt", "data.dev_size=0", "data.test_size=0"]
         config = configuration([*words, "data=text", f"data.root={folder}", f"cache_dir={folder}/cache", *files])
-        with watched_memory() as highest:
+        with watched_memory(ANONYMOUS) as highest:
             start = perf_counter()
             prepared = read_data(config, None)
             known = {"prepare_s": perf_counter() - start, "prepared_mb": anonymous_memory_mb()}

@@ -2,6 +2,7 @@
 
     python scripts/bench tmx                    (a million units; three rounds, each in a new process)
     python scripts/bench tmx --units 100000     (fewer)
+    python scripts/bench tmx --alone            (each reading by one process instead of two)
 
 The units are random words with a number each, so that no two are the same; every tenth has a pair of inline tags. Bars:
 50,000 units a second, 300 MB. The most memory is that of both processes, the one that reads the file and the one that
@@ -27,6 +28,7 @@ from nmt.config.check import read
 from nmt.config.compose import composed, loader
 from nmt.config.sections import DataConfig
 from nmt.data.corpus import read_corpus
+from nmt.data.formats import apart
 
 UNITS_PER_S, MEMORY_MB = 50_000, 300  # bars
 WORDS = "the a small old green dog house sees takes near behind today quickly woman river letter bread".split()
@@ -50,16 +52,17 @@ def main(given: Sequence[str]) -> int:
     """Prints a row for each round, and whether the bars hold in the best one."""
     arguments = parse_arguments(given)
     if arguments.case is not None:
-        print(json.dumps(asdict(reading(arguments.case))))
+        print(json.dumps(asdict(reading(arguments.case, arguments.alone))))
         return 0
     from bench import machine  # imports torch, whose memory is none of the reader's
 
     print(f"{machine.describe()}\n\n| units | units/s | most memory, MB | others |\n|---:|---:|---:|---:|")
+    alone = ["--alone"] if arguments.alone else []
     with tempfile.TemporaryDirectory() as folder:
         memory = Path(folder) / "memory.tmx"
         with memory.open("w", encoding="utf-8") as file:
             file.writelines(units(arguments.units))
-        readings = [measured_apart(Reading, "tmx", ["--case", str(memory)]) for _ in range(arguments.rounds)]
+        readings = [measured_apart(Reading, "tmx", ["--case", str(memory), *alone]) for _ in range(arguments.rounds)]
     for each in readings:
         speed = arguments.units / each.wall_s
         print(f"| {arguments.units:,} | {speed:,.0f} | {each.peak_mb:,.0f} | {each.others:.0%} |")
@@ -74,6 +77,7 @@ def parse_arguments(given: Sequence[str]) -> argparse.Namespace:
     parser = new_parser("bench tmx", __doc__)
     parser.add_argument("--units", type=int, default=1_000_000, help="of the memory (1,000,000)")
     parser.add_argument("--rounds", type=int, default=3, help="readings, each by new processes (3)")
+    parser.add_argument("--alone", action="store_true", help="one process reads, cleans and writes")
     parser.add_argument("--case", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args(given)
     check_rounds(parser, arguments.rounds)
@@ -96,8 +100,10 @@ def units(count: int) -> Iterator[str]:
     yield "</body></tmx>\n"
 
 
-def reading(memory: Path) -> Reading:
+def reading(memory: Path, alone: bool) -> Reading:
     """Reads the memory into a new cache."""
+    if alone:
+        apart.LARGE = 1 << 62
     words = ["data=tmx", f"data.train.files={memory}", "data.src_lang=en", "data.tgt_lang=de", "data.dev_size=0"]
     with loader():
         data = read(DataConfig, OmegaConf.to_container(composed("prepare", words).data, resolve=True))

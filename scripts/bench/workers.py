@@ -24,7 +24,7 @@ from pathlib import Path
 
 from bench import machine
 from bench.arguments import RECIPES, add_multi30k, check_multi30k, chosen, words_of
-from bench.memory import together
+from bench.memory import ANONYMOUS, together
 from bench.processes import train_command
 from command_line import new_parser
 
@@ -107,7 +107,7 @@ def outcome(case: Case, words: Sequence[str]) -> Outcome:
             try:
                 while process.poll() is None:
                     with suppress(OSError, RuntimeError):  # it has ended meanwhile
-                        memory = max(memory, together(process.pid))
+                        memory = max(memory, together(process.pid, ANONYMOUS))
                     time.sleep(LOOKS_S)
             finally:
                 process.terminate()

@@ -86,15 +86,6 @@ def test_both_processes_read_the_same_strings(tmp_path, started):
     assert len(started) == 1
 
 
-@pytest.mark.parametrize("most", [2, apart.BLOCK_CHARACTERS])
-def test_blocks_are_bounded_and_in_order(monkeypatch, most):
-    monkeypatch.setattr(apart, "BLOCK_CHARACTERS", most)
-    pairs = [(f"dog {number}", f"Hund {number}") for number in range(3001)]
-    blocks = list(apart._blocks(pairs))
-    assert [pair for block in blocks for pair in block] == pairs
-    assert max(map(len, blocks)) == (1 if most == 2 else apart.BLOCK_PAIRS)
-
-
 def test_pairs_of_many_blocks_come_in_order_each_time(tmp_path):
     split = TMX.split(tmp_path, memory(4500))
     for _ in range(2):

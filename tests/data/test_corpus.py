@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from nmt.config.sections import SplitConfig
 from nmt.data.corpus import read_corpus, read_lines, resolve
 from nmt.data.paths import decode_lines, find_files
+from nmt.data.split import blocks
 from nmt.data.tables import read_batches
 from nmt.data.text import clean
 from nmt.errors import CheckpointError, ConfigError, DataError
@@ -486,3 +487,14 @@ def test_one_pair_is_one(tmp_path):
     assert train.startswith("train: 1 pair read")
     assert dev == "dev: 1 pair read, 1 of their sources stands in the training split too"
     assert test.startswith("test: 1 pair read")
+
+
+@given(st.lists(st.tuples(st.text(max_size=4), st.text(max_size=4)), max_size=20), st.integers(1, 6), st.integers(1, 9))
+def test_blocks_hold_every_pair_in_order_within_their_limits(
+    pairs: list[tuple[str, str]], most: int, most_characters: int
+) -> None:
+    found = list(blocks(pairs, most, most_characters))
+    assert [pair for block in found for pair in zip(*block, strict=True)] == pairs
+    for sources, targets in found:
+        assert 1 <= len(sources) <= most
+        assert sum(map(len, [*sources[:-1], *targets[:-1]])) < most_characters

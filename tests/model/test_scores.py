@@ -240,17 +240,21 @@ def test_unequal_sizes_are_refused_with_the_remedy(name: str) -> None:
         build(name, d_query=6, d_memory=9)
 
 
-@pytest.mark.parametrize("name", [*(name for name in ATTENTIONS if name != "multi_head"), "none"])
+@pytest.mark.parametrize("name", [*FORMULAS, "multi_head", "none"])
 def test_it_is_known_which_scores_need_equal_sizes(name: str) -> None:
-    """Those that cannot be built for others."""
     attention = run_config_of(model_config(name)).attention
+    assert needs_equal_sizes(attention) == (name in ("dot", "scaled_dot", "cosine"))
+
+
+@pytest.mark.parametrize("name", [name for name in ATTENTIONS if name not in ("multi_head", "none")])
+def test_a_score_that_refuses_unequal_sizes_is_known_to_need_equal_ones(name: str) -> None:
+    """This holds for scores that readers add, too."""
     refused = False
-    if name != "none":
-        try:
-            build(name, d_query=6, d_memory=9)
-        except ConfigError:
-            refused = True
-    assert needs_equal_sizes(attention) == refused
+    try:
+        build(name, d_query=6, d_memory=9)
+    except ConfigError:
+        refused = True
+    assert needs_equal_sizes(run_config_of(model_config(name)).attention) == refused
 
 
 @pytest.mark.parametrize(("rank", "bound"), [(0, "least 1"), (9, "most 8")])

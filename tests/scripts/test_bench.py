@@ -60,9 +60,9 @@ def test_the_machine_is_described_and_measured() -> None:
 
 HOLDING = """
 import time
-from bench.memory import anonymous_memory_mb, watched_memory
+from bench.memory import ANONYMOUS, anonymous_memory_mb, watched_memory
 before = anonymous_memory_mb()
-with watched_memory() as highest:
+with watched_memory(ANONYMOUS) as highest:
     held = b"x" * 300_000_000
     time.sleep(0.5)
     del held

@@ -188,6 +188,17 @@ def test_a_budget_that_is_gone_is_refused(corpus: Path, monkeypatch: pytest.Monk
     plan(command(corpus, "budget=90s", *SMALL))
 
 
+@pytest.mark.parametrize(
+    ("validation_s", "remedy"), [(100.0, r", or make validations short: train\.bleu_sentences=50"), (1.0, "")]
+)
+def test_short_validations_are_a_remedy_where_they_take_most_of_the_time(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, validation_s: float, remedy: str
+) -> None:
+    paced(monkeypatch, replace(PACE, validation_s=validation_s), gone=40.0)
+    with pytest.raises(ConfigError, match=rf"give at least budget=\d+s{remedy}$"):
+        plan(command(corpus, "budget=41s", *SMALL))
+
+
 def test_more_time_than_pays_is_not_taken(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

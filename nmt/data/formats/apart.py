@@ -11,12 +11,13 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nmt.config.sections import DataConfig
 from nmt.data.formats.pairs import SegmentPairs
 from nmt.data.formats.tally import Tally
+from nmt.data.split import Block, Pair, blocks
 from nmt.errors import DataError, NmtError
 from nmt.machine import second_process
 from nmt.machine.launch import cores
@@ -24,8 +25,6 @@ from nmt.machine.launch import cores
 LARGE = 1 << 25  # bytes from which starting a second Python (0.4 s) pays
 PIPE_BYTES = 1 << 20  # so that one process goes on while the other handles a batch
 BLOCK_PAIRS, BLOCK_CHARACTERS = 1000, 1 << 20  # what one process gives the other at a time, at most or about
-
-Pair = tuple[str, str]
 
 
 def pays(files: Sequence[tuple[Path, ...]]) -> bool:
@@ -51,8 +50,8 @@ def read_apart(data: DataConfig, files: Sequence[tuple[Path, ...]], tally: Tally
         try:
             with reading.stdin:
                 pickle.dump((data, files), reading.stdin)
-            while isinstance(found := pickle.load(reading.stdout), list):
-                yield from found
+            while isinstance(found := pickle.load(reading.stdout), tuple):
+                yield from zip(*found, strict=True)
         except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
             raise _ended(reading.wait(), files[0][0]) from error
         if isinstance(found, BaseException):
@@ -77,7 +76,7 @@ def main() -> int:
     data, files = pickle.load(sys.stdin.buffer)
     try:
         pairs = SegmentPairs(data, files)
-        for block in _blocks(pairs):
+        for block in blocks(pairs, BLOCK_PAIRS, BLOCK_CHARACTERS):
             _say(block)
         _say(pairs.tally)
     except BrokenPipeError:  # the first process has ended
@@ -89,19 +88,7 @@ def main() -> int:
     return 0
 
 
-def _blocks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    block: list[Pair] = []
-    size = 0
-    for pair in pairs:
-        block.append(pair)
-        size += len(pair[0]) + len(pair[1])
-        if len(block) == BLOCK_PAIRS or size >= BLOCK_CHARACTERS:
-            yield block
-            block, size = [], 0
-    yield block
-
-
-def _say(words: list[Pair] | Tally | Exception) -> None:
+def _say(words: Block | Tally | Exception) -> None:
     pickle.dump(words, sys.stdout.buffer)
     sys.stdout.buffer.flush()
 
