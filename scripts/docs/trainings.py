@@ -5,7 +5,7 @@
     python scripts/docs trainings --updates 20             (of each training; 1 otherwise)
 
 Each runs as it is typed, in a folder with small corpora under the names that the pages use, but with few updates of a
-small model, so that it takes seconds instead of hours. The table has the exit code of each, and the first line of the
+small model, so that it takes seconds instead of hours. The table has the exit code of each, and the last line of the
 error. Exit code 1 if one of them fails. What needs a network, a cluster or another command before it is not run.
 """
 

@@ -87,6 +87,14 @@ def test_languages_that_are_not_there_are_one_error(tmp_path: Path) -> None:
     assert said.endswith("set them to languages that are there: en_US, de_DE")
 
 
+@pytest.mark.parametrize("inside", ["message", "translation", "source"])
+def test_entities_are_refused_wherever_they_are(tmp_path: Path, inside: str) -> None:
+    one = ts(message("dog", "Hund")).replace("<!DOCTYPE TS>", '<!DOCTYPE TS [<!ENTITY e "x">]>')
+    assert "&e; is an entity, which nmt never expands" in refusal(
+        tmp_path, one.replace(f"</{inside}>", f"&e;</{inside}>")
+    )
+
+
 def test_files_of_another_kind_are_named(tmp_path: Path) -> None:
     assert "its first element is <tmx>, not <ts>; name another file" in refusal(tmp_path, "<tmx/>")
 

@@ -93,6 +93,20 @@ def test_resources_of_net(tmp_path: Path) -> None:
     assert said.endswith("; left out: 1 empty, 1 without German")
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.resx", '<root><data name="a">&e;<value>b</value></data></root>'),
+        ("a.xml", '<resources><plurals name="a">&e;<item quantity="one">b</item></plurals></resources>'),
+        ("b.xml", '<resources><string name="a">b&e;</string></resources>'),
+    ],
+)
+def test_entities_are_refused_wherever_they_are(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(f'<!DOCTYPE x [<!ENTITY e "x">]>\n{content}')
+    with pytest.raises(DataError, match="&e; is an entity, which nmt never expands; write its text in its place"):
+        read_strings(tmp_path / name, None)
+
+
 def test_yaml_of_rails(tmp_path: Path) -> None:
     source = """en:
   hello: "Hello"

@@ -12,7 +12,7 @@ from lxml import etree
 from nmt.data.formats.inline import Code, read_text
 from nmt.data.formats.keyed import QUANTITIES, Keyed, Place, Strings, joined_halves
 from nmt.data.formats.segment import Mark, Text
-from nmt.data.formats.xml_stream import is_named, local_name, read_elements
+from nmt.data.formats.xml_stream import is_named, local_name, read_elements, refuse_entities
 
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)|\"", re.DOTALL)
 _SPACES = re.compile(r"\s+")
@@ -23,6 +23,7 @@ def read_android(path: Path) -> Strings:
     """The strings of a file; it does not name its language. A string for another product has a place of its own."""
     texts: dict[Place, Keyed] = {}
     for element in read_elements(path, ["string", "plurals", "string-array"], ["resources"]):
+        refuse_entities(path, element, {"plurals", "string-array"})
         own = "@".join(filter(None, (element.get("name"), element.get("product"))))
         exempt = element.get("translatable") == "false"
         if is_named(element, "string"):

@@ -11,8 +11,9 @@ from nmt.data.formats.inline import Code, read_text
 from nmt.data.formats.languages import sides_of
 from nmt.data.formats.segment import Mark, Segment, State, Text
 from nmt.data.formats.segment_file import SegmentFile
-from nmt.data.formats.xml_stream import read_elements
+from nmt.data.formats.xml_stream import read_elements, refuse_entities
 
+HOLDERS = {"message", "translation"}  # elements that may hold elements with text
 STATES: dict[str | None, State] = {  # by the type of a translation; None: somebody has finished it
     None: "approved",
     "unfinished": "fuzzy",
@@ -31,6 +32,7 @@ class Qt(SegmentFile):
         the general one in almost all languages; the other forms are surplus.
         """
         for message in read_elements(self.path, ["message"], ["ts"]):
+            refuse_entities(self.path, message, HOLDERS)
             root = message.getroottree().getroot()
             languages = (root.get("sourcelanguage") or "", root.get("language") or "")
             translation = next(message.iterchildren("{*}translation"), None)

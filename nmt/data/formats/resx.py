@@ -9,13 +9,14 @@ from lxml import etree
 
 from nmt.data.formats.inline import Code, read_text
 from nmt.data.formats.keyed import Keyed, Place, Strings
-from nmt.data.formats.xml_stream import read_elements
+from nmt.data.formats.xml_stream import read_elements, refuse_entities
 
 
 def read_resx(path: Path) -> Strings:
     """The strings of a file, without its pictures, sizes and other values; it does not name its language."""
     texts: dict[Place, Keyed] = {}
     for element in read_elements(path, ["data"], ["root"]):
+        refuse_entities(path, element, {"data"})
         name = element.get("name") or ""
         if _is_text(element) and not name.startswith(">>"):  # what the designer of forms knows of a control
             value = next(element.iterchildren("{*}value"), None)
