@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import torch
 from torch import nn
 
 from nmt.errors import NmtError
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable
 from nmt.training.batches import TrainingData
+from nmt.training.optim import Optimiser
 from nmt.training.step import NoRoom
 
 HOPELESS_UPDATES = 20  # skipped in a row, they end the run: the weights are spoiled, or the rate is far too high
@@ -47,7 +47,7 @@ def quiet_writers() -> Iterator[None]:
         threading.excepthook = shown
 
 
-def is_sound(model: nn.Module, optimiser: torch.optim.Optimizer) -> bool:
+def is_sound(model: nn.Module, optimiser: Optimiser) -> bool:
     """Are all weights and the optimiser's state finite?"""
     states = (tensor for state in optimiser.state.values() for tensor in state.values())
     return all(bool(tensor.isfinite().all()) for tensor in (*model.parameters(), *states))

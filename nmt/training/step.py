@@ -17,6 +17,7 @@ from nmt.model.dropout import drawing_from
 from nmt.model.seq2seq import Seq2Seq
 from nmt.training.batches import RowNumbers
 from nmt.training.loss import batch_loss
+from nmt.training.optim import Optimiser
 from nmt.training.tree_sum import Node, TreeSum, nodes_left
 
 BatchPart = tuple[RowNumbers, Batch]  # rows of the training split, and the part of a batch with them
@@ -59,7 +60,7 @@ class Stepper:
     """Takes optimiser steps. Nothing in a step waits for the device."""
 
     def __init__(
-        self, model: Seq2Seq, optimiser: torch.optim.Optimizer, settings: TrainConfig, device: torch.device,
+        self, model: Seq2Seq, optimiser: Optimiser, settings: TrainConfig, device: torch.device,
         dtype: torch.dtype, peers: Peers = ALONE,
     ) -> None:  # fmt: skip
         self.model = model
@@ -228,7 +229,7 @@ class _Shard:
     """Some of the parameters, for one worker, and an optimiser for these parameters alone."""
 
     numbers: list[int]
-    optimiser: torch.optim.Optimizer
+    optimiser: Optimiser
 
 
 def _added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
@@ -238,7 +239,7 @@ def _added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
     return one.add_(other)
 
 
-def _shards(parameters: Sequence[nn.Parameter], optimiser: torch.optim.Optimizer, count: int) -> list[_Shard]:
+def _shards(parameters: Sequence[nn.Parameter], optimiser: Optimiser, count: int) -> list[_Shard]:
     """Divides the parameters into `count` groups of about equal size; all groups share the optimiser's state."""
     if count == 1:
         return [_Shard(list(range(len(parameters))), optimiser)]
@@ -251,7 +252,7 @@ def _shards(parameters: Sequence[nn.Parameter], optimiser: torch.optim.Optimizer
     return [_Shard(sorted(group), _only(optimiser, {parameters[number] for number in group})) for group in groups]
 
 
-def _only(optimiser: torch.optim.Optimizer, parameters: set[nn.Parameter]) -> torch.optim.Optimizer:
+def _only(optimiser: Optimiser, parameters: set[nn.Parameter]) -> Optimiser:
     """A view of the optimiser that updates these parameters alone."""
     view = object.__new__(type(optimiser))  # copy.copy would leave out attributes of a subclass
     view.__dict__.update(optimiser.__dict__)

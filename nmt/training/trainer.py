@@ -28,7 +28,7 @@ from nmt.training import failures
 from nmt.training.batches import RowNumbers, TrainingData
 from nmt.training.failures import HOPELESS_UPDATES, halved, hopeless, is_sound, no_room, quiet_writers
 from nmt.training.judgement import length_correlation, nll_of_frequencies, unknown_share
-from nmt.training.optim import Schedule, set_state, state_of
+from nmt.training.optim import Optimiser, Schedule, set_state, state_of
 from nmt.training.parts import refuse_without_dev
 from nmt.training.progress import Progress, Validation
 from nmt.training.report import NoReport, Reporter
@@ -71,7 +71,7 @@ class Trainer:
         )  # fmt: skip
         self.total = self.last_update()
         self.schedule: Schedule = config.schedule(self.total)
-        self.optimiser: torch.optim.Optimizer = config.optimizer(list(model.parameters()))
+        self.optimiser: Optimiser = config.optimizer(list(model.parameters()))
         self.stop = StopRequest()
         self.step = Stepper(self.model, self.optimiser, settings, self.device, self.dtype, peers)
         self.validator: Validator | None = None

@@ -60,7 +60,8 @@ def main(given: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_corpora(folder, demo_pairs())
-        train_runs(folder)
+        if any("runs/" in word for command in chosen for word in command.words):
+            train_runs(folder)
         for command, page in chosen.items():
             reason = next((ELSEWHERE[word] for word in command.words if word in ELSEWHERE), None)
             seconds, outcome = (

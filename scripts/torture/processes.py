@@ -23,6 +23,7 @@ from pathlib import Path
 from time import perf_counter
 
 from command_line import new_parser
+from nmt.errors import counted
 from torture.outcomes import add_options, check_work, keep
 from torture.same_run import differences
 from torture.small import LOW, Setting, trained, words_of, write_corpus
@@ -74,10 +75,9 @@ def tortured(place: Path, arguments: argparse.Namespace) -> int:
             wrong += 1
             keep(place, f"{setting.name}, {count} processes", found)
         shutil.rmtree(run, ignore_errors=True)
-    print(
-        f"{kills} kills in {runs} runs of {min(COUNTS)} to {max(COUNTS)} processes; {wrong} runs that differ from one"
-    )
-    print(f"process that was left alone; {perf_counter() - start:.0f} s")
+    done = f"{counted(kills, 'kill')} in {counted(runs, 'run')} of {min(COUNTS)} to {max(COUNTS)} processes"
+    print(f"{done}; {counted(wrong, 'run')} unlike that of one process")
+    print(f"that was left alone; {perf_counter() - start:.0f} s")
     return int(wrong > 0)
 
 

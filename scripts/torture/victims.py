@@ -15,6 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import torch.utils.tensorboard  # noqa: F401
+
+import nmt.cli.run
+import nmt.commands.train  # noqa: F401
 from nmt.cli.main import main
 from nmt.training.trainer import Trainer
 

@@ -73,6 +73,7 @@ def test_everything_is_written(runs: Path) -> None:
     assert not {"seed", "train.workers", "name", "runs_dir"} & set(found["common"])
 
 
+@pytest.mark.slow
 def test_variants_are_means_over_seeds(runs: Path) -> None:
     found = results(runs / "page")
     for row in found["variants"]:
@@ -88,6 +89,7 @@ def test_variants_are_means_over_seeds(runs: Path) -> None:
     assert dot["parameters"] == none["parameters"]  # a score without any, and a context of the same size
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_stored_model(runs: Path, data: Path) -> None:
     run = run_of(runs, "dot", 2)
     kept = json.loads(kept_scores(run, "test").read_bytes())["scores"]
@@ -114,6 +116,7 @@ def test_the_dev_split_is_scored_where_asked(runs: Path, data: Path, tmp_path: P
     assert models(runs) == before  # nothing was trained for it
 
 
+@pytest.mark.slow
 def test_matrices_are_of_the_reference(runs: Path) -> None:
     for sentence in results(runs / "page")["shown"]["sentences"]:
         assert list(sentence["attention"]) == ["attention=dot"]
@@ -155,6 +158,7 @@ class Page(HTMLParser):
             self.rows[-1][-1] += text
 
 
+@pytest.mark.slow
 def test_page_and_markdown_show_the_results(runs: Path) -> None:
     found = results(runs / "page")
     html = (runs / "page" / "index.html").read_text("utf-8")
@@ -173,6 +177,7 @@ def test_page_and_markdown_show_the_results(runs: Path) -> None:
         assert text in unescape(html)
 
 
+@pytest.mark.slow
 def test_the_page_says_what_is_equal_for_all(runs: Path) -> None:
     found = results(runs / "page")
     updates = found["runs"][0]["updates"]
@@ -190,6 +195,7 @@ def test_the_page_says_what_is_equal_for_all(runs: Path) -> None:
     assert "Attention on the same sentences" not in before  # without pictures
 
 
+@pytest.mark.slow
 def test_page_needs_nothing_else(runs: Path) -> None:
     text = (runs / "page" / "index.html").read_text("utf-8")
     page = Page(text)
@@ -248,6 +254,7 @@ def test_kept_scores_of_another_model_are_not_used(runs: Path, data: Path, tmp_p
     assert right["scores"]["hypotheses"] == json.loads(kept_scores(own, "test").read_bytes())["scores"]["hypotheses"]
 
 
+@pytest.mark.slow
 def test_cells_without_value_are_dashes(runs: Path) -> None:
     row = dict.fromkeys(MEANS) | {"seed": None, "variant": "x"}
     assert run_table([row])[1] == ["x", *["—"] * len(RUN_COLUMNS)]

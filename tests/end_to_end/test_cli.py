@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from helpers.small_corpora import write_splits
 from helpers.small_runs import make_run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -450,13 +451,21 @@ def test_what_runs_nothing_imports_nothing_heavy(words: list[str], heavy: set[st
 
 
 @pytest.mark.slow
-def test_translating_imports_no_compiler(tmp_path: Path) -> None:
-    words = ["translate", f"model={make_run(tmp_path / 'run')}", "device=cpu", f"input={tmp_path / 'in'}"]
-    (tmp_path / "in").write_text("a\n")
-    script = f"import sys, nmt.cli.main; nmt.cli.main.main({words}); print('torch._dynamo' in sys.modules)"
+@pytest.mark.parametrize("verb", ["train", "translate"])
+def test_no_verb_imports_the_compiler(verb: str, tmp_path: Path) -> None:
+    if verb == "train":
+        corpus = write_splits(tmp_path / "corpus", {"train": 80})
+        files = [f"data.train.src={corpus / 'train.en'}", f"data.train.tgt={corpus / 'train.de'}"]
+        short = ["train.max_updates=2", "train.validate_every=1", "data.dev_size=5", "data.test_size=0"]
+        small = ["recipe=null", "tokenizer.vocab_size=300", "encoder.d_hidden=8", "decoder.d_hidden=8"]
+        words = [*files, *short, *small, f"runs_dir={tmp_path}", f"cache_dir={tmp_path / 'cache'}", "name=run"]
+    else:
+        (tmp_path / "in").write_text("a\n")
+        words = [f"model={make_run(tmp_path / 'run')}", "device=cpu", f"input={tmp_path / 'in'}"]
+    script = f"import sys, nmt.cli.main; print(nmt.cli.main.main({[verb, *words]}), 'torch._dynamo' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
-    assert run.stdout.splitlines()[-1] == "False"
+    assert run.stdout.splitlines()[-1] == "0 False", run.stderr
 
 
 def test_preparing_imports_little() -> None:

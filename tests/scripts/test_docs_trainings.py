@@ -44,7 +44,6 @@ def test_a_command_that_works_and_one_that_fails(
     out = capsys.readouterr().out
     assert "| docs/how-to/own-data.md | `nmt train data=tsv data.train.files=pairs.tsv` |" in out
     assert out.endswith("\n0 of 1 commands failed\n")
-    monkeypatch.setattr(trainings, "train_runs", lambda _: None)
     monkeypatch.setattr(trainings, "shortened", lambda *_: ["train", "data.train.src=none"])
     assert main(["--only", "data=tsv"]) == 1
     out = capsys.readouterr().out

@@ -74,6 +74,7 @@ def test_status_evaluate_and_translate_say_it(
             assert (out + err).count("learned next to nothing") == count, words
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_named(runs: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = runs["parallel"] / LEARNED_FILE
     content = file.read_bytes()
@@ -85,6 +86,7 @@ def test_a_damaged_file_is_named(runs: dict[str, Path], capsys: pytest.CaptureFi
     assert f"error: {file} is not what nmt writes" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_frequencies_are_counted(runs: dict[str, Path]) -> None:
     folder = runs["parallel"].parent.parent / "cache"
     tables = list(folder.glob("encoded-*/train.arrow"))

@@ -1,8 +1,9 @@
-"""Schedules against their formulae, and what they refuse."""
+"""AdamW against torch's, schedules against their formulae, and what they refuse."""
 
 import math
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR, ReduceLROnPlateau
 
 from nmt.config.parts import OPTIMIZERS, SCHEDULES, Part, read_part
 from nmt.errors import CheckpointError, ConfigError
-from nmt.training.optim import AdamW, Constant, Cosine, InverseSqrt, Linear, Plateau, set_state, state_of
+from nmt.training.optim import AdamW, Constant, Cosine, InverseSqrt, Linear, Optimiser, Plateau, set_state, state_of
 
 
 @given(st.integers(1, 500), st.integers(1, 3000))
@@ -123,8 +124,8 @@ def small(seed: int = 0) -> torch.nn.Linear:
     return torch.nn.Linear(3, 2)
 
 
-def updated(model: torch.nn.Linear, optimiser: torch.optim.Optimizer, inputs: torch.Tensor) -> None:
-    optimiser.zero_grad()
+def updated(model: torch.nn.Linear, optimiser: Optimiser, inputs: torch.Tensor) -> None:
+    model.zero_grad()
     model(inputs).square().sum().backward()
     optimiser.step()
 
@@ -138,6 +139,27 @@ def test_adamw_is_torchs_with_the_given_values() -> None:
         updated(ours, mine, each)
         updated(theirs, reference, each)
     torch.testing.assert_close(ours.state_dict(), theirs.state_dict())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_adamw_has_the_bits_of_torchs_fused_one(seed: int) -> None:
+    """Some updates have another rate, a gradient that is not finite, or none for the bias."""
+    ours, theirs = small(seed), small(seed)
+    mine = AdamW(ours.parameters(), 0.03, 0.9, 0.98, 1e-8, 0.01)
+    options: Any = {"lr": 0.03, "betas": (0.9, 0.98), "eps": 1e-8, "weight_decay": 0.01, "fused": True}
+    reference: Any = torch.optim.AdamW(theirs.parameters(), **options)
+    drawn = torch.rand(8, 3, generator=torch.Generator().manual_seed(seed))
+    for rate, bad, none in drawn.tolist():
+        for model, optimiser in ((ours, mine), (theirs, reference)):
+            optimiser.param_groups[0]["lr"] = rate
+            optimiser.found_inf = torch.tensor(float(bad < 0.3))
+            gradients = torch.full((2, 3), rate - 0.5), torch.tensor([none, -rate])
+            model.weight.grad, model.bias.grad = gradients[0], gradients[1] if none > 0.4 else None
+            optimiser.step()
+        assert all(map(torch.equal, ours.parameters(), theirs.parameters()))
+    states = state_of(mine, ours), state_of(reference, theirs)
+    assert states[0].keys() == states[1].keys()
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
 def test_an_optimiser_goes_on_from_its_state() -> None:

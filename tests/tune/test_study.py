@@ -132,6 +132,7 @@ def test_the_best_settings_are_printed_as_they_are_typed(
     assert main([*command[1:], "train.max_updates=1", "name=again", f"runs_dir={runs}"]) == 0
 
 
+@pytest.mark.slow
 def test_the_picture_shows_every_trial(runs: Path) -> None:
     folder = runs / "studies" / "whole"
     study = optuna.load_study(study_name="whole", storage=f"sqlite:///{folder / 'study.db'}")
@@ -194,6 +195,7 @@ def test_refusals(
     assert not (tmp_path / "studies").exists()
 
 
+@pytest.mark.slow
 def test_a_study_is_not_mixed_with_another(data: Path, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(typed(data, runs, "name=whole", "trials=9", "train.max_updates=9")) == 2
     assert "whole holds a study that was begun with other words or another space; choose another name=" in (

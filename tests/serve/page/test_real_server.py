@@ -17,6 +17,7 @@ import httpx
 from helpers.servers import listening
 from helpers.small_runs import make_run
 
+pytestmark = pytest.mark.slow  # each needs a browser
 TEXT = "der Hund sieht ein Haus . heute schläft der Mann ."
 DEMO = "The hungry butchers have sold the bag. Laura has repaired the new plates next to the desk in the house."
 
