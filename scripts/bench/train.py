@@ -33,15 +33,14 @@ COUNTED = 100  # sentence pairs whose operations are counted, one by one, so tha
 
 @dataclass(frozen=True)
 class Speed:
-    """One case. Rates of matrix products are taken in the same process, before and after; the better one counts."""
+    """One case. The rate of matrix products is taken in the same process, before and after; the better one counts."""
 
     attention: str
     precision: str
     tokens_per_s: float
     share: float  # of the machine's matrix rate in that precision
     operations_per_token: float
-    matrix_rate_fp32: float  # floating-point operations per second
-    matrix_rate_bf16: float
+    matrix_rate: float  # floating-point operations per second, in that precision
     peak_memory_mb: float
     others: float  # share of the machine that other processes used meanwhile
     updates: int
@@ -92,19 +91,18 @@ def measure(arguments: argparse.Namespace, words: list[str]) -> Speed:
     fixed = ["experiment=reference", f"data.root={arguments.multi30k.resolve()}"]
     chosen = [f"attention={arguments.attention}", f"train.precision={arguments.precision}"]
     with ready_to_train([*fixed, *chosen, *words]) as trainer:
-        before = {dtype: machine.matrix_rate(dtype, trainer.device) for dtype in (torch.float32, torch.bfloat16)}
+        before = machine.matrix_rate(trainer.dtype, trainer.device)
         loop = trained_for(arguments.seconds, trainer, WARM_UP)
         peak = machine.peak_memory_mb(trainer.device)
-        rates = {dtype: max(rate, machine.matrix_rate(dtype, trainer.device)) for dtype, rate in before.items()}
+        rate = max(before, machine.matrix_rate(trainer.dtype, trainer.device))
         each = operations_per_token(trainer)
     return Speed(
         attention=arguments.attention,
         precision="bf16" if trainer.dtype == torch.bfloat16 else "fp32",
         tokens_per_s=loop.tokens_per_s,
-        share=loop.tokens_per_s * each / rates[trainer.dtype],
+        share=loop.tokens_per_s * each / rate,
         operations_per_token=each,
-        matrix_rate_fp32=rates[torch.float32],
-        matrix_rate_bf16=rates[torch.bfloat16],
+        matrix_rate=rate,
         peak_memory_mb=peak,
         others=loop.others,
         updates=loop.updates,
@@ -131,7 +129,7 @@ def line(speeds: Sequence[Speed]) -> str:
         return float(statistics.median(getattr(speed, name) for speed in speeds))
 
     case = speeds[0]
-    share = f"{middle('share'):.0%} of {middle(f'matrix_rate_{case.precision}') / 1e9:,.0f} Gflop/s"
+    share = f"{middle('share'):.0%} of {middle('matrix_rate') / 1e9:,.0f} Gflop/s"
     figures = f"{case.operations_per_token / 1e6:.1f} | {middle('peak_memory_mb'):,.0f} | {middle('others'):.0%}"
     return f"| {case.attention} | {case.precision} | {middle('tokens_per_s'):,.0f} | {share} | {figures} |"
 

@@ -29,10 +29,10 @@ from bench.peers.text import check_corpus, segment
 from bench.peers.toolkits import UPDATES, Toolkits, Training, Translation
 from command_line import new_parser
 from nmt.errors import ConfigError
+from nmt.machine.device import computes_bf16
 
 SEARCHES = [("beam 5", 5, False), ("beam 5, ours with a shortlist", 5, True), ("greedy", 1, False)]
 WITHOUT_SHORTLIST = ("joeynmt",)  # no figure of these says anything new beside a shortlist
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 Figures = TypeVar("Figures", Training, Translation)
 
 
@@ -97,7 +97,8 @@ def prepare(arguments: argparse.Namespace) -> Toolkits:
 def compare(toolkits: Toolkits, arguments: argparse.Namespace) -> None:
     """Measures and shows, and writes the record."""
     device = torch.device("cpu")
-    rates = {name: machine.matrix_rate(dtype, device) for name, dtype in DTYPES.items()}
+    dtypes = {"fp32": torch.float32} | ({"bf16": torch.bfloat16} if computes_bf16(device) else {})
+    rates = {name: machine.matrix_rate(dtype, device) for name, dtype in dtypes.items()}
     date = datetime.now(UTC).astimezone().isoformat(timespec="minutes")
     record: dict[str, object] = {"date": date, "machine": machine.describe(device), "matrix_rate": rates}
     shown = ", ".join(f"{rate / 1e9:,.0f} in {name}" for name, rate in rates.items())
