@@ -80,7 +80,7 @@ def test_the_most_memory_is_seen_from_outside() -> None:
 
 def measured(attention: str, precision: str, share: float) -> train.Speed:
     """A case of train."""
-    return train.Speed(attention, precision, 1000 * share, share, 2e6, 1e9, 100.0, 0.0, 1)
+    return train.Speed(attention, precision, 1000 * share, share, 2e6, 4e9, 100.0, 0.0, 1)
 
 
 def test_scores_are_set_beside_dot_in_their_own_precision() -> None:
