@@ -174,6 +174,8 @@ def test_nothing_is_loaded_or_expanded(tmp_path):
         assert text.endswith(
             "memory.tmx, line 2: &e; is an entity, which nmt never expands; write its text in its place"
         )
+        for place in ("<tu>", "<seg>", "</seg>", "</tuv>"):
+            refusal(tmp_path, doctype + memory(unit().replace(place, f"{place}&e;")))
     bomb = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 100}">' for n in range(1, 20))
     refusal(tmp_path, f'<!DOCTYPE tmx [<!ENTITY e0 "bomb">{bomb}]>' + memory(unit("&e19;")))
     attribute = memory(f'<tu tuid="&e19;">{variant("en", "a")}{variant("de", "b")}</tu>')

@@ -198,6 +198,14 @@ def test_a_file_of_another_kind_or_a_damaged_one_is_named(tmp_path):
     assert "app.xlf, line 1: &e; is an entity" in refusal(tmp_path, entity)
 
 
+@pytest.mark.parametrize(
+    ("whole", "inside"), [(old(old_unit()), "trans-unit"), (new(new_unit()), "unit"), (new(new_unit()), "segment")]
+)
+def test_an_entity_among_elements_is_refused(tmp_path, whole, inside):
+    whole = '<!DOCTYPE xliff [<!ENTITY e "x">]>' + whole.replace(f"</{inside}>", f"&e;</{inside}>")
+    assert "app.xlf, line 1: &e; is an entity" in refusal(tmp_path, whole)
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6), st.booleans(), st.sampled_from(["utf-8", "utf-16"]))
 def test_segments_come_back_as_they_were_written(tmp_path, written, is_old, encoding):

@@ -11,7 +11,7 @@ from nmt.data.formats.inline import Code, breaks_line, read_text
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.segment import Kind, Mark, Segment, Text
 from nmt.data.formats.segment_file import SegmentFile
-from nmt.data.formats.xml_stream import is_named, read_elements
+from nmt.data.formats.xml_stream import is_named, read_elements, refuse_entities, refuse_entity
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 KINDS: dict[str, Kind] = {"bpt": "open", "ept": "close", "ph": "single", "it": "single", "ut": "single"}
@@ -36,6 +36,8 @@ class Tmx(SegmentFile):
             if is_named(variant, "tuv"):
                 variants.append(variant)
                 tags.append(variant.get(XML_LANG) or variant.get("lang") or "")
+            else:  # a note, a property
+                refuse_entity(self.path, variant)
         languages = tuple(tags)
         src, tgt = self._sides(languages)
         return Segment(
@@ -61,8 +63,9 @@ class Tmx(SegmentFile):
         return src, tgt
 
     def _text(self, variant: etree._Element) -> Text:
-        segment = variant[0] if len(variant) else None  # quicker than a loop, for every text
-        if segment is not None and segment.tag != "seg":
+        segment = variant[0] if len(variant) == 1 else None  # quicker than a loop, for almost every text
+        if segment is None or segment.tag != "seg":
+            refuse_entities(self.path, variant, ["tuv"])
             segment = next((child for child in variant if is_named(child, "seg")), None)
         if segment is None:
             return ("",)

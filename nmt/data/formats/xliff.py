@@ -8,7 +8,7 @@ from nmt.data.formats.inline import Code, breaks_line, read_text
 from nmt.data.formats.languages import sides_of
 from nmt.data.formats.segment import Kind, Mark, Segment, State
 from nmt.data.formats.segment_file import SegmentFile
-from nmt.data.formats.xml_stream import read_elements
+from nmt.data.formats.xml_stream import read_elements, refuse_entities
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 STATES: dict[str, State] = {
@@ -39,6 +39,7 @@ PAIRED = ("g", "pc")  # elements with text between two ends
 ENDS: dict[str, Kind] = {"bx": "open", "bpt": "open", "sc": "open", "ex": "close", "ept": "close", "ec": "close"}
 ORIGINALS = ("internal-file", "bin-source", "bin-target")  # elements with whole documents, such as Word files
 SINGLE = ("x", "ph", "it", "cp")
+HOLDERS = ("trans-unit", "unit", "segment")  # elements that hold elements with text
 
 
 class Xliff(SegmentFile):
@@ -47,6 +48,7 @@ class Xliff(SegmentFile):
     def segments(self) -> Iterator[Segment]:
         """The file's segments; the languages that the file names decide which side is which."""
         for unit in read_elements(self.path, ["trans-unit", "unit"], ["xliff"], ORIGINALS):
+            refuse_entities(self.path, unit, HOLDERS)
             if unit.tag.endswith("trans-unit"):
                 yield from self._of_version_1(unit)
             else:
