@@ -253,9 +253,9 @@ def sizes(facts: Facts) -> list[Size]:
     model with R-Drop has 42.7, in 3.7 times the time of two layers. At a width of 256, one pass was no better. After
     350 updates, one layer has learned as much as two. After 1,505 updates (3.6 epochs), one layer has 31.9 greedy BLEU
     at a rate of 0.002, 35.2 at 0.004, and 35.9 with half the batch as well. In 60 minutes of one core, two layers with
-    such a rate and batch (9.6 epochs) have 39.3 greedy BLEU, one layer (20 epochs) 38.3. On 10,000 of the pairs,
-    26 epochs of two layers have 31.8 with them, 30.6 without. With more text, a model that reads each batch once learns
-    less by heart.
+    such a rate and batch (10 epochs) have 39.3 greedy BLEU, one layer (17 epochs) 38.3. On 10,000 of the pairs,
+    20 epochs of two layers have 31.8 with them, and 22 epochs have 30.6 without. With more text, a model that reads
+    each batch once learns less by heart.
     """
     one = Size(256, 192, layers=1, batch=0.5, lr=0.004)
     if facts.size < 3e6:
