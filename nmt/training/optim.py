@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from nmt.config.parts import OPTIMIZERS, SCHEDULES
 from nmt.errors import CheckpointError, ConfigError
 
 
+@runtime_checkable  # tests check types in every call
 class Optimiser(Protocol):
     """What a training needs of an optimiser; those of torch.optim have it."""
 
