@@ -14,7 +14,7 @@ from nmt.config.parts import OPTIMIZERS, SCHEDULES
 from nmt.errors import CheckpointError, ConfigError
 
 
-@runtime_checkable  # tests check types in every call
+@runtime_checkable
 class Optimiser(Protocol):
     """What a training needs of an optimiser; those of torch.optim have it."""
 
