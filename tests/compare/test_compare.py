@@ -22,8 +22,6 @@ from nmt.machine.signals import SAVED
 from nmt.scoring import metrics
 from nmt.translation.translator import Translator, translate_all
 
-pytestmark = pytest.mark.xdist_group("comparison")  # one process makes the runs that all of them read
-
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -51,9 +51,6 @@ CHEAP = {
 }
 
 
-pytestmark = pytest.mark.xdist_group("commands of the pages")  # some read what others have written
-
-
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files and runs that the pages name."""

@@ -17,7 +17,6 @@ from demo_corpus.sentences import Sentences
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = pytest.mark.xdist_group("demo corpus")  # the process that has made the sentences tests all of them
 SEED = 1
 ENDINGS = {"en": ".?!", "de": ".?!", "zh": "。？！"}
 

@@ -111,7 +111,6 @@ def cluster() -> Iterator[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("ray")
 def test_killed_workers_lose_and_double_nothing(run: Path, cluster: Any, tmp_path: Path) -> None:
     ray = cluster
     assert sum(node["Alive"] for node in ray.nodes()) == 2
@@ -141,7 +140,6 @@ def written(folder: Path) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("ray")
 def test_the_script_of_the_page_runs(run: Path, cluster: Any, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "many-files.md").read_text("utf-8")
     [script] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -26,7 +26,6 @@ from nmt.tune.claims import alone_at, claimed
 from nmt.tune.figure import importances, study_figure
 from nmt.tune.study import HOPELESS_TRIALS, WARM_UP
 
-pytestmark = pytest.mark.xdist_group("study")  # one process makes the study that most of them read
 SPACE = """
 optimizer:
   lr: {low: 0.0001, high: 0.05, log: true}
