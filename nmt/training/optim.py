@@ -30,8 +30,7 @@ class Optimiser(Protocol):
 class AdamW:
     """AdamW (Loshchilov & Hutter 2019, algorithm 2), by torch's fused kernel.
 
-    torch.optim.AdamW gives the same bits, but imports torch's compiler first: a second or two at the start of every
-    training, and 70 MB.
+    torch.optim.AdamW gives the same bits, but imports torch's compiler first, which no training needs.
     """
 
     def __init__(

@@ -261,7 +261,7 @@ def sizes(facts: Facts) -> list[Size]:
     if facts.size < 3e6:
         return [
             one,
-            Size(256, 192, batch=0.5, lr=0.004, least=0.4),
+            replace(one, layers=2, least=0.4),
             Size(256, 192, consistency=2.0, least=1.0),
             Size(384, 320, consistency=2.0, least=1.0),
         ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import torch.utils.tensorboard  # noqa: F401
+import torch.utils.tensorboard  # noqa: F401 (these three: what a child would import otherwise)
 
 import nmt.cli.run
 import nmt.commands.train  # noqa: F401

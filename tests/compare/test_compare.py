@@ -22,6 +22,8 @@ from nmt.machine.signals import SAVED
 from nmt.scoring import metrics
 from nmt.translation.translator import Translator, translate_all
 
+pytestmark = pytest.mark.slow  # each needs runs that take seconds
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -50,7 +52,6 @@ def run_of(runs: Path, attention: str, seed: int) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_everything_is_written(runs: Path) -> None:
     found = results(runs / "page")
     assert [row["variant"] for row in found["variants"]] == ["attention=none", "attention=dot"]
@@ -73,7 +74,6 @@ def test_everything_is_written(runs: Path) -> None:
     assert not {"seed", "train.workers", "name", "runs_dir"} & set(found["common"])
 
 
-@pytest.mark.slow
 def test_variants_are_means_over_seeds(runs: Path) -> None:
     found = results(runs / "page")
     for row in found["variants"]:
@@ -89,7 +89,6 @@ def test_variants_are_means_over_seeds(runs: Path) -> None:
     assert dot["parameters"] == none["parameters"]  # a score without any, and a context of the same size
 
 
-@pytest.mark.slow
 def test_scores_are_those_of_the_stored_model(runs: Path, data: Path) -> None:
     run = run_of(runs, "dot", 2)
     kept = json.loads(kept_scores(run, "test").read_bytes())["scores"]
@@ -101,7 +100,6 @@ def test_scores_are_those_of_the_stored_model(runs: Path, data: Path) -> None:
     assert shown["bleu"] == kept["bleu"]
 
 
-@pytest.mark.slow
 def test_the_dev_split_is_scored_where_asked(runs: Path, data: Path, tmp_path: Path) -> None:
     before = models(runs)
     with no_figures():
@@ -116,7 +114,6 @@ def test_the_dev_split_is_scored_where_asked(runs: Path, data: Path, tmp_path: P
     assert models(runs) == before  # nothing was trained for it
 
 
-@pytest.mark.slow
 def test_matrices_are_of_the_reference(runs: Path) -> None:
     for sentence in results(runs / "page")["shown"]["sentences"]:
         assert list(sentence["attention"]) == ["attention=dot"]
@@ -158,7 +155,6 @@ class Page(HTMLParser):
             self.rows[-1][-1] += text
 
 
-@pytest.mark.slow
 def test_page_and_markdown_show_the_results(runs: Path) -> None:
     found = results(runs / "page")
     html = (runs / "page" / "index.html").read_text("utf-8")
@@ -177,7 +173,6 @@ def test_page_and_markdown_show_the_results(runs: Path) -> None:
         assert text in unescape(html)
 
 
-@pytest.mark.slow
 def test_the_page_says_what_is_equal_for_all(runs: Path) -> None:
     found = results(runs / "page")
     updates = found["runs"][0]["updates"]
@@ -195,7 +190,6 @@ def test_the_page_says_what_is_equal_for_all(runs: Path) -> None:
     assert "Attention on the same sentences" not in before  # without pictures
 
 
-@pytest.mark.slow
 def test_page_needs_nothing_else(runs: Path) -> None:
     text = (runs / "page" / "index.html").read_text("utf-8")
     page = Page(text)
@@ -210,7 +204,6 @@ def test_page_needs_nothing_else(runs: Path) -> None:
     assert all(svg.removeprefix("<svg ") in text for svg in drawn)
 
 
-@pytest.mark.slow
 def test_a_second_time_nothing_is_trained_or_evaluated(
     runs: Path, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -224,7 +217,6 @@ def test_a_second_time_nothing_is_trained_or_evaluated(
     assert out.strip() == (runs / "page" / "table.md").read_text("utf-8").strip()
 
 
-@pytest.mark.slow
 def test_an_interrupted_run_goes_on(runs: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with no_figures(), signals_after({4}):
         assert compare(data, tmp_path, "attention=none,dot", "seed=1") == SAVED
@@ -239,7 +231,6 @@ def test_an_interrupted_run_goes_on(runs: Path, data: Path, tmp_path: Path, caps
     assert output.name.startswith("text_")
 
 
-@pytest.mark.slow
 def test_kept_scores_of_another_model_are_not_used(runs: Path, data: Path, tmp_path: Path) -> None:
     own, other = run_of(runs, "dot", 1), run_of(runs, "dot", 2)
     copies = [shutil.copytree(run, tmp_path / run.name) for run in (own, other)]
@@ -254,7 +245,6 @@ def test_kept_scores_of_another_model_are_not_used(runs: Path, data: Path, tmp_p
     assert right["scores"]["hypotheses"] == json.loads(kept_scores(own, "test").read_bytes())["scores"]["hypotheses"]
 
 
-@pytest.mark.slow
 def test_cells_without_value_are_dashes(runs: Path) -> None:
     row = dict.fromkeys(MEANS) | {"seed": None, "variant": "x"}
     assert run_table([row])[1] == ["x", *["—"] * len(RUN_COLUMNS)]
@@ -262,7 +252,6 @@ def test_cells_without_value_are_dashes(runs: Path) -> None:
     assert table([row | {"low": 0.0, "high": 1.0, "p": None}]) == [["variant", "95 % interval"], ["x", "0.00 to 1.00"]]
 
 
-@pytest.mark.slow
 def test_what_makes_scores_mislead_is_said_once_and_stands_on_the_page(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -344,8 +344,9 @@ def megabytes(*words: str) -> tuple[int, list[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mode", "count"), [("truncate", 10_000_000), ("split", 3_000_000)])
-def test_a_line_of_megabytes_takes_bounded_memory(run: Path, tmp_path: Path, mode: str, count: int) -> None:
+@pytest.mark.parametrize("mode", ["truncate", "split"])
+def test_a_line_of_ten_megabytes_takes_bounded_memory(run: Path, tmp_path: Path, mode: str) -> None:
+    count = 10_000_000
     sentence = "der Hund sieht ein Haus , und der Mann schläft heute . "
     (tmp_path / "in").write_text(f"Hund\n{sentence * (count // len(sentence.encode()))}\nMann\n")
     short = ["search.max_length_a=3", "search.max_length_b=0.02", "search=greedy", "precision=fp32", "device=cpu"]
