@@ -37,8 +37,9 @@ from nmt.training.recipe import (
     Size,
     budget_choices,
     by_hand,
-    epochs_of,
     is_recurrent,
+    passes_of,
+    readings_of,
     sizes,
 )
 from nmt.training.trainer import Trainer
@@ -62,7 +63,12 @@ class Pace:
     update_s: float
     validation_s: float
     updates_per_epoch: int
+    passes: int  # of each batch, in an update
     weights: int  # how many each token is multiplied by (`weights_of`)
+
+    def readings(self, updates: int) -> float:
+        """How often so many updates read the text."""
+        return self.passes * updates / self.updates_per_epoch
 
     def updates_in(self, seconds: float) -> tuple[int, int]:
         """How many updates fit into this time with their validations, and how many updates lie between validations."""
@@ -97,15 +103,15 @@ def within_budget(
         if found != size:
             size, pace = found, timed(recipe.filled(Effort(MANY, MANY, 1.0, found)), prepared, timed_s, peers)
     updates, every = affordable(command.budget, pace, left(), further)
-    epochs = epochs_of(recipe.facts, further)
-    most = round((1 if further else MOST_TIMES_AS_LONG) * epochs * pace.updates_per_epoch)
+    recommended = readings_of(recipe.facts, further)
+    most = round((1 if further else MOST_TIMES_AS_LONG) * recommended * pace.updates_per_epoch / pace.passes)
     if updates > most:
         every = math.ceil(most / math.ceil(updates / every))  # as many validations as in the whole budget
         minutes = (most * pace.update_s + (most / every) * pace.validation_s) / 60
         what = f"about {minutes:.0f} min: a longer training no longer pays"
         print(f"  it will not take all of it, but {what}", file=sys.stderr)
         updates = most
-    effort = Effort(updates, min(every, updates), updates / pace.updates_per_epoch / epochs, size)
+    effort = Effort(updates, min(every, updates), pace.readings(updates) / recommended, size)
     if effort.share < LITTLE:
         print(f"caution: {too_short(command.budget, effort, pace)}", file=sys.stderr)
     recipe.say(effort)
@@ -134,7 +140,8 @@ def timed(config: RunConfig, prepared: Prepared, seconds: float, peers: Peers) -
         trainer.validate()
         validation_s: float = peers.gathered(time.perf_counter() - start)[0]
         trainer.reporter.close()
-        return Pace(update_s, validation_s, trainer.data.updates_in_first_epoch, weights_of(model))
+        of_epoch = trainer.data.updates_in_first_epoch
+        return Pace(update_s, validation_s, of_epoch, passes_of(config.train), weights_of(model))
 
 
 def seconds_for(trainer: Trainer, updates: int, peers: Peers) -> float:
@@ -159,10 +166,10 @@ def largest(recipe: Recipe, prepared: Prepared, pace: Pace, seconds: float) -> S
     vocabularies = prepared.tokenizers.src.vocab_size, prepared.tokenizers.tgt.vocab_size
     for size in reversed(larger):
         config = recipe.filled(Effort(MANY, MANY, 1.0, size))
-        passes = 2 if config.train.consistency else 1
-        times = passes * weights_of(build_outline(config, *vocabularies)) / pace.weights
-        updates, _ = replace(pace, update_s=times * pace.update_s).updates_in(seconds)
-        if updates / pace.updates_per_epoch >= size.least * epochs_of(recipe.facts):
+        passes = passes_of(config.train)
+        times = passes * weights_of(build_outline(config, *vocabularies)) / (pace.passes * pace.weights)
+        of_size = replace(pace, update_s=times * pace.update_s, passes=passes)
+        if of_size.readings(of_size.updates_in(seconds)[0]) >= size.least * readings_of(recipe.facts):
             return size
     return smallest
 

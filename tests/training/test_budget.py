@@ -22,10 +22,10 @@ from nmt.machine.peers import ALONE
 from nmt.training import budget
 from nmt.training.budget import LEAST_VALIDATIONS, Pace, timed, weights_of, within_budget
 from nmt.training.first_weights import random_model
-from nmt.training.recipe import MOST_VALIDATIONS, epochs_of, facts_of, filled, recipe_for, sizes
+from nmt.training.recipe import MOST_VALIDATIONS, facts_of, filled, passes_of, readings_of, recipe_for, sizes
 from nmt.training.run import start
 
-PACE = Pace(update_s=0.1, validation_s=1.0, updates_per_epoch=100, weights=1_000_000)
+PACE = Pace(update_s=0.1, validation_s=1.0, updates_per_epoch=100, passes=1, weights=1_000_000)
 SMALL = ["model.d_embed=8", "encoder.d_hidden=8", "decoder.d_hidden=16", "tokenizer.vocab_size=300"]
 
 
@@ -57,9 +57,9 @@ def paced(monkeypatch: pytest.MonkeyPatch, pace: Pace, gone: float = 10.0) -> li
     def pretended(config: RunConfig, prepared: Any, seconds: float, peers: Any) -> Pace:
         found.append(config)
         weights = weights_of(random_model(config, prepared.tokenizers))
-        passes = 2 if config.train.consistency else 1
+        passes = passes_of(config.train)
         update_s = pace.update_s * passes * weights / 1_000_000
-        return replace(pace, update_s=update_s, weights=weights)
+        return replace(pace, update_s=update_s, passes=passes, weights=weights)
 
     monkeypatch.setattr(budget, "timed", pretended)
     monkeypatch.setattr(budget, "since_start_s", lambda: gone)
@@ -114,9 +114,9 @@ def test_a_small_model_is_timed_as_it_is_and_the_run_fills_the_budget(
     assert run.train.max_epochs is None
     assert run.train.patience is None
     assert run.train.max_updates is not None
-    passes = 2 if run.train.consistency else 1
+    passes = passes_of(run.train)
     updates, every = replace(PACE, update_s=0.1 * passes * weights(run) / 1e6).updates_in(budget.FILLED * 180 - 10)
-    most = 4 * 80 * 100
+    most = 4 * 80 * 100 // passes
     if updates > most:  # as many validations
         updates, every = most, math.ceil(most / math.ceil(updates / every))
     assert (run.train.max_updates, run.train.validate_every) == (updates, min(every, updates))
@@ -133,11 +133,11 @@ def test_more_time_means_a_larger_model_and_more_passes(corpus: Path, monkeypatc
     given = command(corpus).run
     facts = facts_of(read_corpus(given.data, Path(given.cache_dir)).path("train"))
     found = []
-    for minutes in (3, 12, 45, 600):
+    for minutes in (3, 8, 45, 600):
         run = plan(command(corpus, f"budget={minutes}m"))
         sizes_of = run.encoder.arguments["d_hidden"], run.decoder.arguments["layers"]
         found.append((run.model.d_embed, *sizes_of, run.train.consistency))
-        assert (run.train.max_updates or 0) <= 4 * epochs_of(facts) * 20
+        assert passes_of(run.train) * (run.train.max_updates or 0) <= 4 * readings_of(facts) * 20
     assert found == [(each.d_embed, each.width, each.layers, each.consistency) for each in sizes(facts)]
 
 
@@ -204,7 +204,7 @@ def test_more_time_than_pays_is_not_taken(
 ) -> None:
     paced(monkeypatch, replace(PACE, updates_per_epoch=1))
     run = plan(command(corpus, "budget=90h"))
-    assert run.train.max_updates == 4 * 80
+    assert passes_of(run.train) * (run.train.max_updates or 0) == 4 * 80
     assert "a longer training no longer pays" in capsys.readouterr().err
 
 
@@ -216,7 +216,7 @@ def test_a_trained_model_is_trained_no_longer_than_pays(
 ) -> None:  # fmt: skip
     small = [*SMALL, f"runs_dir={tmp_path}", "train.max_updates=1", "train.bleu_sentences=1"]
     assert start(filled(command(corpus, *small), say=False).run) == 0
-    pace = Pace(update_s=0.1, validation_s=13.0, updates_per_epoch=pairs_take_s, weights=1_000_000)
+    pace = Pace(update_s=0.1, validation_s=13.0, updates_per_epoch=pairs_take_s, passes=1, weights=1_000_000)
     monkeypatch.setattr(budget, "timed", lambda *arguments: pace)
     monkeypatch.setattr(budget, "since_start_s", lambda: 10.0)
     words = [f"init_from={tmp_path}/run", "decoder.dropout=0.11"]
