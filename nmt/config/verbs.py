@@ -44,7 +44,7 @@ class TrainCommand(Section):
     budget: Annotated[
         str | None,
         "time for the whole command, such as 30m or 1h30m; it and the speed of this machine decide the size of the "
-        "model and the length of the training; null = as long as training pays",
+        "model, the passes and the length of the training; null = as long as training pays",
     ]
     resume: Annotated[Folder | None, "folder of a run to continue, with its stored configuration"]
     resume_with: Annotated[

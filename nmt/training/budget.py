@@ -34,13 +34,13 @@ from nmt.training.recipe import (
     Choice,
     Effort,
     Recipe,
-    Size,
+    Training,
     budget_choices,
     by_hand,
-    is_recurrent,
+    is_new_rnn,
     passes_of,
     readings_of,
-    sizes,
+    trainings,
 )
 from nmt.training.trainer import Trainer
 
@@ -70,9 +70,15 @@ class Pace:
         """How often so many updates read the text."""
         return self.passes * updates / self.updates_per_epoch
 
-    def updates_in(self, seconds: float) -> tuple[int, int]:
-        """How many updates fit into this time with their validations, and how many updates lie between validations."""
+    def updates_in(self, seconds: float, every: int | None = None) -> tuple[int, int]:
+        """How many updates fit into this time with their validations, and how many updates lie between validations.
+
+        `every`: the user chose how many lie between them.
+        """
         seconds -= AFTERWARDS * self.validation_s
+        if every is not None:
+            seconds -= self.validation_s  # the last one
+            return int(seconds / (self.update_s + self.validation_s / every)), every
         validations = int(VALIDATIONS_SHARE * seconds / self.validation_s)
         validations = max(LEAST_VALIDATIONS, min(MOST_VALIDATIONS, validations))
         updates = int((seconds - validations * self.validation_s) / self.update_s)
@@ -94,24 +100,25 @@ def within_budget(
     further = config.init_from is not None
     if recipe is None:
         pace = timed(config, prepared, timed_s, peers)
-        updates, every = affordable(command.budget, pace, left(), further)
+        updates, every = affordable(command, pace, left())
         return with_length(command, config, updates, every), pace.validation_s
-    size = sizes(recipe.facts)[0] if is_recurrent(config) and not further else None
-    pace = timed(recipe.filled(Effort(MANY, MANY, 1.0, size)), prepared, timed_s, peers)
-    if size is not None:
-        found = largest(recipe, prepared, pace, left() - timed_s)
-        if found != size:
-            size, pace = found, timed(recipe.filled(Effort(MANY, MANY, 1.0, found)), prepared, timed_s, peers)
-    updates, every = affordable(command.budget, pace, left(), further)
+    training = trainings(recipe.facts)[0] if is_new_rnn(config) else None
+    pace = timed(recipe.filled(Effort(MANY, MANY, 1.0, training)), prepared, timed_s, peers)
+    if training is not None:
+        found = longest(recipe, prepared, pace, left() - timed_s)
+        if found != training:
+            training, pace = found, timed(recipe.filled(Effort(MANY, MANY, 1.0, found)), prepared, timed_s, peers)
+    updates, every = affordable(command, pace, left())
     recommended = readings_of(recipe.facts, further)
     most = round((1 if further else MOST_TIMES_AS_LONG) * recommended * pace.updates_per_epoch / pace.passes)
     if updates > most:
-        every = math.ceil(most / math.ceil(updates / every))  # as many validations as in the whole budget
+        if typed_interval(command, pace) is None:
+            every = math.ceil(most / math.ceil(updates / every))  # as many validations as in the whole budget
         minutes = (most * pace.update_s + (most / every) * pace.validation_s) / 60
-        what = f"about {minutes:.0f} min: a longer training no longer pays"
-        print(f"  it will not take all of it, but {what}", file=sys.stderr)
+        what = f"about {minutes:.0f} min: longer would not pay"
+        print(f"  the training takes only {what}", file=sys.stderr)
         updates = most
-    effort = Effort(updates, min(every, updates), pace.readings(updates) / recommended, size)
+    effort = Effort(updates, min(every, updates), pace.readings(updates) / recommended, training)
     if effort.share < LITTLE:
         print(f"caution: {too_short(command.budget, effort, pace)}", file=sys.stderr)
     recipe.say(effort)
@@ -141,7 +148,7 @@ def timed(config: RunConfig, prepared: Prepared, seconds: float, peers: Peers) -
         validation_s: float = peers.gathered(time.perf_counter() - start)[0]
         trainer.reporter.close()
         of_epoch = trainer.data.updates_in_first_epoch
-        return Pace(update_s, validation_s, of_epoch, passes_of(config.train), weights_of(model))
+        return Pace(update_s, validation_s, of_epoch, passes_of(config.train.consistency), weights_of(model))
 
 
 def seconds_for(trainer: Trainer, updates: int, peers: Peers) -> float:
@@ -160,30 +167,38 @@ def weights_of(model: Seq2Seq) -> int:
     return sum(each.numel() for each in matrices)
 
 
-def largest(recipe: Recipe, prepared: Prepared, pace: Pace, seconds: float) -> Size:
-    """The recipe's largest size that can read the text often enough in this time, given the smallest size's pace."""
-    smallest, *larger = sizes(recipe.facts)
+def longest(recipe: Recipe, prepared: Prepared, pace: Pace, seconds: float) -> Training:
+    """The recipe's longest training that can read the text often enough in this time, given the shortest one's pace."""
+    shortest, *longer = trainings(recipe.facts)
     vocabularies = prepared.tokenizers.src.vocab_size, prepared.tokenizers.tgt.vocab_size
-    for size in reversed(larger):
-        config = recipe.filled(Effort(MANY, MANY, 1.0, size))
-        passes = passes_of(config.train)
+    for training in reversed(longer):
+        config = recipe.filled(Effort(MANY, MANY, 1.0, training))
+        passes = passes_of(config.train.consistency)
         times = passes * weights_of(build_outline(config, *vocabularies)) / (pace.passes * pace.weights)
-        of_size = replace(pace, update_s=times * pace.update_s, passes=passes)
-        if of_size.readings(of_size.updates_in(seconds)[0]) >= size.least * readings_of(recipe.facts):
-            return size
-    return smallest
+        its = replace(pace, update_s=times * pace.update_s, passes=passes)
+        updates, _ = its.updates_in(seconds, typed_interval(recipe.command, its))
+        if its.readings(updates) >= training.least * readings_of(recipe.facts):
+            return training
+    return shortest
 
 
-def affordable(budget: str, pace: Pace, seconds: float, further: bool) -> tuple[int, int]:
-    """Updates in this time, and updates between validations; prints the pace, and refuses too small a budget.
+def typed_interval(command: TrainCommand, pace: Pace) -> int | None:
+    """How many updates the user wants between validations; None if that is not typed."""
+    if "train.validate_every" not in command.changes.values:
+        return None
+    return command.run.train.validate_every or pace.updates_per_epoch
 
-    `further`: the model is trained already, and validated before the first update.
-    """
-    updates, every = pace.updates_in(seconds - (pace.validation_s if further else 0.0))
+
+def affordable(command: TrainCommand, pace: Pace, seconds: float) -> tuple[int, int]:
+    """Updates in this time, and updates between validations; prints the pace, and refuses too small a budget."""
+    budget = command.budget
+    before_s = 0.0 if command.run.init_from is None else pace.validation_s  # a trained model is validated first
+    typed = typed_interval(command, pace)
+    updates, every = pace.updates_in(seconds - before_s, typed)
     gone = since_start_s()
     measured = f"{pace.update_s:.3g} s an update and {pace.validation_s:.2g} s a validation"
     if updates < LEAST_UPDATES:
-        validations_s = (LEAST_VALIDATIONS + AFTERWARDS) * pace.validation_s
+        validations_s = (LEAST_VALIDATIONS + (LEAST_UPDATES / typed if typed else 0) + AFTERWARDS) * pace.validation_s
         needed = LEAST_UPDATES * pace.update_s + validations_s
         mostly_validations = validations_s > (gone + needed) / 2
         shorter = ", or make validations short: train.bleu_sentences=50" if mostly_validations else ""

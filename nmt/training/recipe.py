@@ -20,7 +20,6 @@ from nmt.config.compose import CONFIGS
 from nmt.config.defaults import with_chosen
 from nmt.config.plain import leaves, overlay
 from nmt.config.run import RunConfig, read_run_config
-from nmt.config.sections import TrainConfig
 from nmt.config.verbs import TrainCommand
 from nmt.data.batching import Mix
 from nmt.data.corpus import Corpus, read_corpus
@@ -44,13 +43,14 @@ SPECIAL = 260  # pieces that are not text: four special ones and 256 bytes
 MULTI30K = 1_800_000  # `size` of Multi30k en-de (29,000 pairs), on which most rules were found
 LEAST_BATCH = 600  # tokens
 MOST_VALIDATIONS = 30
+MOST_BETWEEN = 5_000  # updates between validations
 LITTLE_TEXT = 3e6  # `size` below which a model learns the text by heart before it has learned all that it can
+LEAST_TEXT = 0.4e6  # `size` below which it does so sooner
 REGULAR = 0.4  # share of the different words that occur once: below it, text is as regular as that of a grammar
 MOST_TIMES_AS_LONG = 4  # times the readings without a budget, at most: longer training does not pay
 SHORT = "so short a training learns little by heart"
-FURTHER_LR, FURTHER_EPOCHS = 0.5, 1 / 5  # of the rate and of the epochs of a new model
+FURTHER_LR, FURTHER_READINGS = 0.5, 1 / 5  # of the rate in `Training`, and of the readings of a new model
 FURTHER = "a trained model needs smaller steps"
-SAFE = "the highest rate that was safe"
 SECTIONS = ("tokenizer", "model", "encoder", "decoder", "optimizer", "schedule", "train")
 
 
@@ -65,11 +65,12 @@ class Facts:
     seen_once: float  # share of different words that occur once, on the side with fewer; repeated texts count once
     tokens: int = 0  # of the longer side, summed over the pairs; 0 before there is a tokenizer
     epoch: float = 1.0  # share of the pairs that an epoch has; below 1 where parts of the corpus have weights
+    whole_part: float = 1.0  # share of the pairs in the part that an epoch reads as a whole
 
 
 @dataclass(frozen=True)
-class Size:
-    """The size of an RNN model, and how thoroughly it is trained."""
+class Training:
+    """The size of an RNN model, and how it is trained."""
 
     d_embed: int
     width: int  # encoder units in each direction; the decoder is twice as wide
@@ -77,10 +78,10 @@ class Size:
     batch: float = 1.0  # times the recipe's tokens per batch
     lr: float = 0.002
     consistency: float = 0.0  # R-Drop; above 0, the model reads each batch twice
-    least: float = 0.0  # share of the recipe's readings, below which the next smaller size learns more in the same time
+    least: float = 0.0  # share of the recipe's readings, below which the training before it learns more in this time
 
 
-TWICE = Size(256, 192, batch=0.5, lr=0.004, consistency=2.0, least=0.7)  # for little text
+OF_LITTLE_TEXT = Training(256, 192, batch=0.5, lr=0.004, consistency=2.0, least=0.7)
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Effort:
     updates: int
     validate_every: int
     share: float  # readings of the text in the budget, as a share of the recipe's readings without one
-    size: Size | None  # None: the recipe's own size
+    training: Training | None  # None: the recipe's own
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,9 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
     corpus = read_corpus(run.data, cache_dir)
     facts = facts_of(corpus.path("train"))
     weights = run.data.train.weights
-    facts = replace(facts, epoch=1.0 if weights is None else Mix(corpus.mixed, weights).share)
+    if weights is not None:
+        mix = Mix(corpus.mixed, weights)
+        facts = replace(facts, epoch=mix.share, whole_part=mix.whole_part)
     if given is not None:
         config, _, tokenizers = given
         return Recipe(replace(command, run=config), replace(facts, tokens=tokens_of(corpus, tokenizers)), [])
@@ -252,8 +255,13 @@ def tokenizer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
     yield Choice("tokenizer.vocab_size", rounded(pieces), "so many pieces are seen often enough in so much text")
 
 
-def sizes(facts: Facts) -> list[Size]:
-    """Sizes of an RNN model, the smallest first. Once a model has learned all it can, a larger one learns more.
+def is_new_rnn(run: RunConfig) -> bool:
+    """Is it an RNN encoder–decoder that starts from random weights?"""
+    return run.init_from is None and is_recurrent(run)
+
+
+def trainings(facts: Facts) -> list[Training]:
+    """Trainings of a new RNN, the shortest first. Once a model has learned all it can, a larger one learns more.
 
     On Multi30k, 24 epochs each, one layer has 40.5 BLEU on dev. Two layers have 41.8, in 1.5 times the time. A wider
     model with R-Drop has 42.7, in 3.7 times the time of two layers. At a width of 256, one pass was no better. After
@@ -263,27 +271,32 @@ def sizes(facts: Facts) -> list[Size]:
     20 epochs of two layers have 31.8 with them, and 22 epochs have 30.6 without; with two passes as well, 12 epochs
     have 32.1 in the same time. With more text, a model that reads each batch once learns less by heart.
     """
-    one = Size(256, 192, layers=1, batch=0.5, lr=0.004)
+    one = Training(256, 192, layers=1, batch=0.5, lr=0.004)
     if facts.size < LITTLE_TEXT:
-        return [one, replace(one, layers=2, least=0.4), TWICE, replace(TWICE, d_embed=384, width=320, least=2.0)]
-    return [one, Size(256, 192, least=0.5), Size(384, 320, least=0.5), Size(512, 512, least=0.5)]
+        two, wide = replace(one, layers=2, least=0.4), replace(OF_LITTLE_TEXT, d_embed=384, width=320, least=1.6)
+        return [one, two, OF_LITTLE_TEXT, wide]
+    return [one, *(Training(d_embed, width, least=0.5) for d_embed, width in ((256, 192), (384, 320), (512, 512)))]
 
 
-def size_of(facts: Facts, run: RunConfig, effort: Effort | None) -> Size:
-    """The size that a budget allows; without a budget, that of docs/quality.md, or wider for much more text.
+def training_of(facts: Facts, run: RunConfig, effort: Effort | None) -> Training:
+    """What a budget allows; without a budget, the model of docs/quality.md, or a wider one for much more text.
 
-    Tatoeba en-de, 3,000 pairs, 64 readings: 13.8 BLEU on dev with `TWICE`, 13.0 in one pass at a rate of 0.002.
+    Tatoeba en-de, 3,000 pairs, 64 readings: 13.8 BLEU on dev with `OF_LITTLE_TEXT`; 13.0 in one pass by batches of
+    1,250 at a rate of 0.002.
     """
-    if effort is not None and effort.size is not None:
-        return effort.size
-    if facts.size < LITTLE_TEXT and run.init_from is None and is_recurrent(run):
-        return TWICE
-    return Size(256, 192 if facts.size < 20 * MULTI30K else 512)
+    if effort is not None and effort.training is not None:
+        return effort.training
+    if not is_new_rnn(run):
+        return Training(256, 192)
+    if facts.size < LITTLE_TEXT:
+        return OF_LITTLE_TEXT
+    _, narrow, *_, wide = trainings(facts)
+    return narrow if facts.size < 20 * MULTI30K else wide
 
 
-def passes_of(training: Size | TrainConfig) -> int:
+def passes_of(consistency: float) -> int:
     """How often the model reads each batch."""
-    return 2 if training.consistency else 1
+    return 2 if consistency else 1
 
 
 def rnn_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort: Effort | None) -> Iterator[Choice]:
@@ -293,22 +306,23 @@ def rnn_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort: Ef
     if run.attention.part is not None and not needs_equal_sizes(run.attention):
         yield Choice("encoder.with_embeddings", True, why)
     yield Choice("train.init_range", 0.1, why)
-    size = size_of(facts, run, effort)
+    training = training_of(facts, run, effort)
     why = "size of the model by the amount of text" + (" and the time" if effort is not None else "")
-    width = size.width
+    width = training.width
     if "encoder.d_hidden" in typed:
         width = run.encoder.arguments["d_hidden"]
     elif "decoder.d_hidden" in typed:
         width = max(1, run.decoder.arguments["d_hidden"] // 2)
-    yield Choice("model.d_embed", size.d_embed, why)
-    yield Choice("decoder.layers", size.layers, why)
+    yield Choice("model.d_embed", training.d_embed, why)
+    yield Choice("decoder.layers", training.layers, why)
     yield Choice("encoder.d_hidden", width, why)
     yield Choice("decoder.d_hidden", 2 * width, why)
-    if size.consistency:
-        yield Choice("train.consistency", size.consistency, "two passes of a batch teach more than twice the epochs")
+    if training.consistency:
+        why = "little text: reading each batch twice helps more than more epochs"
+        yield Choice("train.consistency", training.consistency, why)
     # Tatoeba en-de, 3,000 pairs: dev loss 3.755 with 0.5, 3.80 with 0.3. Multi30k: 0.4. Tatoeba, 165,000 pairs: 0.2.
-    dropout = stepwise(facts.size, {0.4e6: 0.5, 3e6: 0.4, 6e6: 0.2, 60e6: 0.15}, 0.1)
-    words = 0.1 if facts.size < 0.4e6 else 0.05  # Multi30k: 0.05 brings 1.2 BLEU
+    dropout = stepwise(facts.size, {LEAST_TEXT: 0.5, LITTLE_TEXT: 0.4, 6e6: 0.2, 60e6: 0.15}, 0.1)
+    words = 0.1 if facts.size < LEAST_TEXT else 0.05  # Multi30k: 0.05 brings 1.2 BLEU
     yield from dropout_choices(dropout, words, facts, effort)
     if effort is not None and effort.share < 1:  # Multi30k, 1,384 updates: 32.0 greedy BLEU with 0, 30.6 with 0.2
         yield Choice("model.embed_dropout", round(0.2 * effort.share, 2), SHORT)
@@ -338,51 +352,51 @@ def transformer_choices(
     yield Choice("model.tie", "target", why)
     if run.encoder.name == "TransformerEncoder":
         yield Choice("model.embed_dropout", 0.0, why)
-    dropout = stepwise(facts.size, {0.4e6: 0.3, 3e6: 0.2}, 0.1)
+    dropout = stepwise(facts.size, {LEAST_TEXT: 0.3, LITTLE_TEXT: 0.2}, 0.1)
     yield from dropout_choices(dropout, 0.0, facts, effort)
 
 
-def batch_of(facts: Facts, run: RunConfig, typed: Collection[str], size: Size) -> int:
+def batch_of(facts: Facts, run: RunConfig, typed: Collection[str], training: Training) -> int:
     """Tokens per batch. On Multi30k, 1,250 instead of 2,500 bring 1.0 BLEU in the same time."""
     if "train.batch_tokens" in typed:
         return run.train.batch_tokens
     batch: int = stepwise(facts.size, {0.05e6: LEAST_BATCH, 20e6: 1250, 100e6: 2500}, 5000)
-    return max(LEAST_BATCH, round(size.batch * batch)) if is_recurrent(run) else 2 * batch
+    return max(LEAST_BATCH, round(training.batch * batch)) if is_recurrent(run) else 2 * batch
 
 
 def readings_of(facts: Facts, further: bool = False) -> int:
-    """How often a training without a budget reads the text; more for a mix, whose epochs have fewer pairs.
+    """How often a training without a budget reads the text; with two passes of each batch, an epoch has two readings.
 
-    With two passes of each batch, an epoch has two readings.
+    A mix has epochs of fewer pairs, so there are more of them.
 
-    `further`: the model is trained already. With 300 captions, Tatoeba en-de's was best on dev after 4 to 12 epochs.
+    `further`: the model is trained already; it has the rest of a mix behind it, so the part that each epoch reads as a
+    whole decides. With 300 captions, Tatoeba en-de's was best on dev after 4 to 12 epochs.
 
     Tatoeba en-de, 3,000 pairs: 11.9 BLEU in 60 epochs, 10.2 in 33, at most 11.5 in 100 (stopped at a high rate).
     """
-    power = 1 / 3 if facts.size < MULTI30K else 1 / 2
-    by_size: float = 24 * (MULTI30K / facts.size) ** power
-    readings = min(80, max(3, round(by_size))) * (FURTHER_EPOCHS if further else 1.0)
-    return max(1, round(readings / facts.epoch))
+    size = facts.size * (facts.whole_part if further else 1.0)
+    power = 1 / 3 if size < MULTI30K else 1 / 2
+    by_size: float = 24 * (MULTI30K / size) ** power
+    readings = min(80, max(3, round(by_size)))
+    return max(1, round(FURTHER_READINGS * readings if further else readings / facts.epoch))
 
 
 def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort: Effort | None) -> Iterator[Choice]:
     """Learning rate, batch size and length. If the user typed that only early stopping ends the run, that stays so."""
-    size = size_of(facts, run, effort)
+    training = training_of(facts, run, effort)
     further = run.init_from is not None
-    lr = size.lr if is_recurrent(run) else 0.001
-    how = FURTHER if further else SAFE
-    yield Choice("optimizer.lr", FURTHER_LR * lr if further else lr, how)
-    batch = batch_of(facts, run, typed, size)
-    yield Choice("train.batch_tokens", batch, "small batches learn more from each sentence")
-    per_epoch = max(1.0, facts.epoch * facts.tokens / batch)
+    lr = training.lr if is_recurrent(run) else 0.001
+    few_steps = "small batches at this rate learn most in the same time"
+    yield Choice("optimizer.lr", FURTHER_LR * lr if further else lr, FURTHER if further else few_steps)
+    batch = batch_of(facts, run, typed, training)
+    yield Choice("train.batch_tokens", batch, few_steps)
+    per_epoch = max(1.0, facts.epoch * facts.tokens / (batch * run.train.accumulate))
     if effort is not None:
         yield from budget_choices(effort.updates, effort.validate_every)
-        yield Choice("train.patience", None, "the rate falls to nothing at the end")
-        yield from rate_choices(effort.updates, how)
+        yield from rate_choices(effort.updates)
         return
-    why = "less text is read more often; the rate falls to nothing at the end"
-    passes = passes_of(run.train if "train.consistency" in typed else size)
-    epochs: int | None = -(-readings_of(facts, further) // passes)
+    why = "less text is read more often"
+    epochs: int | None = -(-readings_of(facts, further) // passes_of(training.consistency))
     if "train.max_epochs" in typed:
         epochs = run.train.max_epochs
     elif run.train.max_updates is not None:
@@ -393,11 +407,10 @@ def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort:
         return
     updates = min(ends)
     yield Choice("train.max_epochs", epochs, why)
-    yield Choice("train.patience", None, why)
-    if updates / per_epoch > MOST_VALIDATIONS:
-        every = max(1, rounded(updates / MOST_VALIDATIONS))
-        yield Choice("train.validate_every", every, "validations take time as well")
-    yield from rate_choices(updates, how)
+    between = max(updates / MOST_VALIDATIONS, min(per_epoch, MOST_BETWEEN))
+    if between != per_epoch:
+        yield Choice("train.validate_every", max(1, rounded(between)), "validations take time as well")
+    yield from rate_choices(updates)
 
 
 def budget_choices(updates: int, validate_every: int) -> Iterator[Choice]:
@@ -407,8 +420,10 @@ def budget_choices(updates: int, validate_every: int) -> Iterator[Choice]:
     yield Choice("train.validate_every", validate_every, "validations take time as well")
 
 
-def rate_choices(updates: int | float, why: str) -> Iterator[Choice]:
+def rate_choices(updates: int | float) -> Iterator[Choice]:
     """The schedule for a run of this many updates, at most a quarter of which are warm-up."""
+    why = "the rate rises in the warm-up, then falls to nothing at the end"
+    yield Choice("train.patience", None, why)
     yield Choice("schedule", "linear", why)
     yield Choice("schedule.warmup", rounded(min(800, updates / 4, max(100, updates / 8))), why)
 

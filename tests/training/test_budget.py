@@ -22,7 +22,7 @@ from nmt.machine.peers import ALONE
 from nmt.training import budget
 from nmt.training.budget import LEAST_VALIDATIONS, Pace, timed, weights_of, within_budget
 from nmt.training.first_weights import random_model
-from nmt.training.recipe import MOST_VALIDATIONS, facts_of, filled, passes_of, readings_of, recipe_for, sizes
+from nmt.training.recipe import MOST_VALIDATIONS, facts_of, filled, passes_of, readings_of, recipe_for, trainings
 from nmt.training.run import start
 
 PACE = Pace(update_s=0.1, validation_s=1.0, updates_per_epoch=100, passes=1, weights=1_000_000)
@@ -57,7 +57,7 @@ def paced(monkeypatch: pytest.MonkeyPatch, pace: Pace, gone: float = 10.0) -> li
     def pretended(config: RunConfig, prepared: Any, seconds: float, peers: Any) -> Pace:
         found.append(config)
         weights = weights_of(random_model(config, prepared.tokenizers))
-        passes = passes_of(config.train)
+        passes = passes_of(config.train.consistency)
         update_s = pace.update_s * passes * weights / 1_000_000
         return replace(pace, update_s=update_s, passes=passes, weights=weights)
 
@@ -105,6 +105,28 @@ def test_updates_and_validations_fill_the_time(seconds: float) -> None:
     assert 0.9 * seconds <= used <= seconds
 
 
+@pytest.mark.parametrize("every", [1, 20, 100, 10_000])
+def test_validations_that_are_typed_take_time_too(every: int) -> None:
+    updates, kept = PACE.updates_in(300.0, every)
+    used = updates * PACE.update_s + (math.ceil(updates / every) + budget.AFTERWARDS) * PACE.validation_s
+    assert kept == every
+    assert 0.98 * 300 <= used <= 300
+
+
+@pytest.mark.parametrize("recipe", ["auto", "null"])
+def test_a_typed_interval_between_validations_makes_the_run_shorter(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, recipe: str
+) -> None:
+    paced(monkeypatch, replace(PACE, updates_per_epoch=1000))
+    runs = [
+        plan(command(corpus, "budget=5m", f"recipe={recipe}", "tokenizer.vocab_size=300", "decoder.layers=1", *typed))
+        for typed in ([], ["train.validate_every=2"])
+    ]
+    planned, often = (each.train.max_updates or 0 for each in runs)
+    assert runs[1].train.validate_every == 2
+    assert 20 < often < planned / 1.3
+
+
 def test_a_small_model_is_timed_as_it_is_and_the_run_fills_the_budget(
     corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,7 +136,7 @@ def test_a_small_model_is_timed_as_it_is_and_the_run_fills_the_budget(
     assert run.train.max_epochs is None
     assert run.train.patience is None
     assert run.train.max_updates is not None
-    passes = passes_of(run.train)
+    passes = passes_of(run.train.consistency)
     updates, every = replace(PACE, update_s=0.1 * passes * weights(run) / 1e6).updates_in(budget.FILLED * 180 - 10)
     most = 4 * 80 * 100 // passes
     if updates > most:  # as many validations
@@ -137,8 +159,8 @@ def test_more_time_means_a_larger_model_and_more_passes(corpus: Path, monkeypatc
         run = plan(command(corpus, f"budget={minutes}m"))
         sizes_of = run.encoder.arguments["d_hidden"], run.decoder.arguments["layers"]
         found.append((run.model.d_embed, *sizes_of, run.train.consistency))
-        assert passes_of(run.train) * (run.train.max_updates or 0) <= 4 * readings_of(facts) * 20
-    assert found == [(each.d_embed, each.width, each.layers, each.consistency) for each in sizes(facts)]
+        assert passes_of(run.train.consistency) * (run.train.max_updates or 0) <= 4 * readings_of(facts) * 20
+    assert found == [(each.d_embed, each.width, each.layers, each.consistency) for each in trainings(facts)]
 
 
 def test_a_short_training_gets_less_dropout(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,8 +226,8 @@ def test_more_time_than_pays_is_not_taken(
 ) -> None:
     paced(monkeypatch, replace(PACE, updates_per_epoch=1))
     run = plan(command(corpus, "budget=90h"))
-    assert passes_of(run.train) * (run.train.max_updates or 0) == 4 * 80
-    assert "a longer training no longer pays" in capsys.readouterr().err
+    assert passes_of(run.train.consistency) * (run.train.max_updates or 0) == 4 * 80
+    assert "longer would not pay" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -228,7 +250,7 @@ def test_a_trained_model_is_trained_no_longer_than_pays(
     assert updates is not None
     assert every is not None
     assert (updates == (free.train.max_epochs or 0) * pairs_take_s) == (not binds)
-    assert ("it will not take all of it" in said) == (not binds)
+    assert ("the training takes only" in said) == (not binds)
     assert 10 + updates * 0.1 + (1 + math.ceil(updates / every) + 2.5) * 13 <= 120
     assert updates / every > 1
     assert fit.encoder == free.encoder

@@ -14,9 +14,20 @@ from nmt.config.compose import command_of
 from nmt.config.identity import essence
 from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand
+from nmt.data.batching import Mix
 from nmt.data.corpus import read_corpus
 from nmt.data.prepare import prepare
-from nmt.training.recipe import Choice, Facts, choices_of, facts_of, filled, readings_of, tokenizer_choices, tokens_of
+from nmt.training.recipe import (
+    Choice,
+    Facts,
+    choices_of,
+    facts_of,
+    filled,
+    passes_of,
+    readings_of,
+    tokenizer_choices,
+    tokens_of,
+)
 from nmt.training.run import start
 
 FACTS = Facts(pairs=29_000, size=1_800_000, alphabets=(60, 70), one_script=True, seen_once=0.5, tokens=480_000)
@@ -243,5 +254,65 @@ def test_a_typed_batch_decides_how_long_an_epoch_is(corpora: dict[str, Path]) ->
 
 
 def test_a_mix_is_read_for_as_many_pairs_as_the_whole_would_be() -> None:
-    whole = Facts(pairs=30_000, size=1_800_000, alphabets=(50, 50), one_script=True, seen_once=0.5, tokens=400_000)
-    assert readings_of(replace(whole, epoch=0.25)) == 4 * readings_of(whole)
+    assert readings_of(replace(FACTS, epoch=0.25)) == 4 * readings_of(FACTS)
+
+
+def test_a_trained_model_reads_the_small_part_of_a_mix_as_often_as_that_part_alone() -> None:
+    mix = Mix([3_000, 27_000], [1, 3])
+    mixed = replace(FACTS, epoch=mix.share, whole_part=mix.whole_part)
+    assert mix.whole_part == 0.1
+    alone = replace(FACTS, size=FACTS.size // 10)
+    assert readings_of(mixed, further=True) == readings_of(alone, further=True) == 10
+
+
+KINDS = {
+    "rnn": [],
+    "rnn in one pass": ["train.consistency=0"],
+    "transformer": ["encoder=transformer", "decoder=transformer", "attention=multi_head"],
+    "trained rnn": ["init_from=runs/other"],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "megabytes", "layers", "passes", "lr", "batch", "epochs"),
+    [
+        ("rnn", 0.1, 2, 2, 0.004, 625, 32),
+        ("rnn", 1.8, 2, 2, 0.004, 625, 12),
+        ("rnn", 2.99, 2, 2, 0.004, 625, 10),
+        ("rnn", 3.0, 2, 1, 0.002, 1250, 19),
+        ("rnn", 5.5, 2, 1, 0.002, 1250, 14),
+        ("rnn", 600, 2, 1, 0.002, 5000, 3),
+        ("rnn", 0.04, 2, 2, 0.004, 600, 40),
+        ("rnn in one pass", 1.8, 2, 1, 0.004, 625, 12),
+        ("rnn in one pass", 5.5, 2, 1, 0.002, 1250, 14),
+        ("transformer", 1.8, None, 1, 0.001, 2500, 24),
+        ("trained rnn", 1.8, None, 1, 0.001, 1250, 5),
+        ("trained rnn", 5.5, None, 1, 0.001, 1250, 3),
+    ],
+)
+def test_what_each_amount_of_text_gets(
+    kind: str, megabytes: float, layers: int | None, passes: int, lr: float, batch: int, epochs: int
+) -> None:
+    size = round(1e6 * megabytes)
+    given = command_of("train", KINDS[kind])
+    typed = given.changes.values
+    facts = replace(FACTS, size=size, tokens=size // 4)
+    found = {each.key: each.value for each in choices_of(facts, given.run, typed)}
+    consistency = typed.get("train.consistency", found.get("train.consistency", 0))
+    assert (found.get("decoder.layers"), passes_of(consistency)) == (layers, passes)
+    assert (found["optimizer.lr"], found["train.batch_tokens"], found["train.max_epochs"]) == (lr, batch, epochs)
+    if passes == 2:
+        assert consistency == 2
+
+
+@pytest.mark.parametrize(("accumulate", "warmup"), [(1, 800), (4, 290), (16, 100)])
+def test_accumulated_batches_make_fewer_updates(accumulate: int, warmup: int) -> None:
+    facts = replace(FACTS, tokens=480_000)  # 9,216 batches
+    found = values(facts, command_of("train", [f"train.accumulate={accumulate}"]).run)
+    assert found["schedule.warmup"] == warmup
+
+
+def test_epochs_of_very_many_updates_have_several_validations() -> None:
+    facts = replace(FACTS, size=600_000_000, tokens=150_000_000)  # 30,000 updates an epoch
+    assert values(facts)["train.validate_every"] == 5_000
+    assert "train.validate_every" not in values(FACTS)
