@@ -25,6 +25,7 @@ from nmt.scoring.aer import load_gold
 from nmt.scoring.alignment import source_length
 from nmt.scoring.benchmark import referenced
 from nmt.scoring.cautions import of_gaps, refuse_unfit
+from nmt.scoring.countable import of_short_references
 from nmt.scoring.word_rules import bleu_tokenizer, word_rule_of
 from nmt.translation.notes import caution
 
@@ -71,6 +72,7 @@ def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
     lengths = [[source_length(sentence) for sentence in side] for side in (sources, references)]
     shown = rows_by_rule(sources, references, *lengths)
     word_rule = word_rule_of(data, references)
+    said += of_short_references([references], word_rule)
     return TestSet(sweep.split, sources, references, word_rule, gold, data.gold_units, shown, said)
 
 

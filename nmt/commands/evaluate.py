@@ -16,6 +16,7 @@ from nmt.figures.table import grid, text_table
 from nmt.machine.home import expanded
 from nmt.machine.safe_files import make_folder, refuse_unwritable, write_atomically
 from nmt.runs.folder import seen_file
+from nmt.runs.learned import caution_of
 from nmt.scoring.aer import diagonal_scores
 from nmt.scoring.alignment import source_length
 from nmt.scoring.benchmark import (
@@ -35,6 +36,7 @@ from nmt.scoring.cautions import (
     refuse_other_languages,
     refuse_unfit,
 )
+from nmt.scoring.countable import of_short_references
 from nmt.scoring.metrics import bleu_by_length, paired_bootstrap, score_corpus
 from nmt.scoring.word_rules import bleu_tokenizer
 from nmt.translation.align import gold_scores
@@ -52,7 +54,8 @@ def main(command: EvaluateCommand) -> int:
     if command.compare_with is not None:
         translators.append(open_model(command, command.compare_with, "compare_with"))
     whole, benchmark, gold = read_test_set(command, translators)
-    said = [*of_gaps(whole.references), *before_translating(command, translators, benchmark)]
+    said = [*of_gaps(whole.references), *of_short_references(benchmark.references, benchmark.word_rule)]
+    said += before_translating(command, translators, benchmark)
     folder = results_folder(command, benchmark.name)
     refuse_unwritable(folder, "output")
     say_means(translators)
@@ -74,7 +77,7 @@ def main(command: EvaluateCommand) -> int:
         "precision": translators[0].precision,
         "search": asdict(translators[0].settings),
         "shortlist": translators[0].shortlist is not None and not translators[0].settings.sample,
-        "cautions": said,
+        "cautions": [*of_models(command), *said],
     }
     results, tables = scored(command, translators, benchmark, gold, texts)
     plain = json.dumps(about | results, indent=1, ensure_ascii=False)
@@ -110,6 +113,14 @@ def say_means(translators: list[Translator]) -> None:
     for different in others:
         if different != used:
             print(f"compare_with: {different}", file=sys.stderr)
+
+
+def of_models(command: EvaluateCommand) -> Iterator[str]:
+    """The cautions about the models, which were printed when they were opened."""
+    named = [("model", command.model), ("compare_with", command.compare_with)]
+    for folder in (each for key, model in named if model is not None for each in model_folders(model, key)):
+        if (learned := caution_of(folder)) is not None:
+            yield f"{folder}: {learned}"
 
 
 def scored(

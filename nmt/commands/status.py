@@ -53,7 +53,7 @@ def main(command: StatusCommand) -> int:
             "state": state_text(run, progress),
             "saved": saved(run, last),
             **how_far([point for _, point in recorded if point and point["kind"] == "train"], progress, settings),
-            **how_good(progress, settings),
+            **how_good(progress, settings, int(stored.schedule.arguments.get("warmup", 0))),
         }
     )
     rows = {
@@ -136,12 +136,12 @@ def how_far(recorded: list[dict[str, Any]], progress: Progress, settings: TrainC
     return rows
 
 
-def how_good(progress: Progress, settings: TrainConfig) -> dict[str, str]:
-    """The best and the last validation."""
+def how_good(progress: Progress, settings: TrainConfig, warmup: int) -> dict[str, str]:
+    """The best and the last validation; patience waits for the end of the `warmup`, in updates."""
     if not progress.validations:
         return {"dev": "not validated yet"}
     rows = {"best": scores_text(progress.ranked(settings.metric)[0])}
-    waited = progress.since_gain(settings.metric)
+    waited = progress.since_gain(settings.metric, warmup)
     patience = f"; {waited} since the last gain, stops at {settings.patience}" if settings.patience and waited else ""
     return rows | {"last": scores_text(progress.validations[-1]) + patience}
 

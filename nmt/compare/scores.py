@@ -20,6 +20,7 @@ from nmt.machine.device import TranslationPrecision, choose_device, choose_dtype
 from nmt.machine.digests import digest, file_digest
 from nmt.machine.safe_files import write_atomically
 from nmt.runs.folder import seen_file
+from nmt.runs.learned import caution_of
 from nmt.scoring import cautions
 from nmt.scoring.aer import AlignmentScores, Gold
 from nmt.scoring.word_rules import WordRule, bleu_tokenizer
@@ -141,7 +142,9 @@ def measured(job: Job, test: TestSet, trust: Sequence[str]) -> Scores:
         job.run, None, trust, settings.device, precision, False, sentences="keep", workers=settings.workers
     )
     texts = test.sources, [test.references]
-    said = [*test.cautions, *cautions.of_training(seen_file(job.run), "the model", *texts)]
+    learned = caution_of(job.run)
+    said = [*test.cautions, *([] if learned is None else [learned])]
+    said += cautions.of_training(seen_file(job.run), "the model", *texts)
     said += cautions.of_test_set(translator.tokenizers, *texts)
     start = perf_counter()
     hypotheses = translate_all(translator, test.sources, said.append)

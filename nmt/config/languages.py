@@ -15,14 +15,24 @@ OF_STRINGS = re.compile(  # suffixes of files with one language, and words of su
     r"(\.(hi|sdh|cc|forced|default))*\.(ya?ml|json|arb|strings|properties|resx|resw|srt|vtt|xml)$", re.IGNORECASE
 )
 LAST_CODE = re.compile("(?:^|[._/-])([a-z]{2}(?:[-_][A-Z][a-z]{3})?(?:[-_][A-Z]{2})?)$")
+OF_NO_LANGUAGE = ("und", "mul", "mis", "zxx")  # unknown, several, one without a code, none
+OTHER_NAMES = {  # own names of languages, and common English names that IANA's registry lacks
+    "deutsch": "de", "français": "fr", "español": "es", "italiano": "it", "português": "pt", "nederlands": "nl",
+    "svenska": "sv", "dansk": "da", "norsk": "no", "suomi": "fi", "polski": "pl", "čeština": "cs", "magyar": "hu",
+    "română": "ro", "türkçe": "tr", "русский": "ru", "українська": "uk", "ελληνικά": "el", "עברית": "he",
+    "العربية": "ar", "فارسی": "fa", "हिन्दी": "hi", "ไทย": "th", "中文": "zh", "日本語": "ja", "한국어": "ko",
+    "mandarin": "zh", "simplified chinese": "zh-Hans", "traditional chinese": "zh-Hant", "chs": "zh-Hans",
+    "cantonese": "yue", "farsi": "fa", "slovene": "sl", "castilian": "es", "brazilian": "pt-BR", "flemish": "nl",
+}  # fmt: skip
 ENGLISH_SPEAKING = ("GB", "US", "AU", "NZ", "IE", "CA")  # langcodes takes English for unknown territories, too
 
 
 def refuse_unknown_language(key: str, code: str) -> None:
     """Refuses a code that is not in ISO 639 (BCP 47 with a script or region); names the right one if it is clear."""
-    if langcodes.tag_is_valid(code):
+    is_none = re.split("[-_]", code.lower())[0] in OF_NO_LANGUAGE
+    if langcodes.tag_is_valid(code) and not is_none:
         return
-    meant = meant_language(code)
+    meant = None if is_none else meant_language(code)
     remedy = f"did you mean '{meant}'?" if meant else "give a code of ISO 639, such as en, de or zh, or null"
     raise ConfigError(f"{key}={code} is not a language code; {remedy}")
 
@@ -62,13 +72,19 @@ def name_beside_language(name: str) -> str:
 
 
 def meant_language(word: str) -> str | None:
-    """The code that a wrong one probably means: the main language of a country, or a language given by English name."""
-    if len(word) == 2:
+    """The code that a wrong one probably means: the main language of a country, or a language given by its name."""
+    word = word.strip()
+    if re.fullmatch("[A-Za-z]{2}", word):
         language = langcodes.Language.make(territory=word.upper()).maximize().language
         return None if language == "en" and word.upper() not in ENGLISH_SPEAKING else language
-    names = language_names()
-    close = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.85)
-    return names[close[0]] if close else None
+    if len(word) < 2:
+        return None
+    names = language_names() | OTHER_NAMES
+    common = {name: code for name, code in names.items() if len(code) == 2 or name in OTHER_NAMES}
+    for known, cutoff in ((common, 0.75), (names, 0.85)):  # a rare language must be spelled better
+        if close := difflib.get_close_matches(word.lower(), known, n=1, cutoff=cutoff):
+            return names[close[0]]
+    return None
 
 
 @cache

@@ -11,8 +11,13 @@ BLOCK = 200  # neighbouring pairs that are judged together
 FEWEST = 50  # fewest pairs to judge files that are shorter than a block
 TOGETHER = 0.25  # a block with a lower correlation is bad; by chance, the standard deviation is 0.07
 SPREAD = 0.25  # least standard deviation of log lengths on a side: lengths that are all alike say nothing
-SHARE = 0.5  # least share of bad blocks for a caution, among those judged from the first bad block on
-FEWEST_BLOCKS = 3  # fewest bad blocks for a caution; all blocks if there are fewer
+FEWEST_BLOCKS = (
+    3  # least surplus of bad blocks over good ones in a stretch for a caution; all blocks if there are fewer
+)
+SHARE, MOST_BLOCKS = (
+    0.05,
+    20,
+)  # the surplus is this share of the blocks, at most so many: a large corpus has noisy places
 
 
 @dataclass
@@ -31,25 +36,38 @@ class LengthAgreement:
         self._waiting = waiting[whole:]
 
     def caution(self, name: str) -> str | None:
-        """A warning if the sides are most likely not translations, and from which pair on; None if all is well."""
+        """A warning if the sides of a stretch of pairs are most likely not translations; None if all is well."""
         if not self.correlations and len(self._waiting) >= FEWEST:
             found = [correlation(self._waiting)]
         else:
             found = self.correlations
         judged = [(number, value) for number, value in enumerate(found) if value is not None]
-        bad = [number for number, value in judged if value < TOGETHER]
-        if len(bad) < min(FEWEST_BLOCKS, len(found)) or not bad:
+        first, last, surplus = worst_stretch([value < TOGETHER for _, value in judged])
+        if surplus < max(1, min(max(FEWEST_BLOCKS, SHARE * len(judged)), MOST_BLOCKS, len(found))):
             return None
-        first = bad[0]
-        after = [(number, value) for number, value in judged if number >= first]
-        if len(bad) < SHARE * len(after):
-            return None
-        middle = float(np.median([value for _, value in after]))
-        where = f"from about pair {first * BLOCK + 1:,} on, " if first else ""
+        middle = float(np.median([value for _, value in judged[first : last + 1]]))
+        begin, end = judged[first][0] * BLOCK + 1, (judged[last][0] + 1) * BLOCK
+        to_the_end = last == len(judged) - 1
+        if first:
+            where = f"from about pair {begin:,} {'on' if to_the_end else f'to {end:,}'}, "
+        else:
+            where = "" if to_the_end else f"up to about pair {end:,}, "
         return (
             f"caution: {name} does not look parallel: {where}lengths of the two sides do not go together (correlation "
             f"{middle:.2f}; translations have 0.5 to 1); is line N of one file the translation of line N of the other?"
         )
+
+
+def worst_stretch(bad: Sequence[bool]) -> tuple[int, int, int]:
+    """First and last number of the stretch with the greatest surplus of bad blocks over good ones, and the surplus."""
+    found, start, surplus = (0, 0, 0), 0, 0
+    for number, is_bad in enumerate(bad):
+        surplus += 1 if is_bad else -1
+        if surplus < 0:
+            start, surplus = number + 1, 0
+        elif surplus > found[2]:
+            found = start, number, surplus
+    return found
 
 
 def correlation(lengths: NDArray[np.integer[Any]]) -> float | None:

@@ -1,8 +1,8 @@
-"""Whether a finished model has learned to translate, measured on dev at the end of training; kept in its run folder."""
+"""Whether a model has learned to translate, measured on dev in training and at its end; kept in the run folder."""
 
 import json
 import sys
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 
 from nmt.config.check import read
@@ -13,41 +13,59 @@ from nmt.machine.safe_files import read_file, write_atomically
 LEARNED_FILE = "learned.json"
 MOST_BYTES = 10_000
 LEAST_BLEU = 1.0  # percent; a lower score comes only from the smoothing of zero counts
+CLEAR_BLEU = 5.0  # percent; no model that cannot translate has as much
 LEAST_GAIN = 0.1  # nats per token: the least advantage of a translation's own source over another sentence's
 FEW_PAIRS = 20_000
 FEW_UPDATES = 1000
+MANY_EPOCHS = 5  # so many readings are no short training, however few the updates
 UNWRITABLE = 0.1  # largest share of the dev targets' pieces that may be missing from the vocabulary
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What a run's final model has learned. Each nll is a mean in nats per target token of the dev split."""
+    """What a run's model has learned. Each nll is a mean in nats per target token of the dev split."""
 
     bleu: float | None  # BLEU of greedy translations of dev, in percent; None: not measured
     nll: float  # of the reference translations, each given its source
-    nll_of_others: float  # of the references, each given the source of another sentence of about its length
-    nll_of_frequencies: float  # of the references, for a model that knows only how frequent training pieces are
+    nll_of_others: float | None  # of the references, each given another sentence's source; None: not measured
+    nll_of_frequencies: float | None  # of the references, for a model that only counts training pieces; None: the same
     last_nll: float  # `nll` at the last validation
     updates: int
     warmup: int
     pairs: int  # number of training pairs
     length_correlation: float | None  # between the two sides of the training pairs; None: the lengths vary too little
     unknown: float  # share of dev target pieces that are not in the vocabulary
+    epochs: int = 0  # done
+    finished: bool = True  # was this measured at the end of training?
 
     def caution(self) -> str | None:
         """A warning if the model has learned next to nothing: the sign, the likely cause and the remedy; else None."""
+        sign = self.sign()
+        so_far = "" if self.finished else "so far, "
+        return None if sign is None else f"{so_far}the model has learned next to nothing: {sign}. {self.cause()}"
+
+    def sign(self) -> str | None:
+        """What shows that it has learned next to nothing; None: it has learned something."""
         if self.bleu is not None and self.bleu < LEAST_BLEU:
-            sign = f"its greedy translations of the dev split have {self.bleu:.2f} BLEU"
-        elif self.nll_of_others - self.nll < LEAST_GAIN:
-            sign = (
+            return f"its greedy translations of the dev split have {self.bleu:.2f} BLEU"
+        if self.bleu is not None and self.bleu >= CLEAR_BLEU:
+            return None
+        if self.ignores_sources():
+            return (
                 "a sentence's own source tells it no more of the translation than another sentence's "
                 f"({self.nll:.2f} and {self.nll_of_others:.2f} nats per token on dev)"
             )
-        elif self.nll >= self.nll_of_frequencies:
-            sign = f"it knows dev translations no better ({self.nll:.2f} nats per token) than counting words would"
-        else:
-            return None
-        return f"the model has learned next to nothing: {sign}. {self.cause()}"
+        if self.only_counts():
+            return f"it knows dev translations no better ({self.nll:.2f} nats per token) than counting words would"
+        return None
+
+    def ignores_sources(self) -> bool:
+        """Does a sentence's own source tell the model no more of the translation than another sentence's?"""
+        return self.nll_of_others is not None and self.nll_of_others - self.nll < LEAST_GAIN
+
+    def only_counts(self) -> bool:
+        """Does it know the translations no better than a model that knows how frequent the pieces are?"""
+        return self.nll_of_frequencies is not None and self.nll >= self.nll_of_frequencies
 
     def cause(self) -> str:
         """The likely cause, and what helps."""
@@ -62,21 +80,24 @@ class Learned:
                 f"{self.length_correlation:.2f} only (translations: 0.5 to 1); line N of one must translate line N of "
                 "the other"
             )
-        diverged = "Training has most likely diverged; lower optimizer.lr, or lengthen schedule.warmup"
-        if self.last_nll > self.nll + 1:
-            return diverged
         trained = f"It was trained for {counted(self.updates, 'update')}"
         if self.updates <= 2 * self.warmup:
             warmup = min(self.warmup, self.updates)
             return f"{trained}, the warm-up took {warmup:,}; train longer, or set schedule.warmup lower"
-        if self.updates <= FEW_UPDATES:
-            return f"{trained} only; train longer"
-        if self.nll >= self.nll_of_frequencies:
-            return diverged
-        if self.pairs < FEW_PAIRS:
-            return (
+        is_short = self.updates <= FEW_UPDATES and self.epochs < MANY_EPOCHS
+        has_few_pairs = self.pairs < FEW_PAIRS and (self.epochs >= MANY_EPOCHS or not is_short)
+        learned_by_heart = has_few_pairs and self.epochs >= MANY_EPOCHS and not self.only_counts()
+        if not is_short and (self.only_counts() or (self.last_nll > self.nll + 1 and not learned_by_heart)):
+            return "Training has most likely diverged; lower optimizer.lr, or lengthen schedule.warmup"
+        if has_few_pairs:
+            few = (
                 f"There are most likely too few pairs, {self.pairs:,}; tens of thousands are needed for a usable model"
             )
+            return f"{few}. Or the files are not parallel: compare some lines" if self.ignores_sources() else few
+        if is_short:
+            return f"{trained} only; train longer"
+        if self.ignores_sources():
+            return "Either the files are not parallel, so compare some lines, or optimizer.lr is too high, so halve it"
         return "Train longer, or take the settings of one of the experiments"
 
 
@@ -86,13 +107,14 @@ def write_learned(run: Path, learned: Learned) -> None:
 
 
 def read_learned(run: Path) -> Learned | None:
-    """What a run's model has learned; None: training has not ended, or the dev split was missing or too small."""
+    """What a run's model has learned; None: it has not been validated."""
     path = run / LEARNED_FILE
     if not path.exists():
         return None
     try:
         values = json.loads(read_file(path, MOST_BYTES))
-        numbers = {field.name: values[field.name] for field in fields(Learned)}
+        late = {field.name: field.default for field in fields(Learned) if field.default is not MISSING}
+        numbers = {field.name: (late | values)[field.name] for field in fields(Learned)}
         return read(Learned, numbers, LEARNED_FILE)
     except (ValueError, KeyError, TypeError, RecursionError, ConfigError):
         raise CheckpointError(f"{path} is not what nmt writes; restore it from a copy, or delete it") from None

@@ -28,13 +28,20 @@ _ANY = "\ue000"  # its spelling here: a private-use character, which is in no te
 # first and last character of the scripts that are written without spaces between words
 _SPACELESS = (
     ("\u0e00", "\u0eff"),  # Thai, Lao
+    ("\u0f00", "\u0fff"),  # Tibetan
     ("\u1000", "\u109f"),  # Myanmar
     ("\u1780", "\u17ff"),  # Khmer
+    ("\u1950", "\u19ff"),  # Tai Le, New Tai Lue, symbols of Khmer
+    ("\u1a20", "\u1aaf"),  # Tai Tham
+    ("\u1b00", "\u1b7f"),  # Balinese
     ("\u2e80", "\u312f"),  # CJK radicals and punctuation, kana, bopomofo
     ("\u3190", "\ua4cf"),  # more kana, CJK ideographs, Yi
+    ("\ua980", "\ua9ff"),  # Javanese, more Myanmar
+    ("\uaa60", "\uaadf"),  # more Myanmar, Tai Viet
     ("\uf900", "\ufaff"),  # CJK compatibility ideographs
     ("\ufe30", "\ufe4f"),  # CJK compatibility forms
     ("\uff00", "\uffef"),  # full-width and half-width forms
+    ("\U00017000", "\U00018cff"),  # Tangut, Khitan
     ("\U0001b000", "\U0001b16f"),  # more kana
     ("\U00020000", "\U0003ffff"),  # more CJK ideographs
 )
@@ -47,7 +54,7 @@ def spaceless(char: str) -> bool:
 
 def unspaced(char: str) -> bool:
     """Does the character belong to a script that puts no spaces between sentences either?"""
-    return spaceless(char) and char >= "\u2e80"  # Chinese, Japanese; not Thai, Lao, Khmer, Burmese
+    return spaceless(char) and char >= "\u2e80" and not "\ua980" <= char <= "\uaadf"  # Chinese, Japanese, Yi, Tangut
 
 
 def units(text: str, unit: Unit) -> list[str]:

@@ -1,5 +1,6 @@
 """What BLEU counts as a word: decided by the target's language, or by the script of the references."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -25,22 +26,32 @@ _LANGUAGES = {
     }.items()
     for code in codes.split()
 }
+_WORD = re.compile(r"[^\W\d_]\w*")
 HARDLY = 0.02  # largest share of other letters in Chinese text, such as kana in a name
 _TOKENIZERS = {TOKENIZED: "none", CHARACTERS: "char", "zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 
 
 def word_rule_of(data: DataConfig, references: Iterable[str] = ()) -> WordRule:
-    """What counts as a word in the references: by the corpus's language, or by their script if no language is given."""
+    """What counts as a word in the references: by the corpus's language if it has a rule, else by their script."""
     if data.tokenized:
         return TOKENIZED
-    return data.tgt_lang if data.tgt_lang is not None else rule_of_script(references)
+    if language_of(data.tgt_lang) in _TOKENIZERS:
+        return data.tgt_lang
+    return rule_of_script(references) or data.tgt_lang
 
 
 def rule_of_script(texts: Iterable[str]) -> WordRule:
-    """For text mostly in scripts without spaces: zh if its letters are Han, else CHARACTERS; None for other text."""
-    visible = [character for text in texts for character in text if not character.isspace()]
-    without = [character for character in visible if spaceless(character)]
-    if 2 * len(without) <= len(visible):
+    """For text mostly in scripts without spaces: zh if its letters are Han, else CHARACTERS; None for other text.
+
+    A word in another script counts as much as a character without spaces.
+    """
+    without: list[str] = []
+    words = 0
+    for text in texts:
+        found = [character for character in text if spaceless(character)]
+        without += found
+        words += len(_WORD.findall("".join(" " if spaceless(each) else each for each in text) if found else text))
+    if len(without) <= words:
         return None
     letters = scripts_of(Counter(without))
     return CHARACTERS if letters.total() - letters["CJK"] > HARDLY * len(without) else "zh"

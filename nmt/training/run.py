@@ -286,6 +286,9 @@ def note_differences(then: Mapping[str, str | int], now: Mapping[str, str | int]
 
 def train(trainer: Trainer, run: Path) -> int:
     """Runs the trainer and prints what to type next; returns the exit code."""
+    counting = None if trainer.validator is None else trainer.validator.counting()
+    if counting is not None and trainer.peers.first:
+        print(counting, file=sys.stderr)
     try:
         trainer.train()
     except Interrupted:

@@ -21,7 +21,7 @@ from nmt.machine.seeds import dropout_seed
 from nmt.machine.signals import Interrupted, StopRequest
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.checkpoints import average, last_good, prune, read_checkpoint_part, save_checkpoint, saved_updates
-from nmt.runs.learned import LEARNED_FILE, Learned, write_learned
+from nmt.runs.learned import FEW_UPDATES, LEARNED_FILE, LEAST_GAIN, Learned, write_learned
 from nmt.runs.tensors import Signed, parameters_of, set_parameters, signed, write_signed
 from nmt.scoring.word_rules import word_rule_of
 from nmt.training import failures
@@ -233,17 +233,51 @@ class Trainer:
         self.save(parameters)
         self.prune([v.update for v in ranked[: s.keep_best]])
         if best:
-            self.publish(parameters)
+            self.publish(parameters, p.validations[-1])
+        self.doubt(self.validator)
 
     def validation(self, scores: DevScores) -> Validation:
         """A record of these scores at the current update."""
         return Validation(self.progress.update, self.progress.epoch, scores.loss, scores.nll, scores.bleu)
 
-    def publish(self, parameters: Signed) -> None:
-        """Makes these weights the run's model."""
+    def publish(self, parameters: Signed, validation: Validation | None = None) -> None:
+        """Makes these weights, which a validation may have scored, the run's model."""
         if self.peers.first:
             (self.run / LEARNED_FILE).unlink(missing_ok=True)  # it judges the previous model
             write_signed(self.run / "model.safetensors", parameters)
+            if validation is not None:
+                write_learned(self.run, self.learned(validation))
+
+    def learned(self, scores: Validation) -> Learned:
+        """What a model with these dev scores has learned, as far as that is known while it is trained."""
+        return Learned(
+            bleu=scores.bleu,
+            nll=scores.nll,
+            nll_of_others=None,
+            nll_of_frequencies=None,
+            last_nll=self.progress.validations[-1].nll,
+            updates=self.progress.update,
+            warmup=self.schedule.warmup,
+            pairs=len(self.data.tgt),
+            length_correlation=None,
+            unknown=unknown_share(list(self.prepared.dev["tgt_ids"])),
+            epochs=self.progress.epoch,
+            finished=False,
+        )
+
+    def doubt(self, validator: Validator) -> None:
+        """Says once, early in the run, if the sources tell the model nothing about their translations."""
+        begun = max(2 * self.schedule.warmup, FEW_UPDATES)
+        first = next((v for v in self.progress.validations if v.update >= begun), None)
+        if first is None or first.update != self.progress.update:
+            return
+        others = validator.nll_of_others(self.model, self.device, self.dtype)
+        if others is not None and others - first.nll < LEAST_GAIN:
+            self.reporter.note(
+                "caution: so far, a sentence's own source tells the model no more of the translation than another "
+                f"sentence's ({first.nll:.2f} and {others:.2f} nats per token on dev); are the files parallel? Compare "
+                "some lines"
+            )
 
     def prune(self, kept: Sequence[int]) -> None:
         """Deletes all checkpoints except those of the updates `kept` and the last one."""
@@ -292,7 +326,7 @@ class Trainer:
         set_state(self.optimiser, self.model, read_checkpoint_part(path, record.get("optimiser")), path)
         best = self.progress.ranked(self.settings.metric)[:1]
         if best and best == self.kept()[:1] and not self.progress.finished:
-            self.publish(signed(self.average(best)))  # a crash may have cut its writing short
+            self.publish(signed(self.average(best)), best[0])  # a crash may have cut its writing short
 
     def kept(self) -> list[Validation]:
         """The `keep_best` best validations, the best first, as far as their checkpoints are there."""
@@ -343,20 +377,15 @@ class Trainer:
         """Measures and records what the run's model has learned."""
         with self.weights_for_now(weights):
             nll_of_others = validator.nll_of_others(self.model, self.device, self.dtype)
-        if nll_of_others is None or not self.peers.first:
+        if not self.peers.first:
             return
         dev_ids = list(self.prepared.dev["tgt_ids"])
-        learned = Learned(
-            bleu=scores.bleu,
-            nll=scores.nll,
+        learned = replace(
+            self.learned(scores),
             nll_of_others=nll_of_others,
             nll_of_frequencies=nll_of_frequencies(self.data.tgt, self.prepared.tokenizers.tgt.vocab_size, dev_ids),
-            last_nll=self.progress.validations[-1].nll,
-            updates=self.progress.update,
-            warmup=self.schedule.warmup,
-            pairs=len(self.data.tgt),
             length_correlation=length_correlation(self.data.src, self.data.tgt),
-            unknown=unknown_share(dev_ids),
+            finished=True,
         )
         write_learned(self.run, learned)
 

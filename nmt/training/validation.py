@@ -26,8 +26,9 @@ from nmt.machine.peers import ALONE, Peers
 from nmt.machine.signals import Interrupted
 from nmt.machine.threads import Workers
 from nmt.model.seq2seq import Seq2Seq, evaluation_mode
+from nmt.scoring.countable import is_countable
 from nmt.scoring.metrics import bleu
-from nmt.scoring.word_rules import WordRule
+from nmt.scoring.word_rules import WordRule, bleu_tokenizer
 from nmt.search.beam import search
 from nmt.training.loss import batch_loss
 
@@ -76,6 +77,7 @@ class Validator:
         self.sentences = len(dev) if sentences is None else min(sentences, len(dev))
         self.smoothing = smoothing
         self.word_rule = word_rule
+        self.countable = is_countable(self.dev[: self.sentences]["tgt"], word_rule)
         self.check_stop = check_stop
         self.workers = workers
         self.peers = peers
@@ -108,8 +110,18 @@ class Validator:
                 return DevScores(loss, nll, None, None), []
             entropy = self.entropy(model, device, products)
             translations = self.translate(model, device, products)
-        score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.word_rule) if translations else None
+        countable = translations and self.countable
+        score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.word_rule) if countable else None
         return DevScores(loss, nll, score, entropy), translations
+
+    def counting(self) -> str | None:
+        """How dev BLEU is counted, for people; None: as in most languages, or not at all because nobody wants it."""
+        if not self.sentences:
+            return None
+        if not self.countable:
+            return "dev BLEU is not counted, for hardly any reference has four words; dev loss decides instead"
+        name = bleu_tokenizer(self.word_rule)
+        return None if name == "13a" else f"dev BLEU is counted with sacreBLEU's tok:{name}"
 
     def shared(
         self,

@@ -21,7 +21,8 @@ from nmt.errors import ConfigError, DataError, NmtError
 from nmt.figures.figure import save_figure
 from nmt.machine.seeds import derived_seed
 from nmt.machine.signals import SAVED
-from nmt.training.progress import Progress
+from nmt.runs.learned import LEAST_BLEU
+from nmt.training.progress import Progress, Validation
 from nmt.training.run import resume, start
 from nmt.tune.claims import alone_at, claimed
 from nmt.tune.figure import study_figure
@@ -131,11 +132,22 @@ def watch(plan: Plan, trial: optuna.Trial, progress: Progress) -> None:
     known = trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values
     for step, validation in enumerate(progress.validations):
         if step not in known:
-            value = validation.bleu if plan.metric == "bleu" else validation.loss
-            assert value is not None
-            trial.report(value, step)
+            trial.report(value_of(plan.metric, validation), step)
     if progress.validations and trial.should_prune():
         raise optuna.TrialPruned
+
+
+def value_of(metric: str, validation: Validation) -> float:
+    """What a study compares: dev loss, or dev BLEU; where BLEU is no signal, minus the loss, below any BLEU."""
+    if metric == "loss":
+        return validation.loss
+    return validation.bleu if validation.bleu is not None and validation.bleu >= LEAST_BLEU else -validation.loss
+
+
+def value_text(metric: str, value: float) -> str:
+    """The value for people."""
+    is_bleu = metric == "bleu" and value >= 0
+    return f"dev BLEU {value:.2f}" if is_bleu else f"dev loss {abs(value):.4f}"
 
 
 def drop_weights(plan: Plan, study: optuna.Study) -> None:
@@ -181,7 +193,8 @@ def ending(plan: Plan, trial: FrozenTrial) -> str:
     """How a trial ended, as text for the user."""
     if trial.state == TrialState.FAIL:
         return "failed"
-    name = "dev BLEU" if plan.metric == "bleu" else "dev loss"
+    assert trial.value is not None
+    reached = value_text(plan.metric, trial.value)
     if trial.state == TrialState.PRUNED:
-        return f"pruned after {len(trial.intermediate_values)} validations, below the median ({name} {trial.value:.2f})"
-    return f"{name} {trial.value:.2f}" if plan.metric == "bleu" else f"{name} {trial.value:.4f}"
+        return f"pruned after {len(trial.intermediate_values)} validations, below the median ({reached})"
+    return reached

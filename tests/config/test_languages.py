@@ -17,6 +17,8 @@ def test_codes_of_languages_are_taken(code: str) -> None:
     [
         ("german", "de"), ("German", "de"), ("norwegan", "no"), ("greek", "el"), ("chinese", "zh"), ("thai", "th"),
         ("jp", "ja"), ("cn", "zh"), ("gr", "el"), ("cz", "cs"), ("dk", "da"), ("ua", "uk"), ("us", "en"), ("at", "de"),
+        ("Deutsch", "de"), ("deutch", "de"), ("español", "es"), ("中文", "zh"), ("mandarin", "zh"), ("thia", "th"),
+        ("simplified chinese", "zh-Hans"), ("farsi", "fa"), (" english ", "en"), ("bavarian", "bar"),
     ],
 )  # fmt: skip
 def test_names_and_countries_lead_to_the_code(wrong: str, right: str) -> None:
@@ -24,7 +26,7 @@ def test_names_and_countries_lead_to_the_code(wrong: str, right: str) -> None:
         refuse_unknown_language("data.src_lang", wrong)
 
 
-@pytest.mark.parametrize("wrong", ["xx", "zz", "zzz", "", "?", "Deutsch", "e" * 50])
+@pytest.mark.parametrize("wrong", ["xx", "zz", "zzz", "", "?", "e", "e" * 50, "und", "mul", "zxx", "und-Latn"])
 def test_what_means_nothing_is_refused_without_a_guess(wrong: str) -> None:
     with pytest.raises(ConfigError, match="is not a language code; give a code of ISO 639"):
         refuse_unknown_language("data.src_lang", wrong)

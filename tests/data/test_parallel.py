@@ -1,11 +1,12 @@
 """Files whose lines do not belong together are recognised by their lengths, and parallel ones are let be."""
 
 import random
+import re
 
 import numpy as np
 import pytest
 
-from nmt.data.parallel import BLOCK, LengthAgreement, correlation
+from nmt.data.parallel import BLOCK, LengthAgreement, correlation, worst_stretch
 
 
 def pairs(count: int, seed: int = 1) -> list[tuple[str, str]]:
@@ -46,6 +47,54 @@ def test_the_place_of_the_missing_line_is_named(first: int) -> None:
     said = judged(shifted(pairs(5000), first))
     assert said is not None
     assert f"from about pair {first + 1:,} on, " in said
+
+
+def parts(*good: bool) -> list[tuple[str, str]]:
+    """Parts of 2,000 pairs each, parallel or shifted by a line."""
+    found = []
+    for number, is_good in enumerate(good):
+        own = pairs(2000, seed=number)
+        found += own if is_good else shifted(own, 0)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("good", "where"),
+    [
+        ((False, True, True), ": up to about pair 2,000, lengths"),
+        ((True, False, True), ": from about pair 2,001 to 4,000, lengths"),
+        ((True, True, True, False), ": from about pair 6,001 on, lengths"),
+        ((False, False), ": lengths"),
+        ((False, *[True] * 11), ": up to about pair 2,000, lengths"),
+    ],
+)
+def test_one_of_several_files_may_be_wrong(good: tuple[bool, ...], where: str) -> None:
+    said = judged(parts(*good))
+    assert said is not None
+    assert where in said
+    found = re.search(r"\(correlation (-?[\d.]+);", said)
+    assert found is not None
+    assert abs(float(found[1])) < 0.15  # of the wrong part alone
+
+
+def test_the_worst_stretch_is_that_with_the_greatest_surplus() -> None:
+    rng = random.Random(3)
+    for _ in range(300):
+        bad = [rng.random() < 0.4 for _ in range(rng.randint(1, 14))]
+        surpluses = {
+            (first, last): sum(1 if each else -1 for each in bad[first : last + 1])
+            for first in range(len(bad))
+            for last in range(first, len(bad))
+        }
+        first, last, surplus = worst_stretch(bad)
+        assert surplus == max(0, *surpluses.values())
+        assert surplus == 0 or surpluses[first, last] == surplus
+
+
+def test_a_large_corpus_may_have_noisy_places() -> None:
+    rng = random.Random(2)
+    agreement = LengthAgreement(correlations=[0.1 if rng.random() < 0.2 else 0.8 for _ in range(50_000)])
+    assert agreement.caution("train") is None
 
 
 def test_a_few_shifted_pairs_are_no_reason() -> None:

@@ -26,7 +26,15 @@ GOOD = Learned(
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"bleu": None}, {"bleu": 1.0}, {"length_correlation": None}, {"pairs": 300}, {"length_correlation": 0.0}],
+    [
+        {},
+        {"bleu": None},
+        {"bleu": 1.0},
+        {"bleu": 85.0, "nll_of_others": 2.08},
+        {"length_correlation": None},
+        {"pairs": 300},
+        {"length_correlation": 0.0},
+    ],
 )
 def test_a_model_that_translates_has_no_caution(changes: dict[str, Any]) -> None:
     assert replace(GOOD, **changes).caution() is None
@@ -38,6 +46,8 @@ def test_a_model_that_translates_has_no_caution(changes: dict[str, Any]) -> None
         ({"bleu": 0.02}, "its greedy translations of the dev split have 0.02 BLEU"),
         ({"bleu": None, "nll_of_others": 2.05}, "no more of the translation than another sentence's (2.00 and 2.05"),
         ({"bleu": None, "nll": 6.5}, "knows dev translations no better (6.50 nats per token) than"),
+        ({"bleu": 4.9, "nll_of_others": 2.05}, "no more of the translation than another sentence's"),
+        ({"bleu": 0.02, "nll_of_others": None, "nll_of_frequencies": None}, "have 0.02 BLEU"),
     ],
 )
 def test_what_shows_it(changes: dict[str, Any], sign: str) -> None:
@@ -58,6 +68,11 @@ def test_what_shows_it(changes: dict[str, Any], sign: str) -> None:
         ({"updates": 4, "nll": 6.5, "last_nll": 6.5}, "It was trained for 4 updates, the warm-up took 4"),
         ({"updates": 90, "warmup": 0, "nll": 6.5}, "It was trained for 90 updates only; train longer"),
         ({"pairs": 396}, "There are most likely too few pairs, 396"),
+        ({"pairs": 300, "updates": 777, "warmup": 100, "epochs": 40}, "There are most likely too few pairs, 300"),
+        ({"pairs": 400, "epochs": 60, "last_nll": 5.5}, "There are most likely too few pairs, 400"),  # learned by heart
+        ({"pairs": 400, "epochs": 60, "nll": 6.5}, "Training has most likely diverged"),
+        ({"pairs": 12_000, "nll_of_others": 2.05}, "Or the files are not parallel: compare some lines"),
+        ({"nll_of_others": 2.05}, "Either the files are not parallel, so compare some lines, or optimizer.lr"),
         ({}, "Train longer"),
     ],
 )
@@ -65,6 +80,18 @@ def test_the_likely_cause_and_what_helps(changes: dict[str, Any], cause: str) ->
     said = replace(GOOD, **({"bleu": 0.0} | changes)).caution()
     assert said is not None
     assert cause in said
+
+
+def test_while_it_is_trained_it_is_said_of_so_far() -> None:
+    said = replace(GOOD, bleu=0.0, nll_of_others=None, nll_of_frequencies=None, finished=False).caution()
+    assert said is not None
+    assert said.startswith("so far, the model has learned next to nothing: ")
+
+
+def test_files_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    earlier = {key: value for key, value in asdict(GOOD).items() if key not in ("epochs", "finished")}
+    (tmp_path / LEARNED_FILE).write_text(json.dumps(earlier))
+    assert read_learned(tmp_path) == GOOD
 
 
 def test_it_is_kept_with_the_run(tmp_path: Path) -> None:

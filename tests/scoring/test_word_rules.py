@@ -16,6 +16,12 @@ TEXTS = {
     "german": ("Ich liebe dich.", "13a", "13a"),
     "korean": ("나는 너를 사랑해.", "13a", "13a"),  # which has spaces
     "german with a Chinese name": ("Der Name 李 ist häufig.", "13a", "13a"),
+    "tibetan": ("བོད་ཡིག་གི་ཚིག", "13a", "char"),
+    "javanese": ("ꦲꦏ꧀ꦱꦫꦗꦮ", "13a", "char"),
+    "chinese with English words": ("请点击 Settings 然后选择 Privacy", "13a", "zh"),
+    "chinese with placeholders": ("{user_name} 已将文件 {file_name} 删除", "13a", "zh"),
+    "thai with English words": ("ดาวน์โหลด Microsoft Visual Studio Code", "13a", "char"),
+    "japanese with numbers": ("iPhone 15 Proの価格は159,800円です", "13a", "char"),
 }
 
 
@@ -38,8 +44,15 @@ def test_without_a_language_the_script_decides(name: str) -> None:
     assert bleu_tokenizer(word_rule_of(data, [text, ""])) == tokeniser
 
 
-def test_what_the_language_says_counts_more_than_the_script() -> None:
-    assert bleu_tokenizer(word_rule_of(data_config("text", tgt_lang="de"), [TEXTS["thai"][0]])) == "13a"
+@pytest.mark.parametrize(("code", "name"), [("ch", "chinese"), ("tw", "chinese"), ("nod", "thai"), ("de", "thai")])
+def test_where_the_language_has_no_rule_the_script_decides(code: str, name: str) -> None:
+    text, _, tokeniser = TEXTS[name]
+    assert bleu_tokenizer(word_rule_of(data_config("text", tgt_lang=code), [text])) == tokeniser
+    assert word_rule_of(data_config("text", tgt_lang=code), [TEXTS["german"][0]]) == code
+
+
+def test_a_rule_of_the_language_counts_more_than_the_script() -> None:
+    assert bleu_tokenizer(word_rule_of(data_config("text", tgt_lang="th"), [TEXTS["chinese"][0]])) == "char"
     tokenised = data_config("text", tgt_lang=None, tokenized=True)
     assert bleu_tokenizer(word_rule_of(tokenised, [TEXTS["thai"][0]])) == "none"
 

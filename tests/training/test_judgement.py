@@ -1,18 +1,22 @@
 """The figures a finished model is judged by, against sums written out; and what the verbs say of a hopeless one."""
 
+import json
 import math
 import random
+import re
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.training_runs import start, write_corpus
+from helpers.training_runs import signals_after, start, write_corpus
 
 from nmt.cli.main import main
 from nmt.data.encoded import open_sides
 from nmt.data.tokenizer import EOS, UNK
+from nmt.machine.signals import SAVED
 from nmt.runs.learned import LEARNED_FILE, read_learned
+from nmt.training import trainer
 from nmt.training.judgement import length_correlation, nll_of_frequencies, unknown_share
 
 TRAINED = {"tokenizer__vocab_size": 40, "train__max_updates": 200, "optimizer__lr": 0.005, "train__validate_every": 100}
@@ -47,6 +51,8 @@ def test_the_source_tells_the_translation_of_parallel_text_only(runs: dict[str, 
     learned, shuffled = (read_learned(runs[name]) for name in ("parallel", "shuffled"))
     assert learned is not None
     assert shuffled is not None
+    assert learned.nll_of_others is not None
+    assert shuffled.nll_of_others is not None
     assert learned.nll_of_others - learned.nll > 0.3
     assert learned.caution() is None
     assert shuffled.nll_of_others - shuffled.nll < 0.1
@@ -72,6 +78,74 @@ def test_status_evaluate_and_translate_say_it(
             assert main(words) == 0
             out, err = capsys.readouterr()
             assert (out + err).count("learned next to nothing") == count, words
+
+
+@pytest.mark.slow
+def test_the_scores_of_an_evaluation_keep_the_caution(runs: dict[str, Path], tmp_path: Path) -> None:
+    lines = tmp_path / "lines"
+    lines.write_text("a b c d\n")
+    for name, count in (("parallel", 0), ("shuffled", 1)):
+        words = [f"model={runs[name]}", f"src={lines}", f"ref={lines}", f"output={tmp_path / name}"]
+        assert main(["evaluate", *words, f"cache_dir={runs[name].parent.parent / 'cache'}"]) == 0
+        kept = json.loads((tmp_path / name / "scores.json").read_text())["cautions"]
+        assert sum("learned next to nothing" in line for line in kept) == count
+
+
+@pytest.mark.slow
+def test_a_run_that_was_stopped_says_it_so_far(
+    runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = runs["parallel"].parent.parent
+    with signals_after({6}):
+        assert start(folder, tmp_path, **{**TRAINED, "train__validate_every": 4}) == SAVED
+    assert main(["status", f"model={tmp_path / 'run'}"]) == 0
+    said = capsys.readouterr().out
+    assert "so far, the model has learned next to nothing: its greedy translations of the dev split have 0." in said
+    assert "It was trained for 4 updates only; train longer" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "is_said"), [("parallel", False), ("shuffled", True)])
+def test_files_that_are_not_parallel_are_doubted_while_the_model_is_trained(
+    runs: dict[str, Path], tmp_path: Path, name: str, is_said: bool, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(trainer, "FEW_UPDATES", 150)
+    longer = TRAINED | {"train__validate_every": 50, "train__average_best": False}
+    assert start(runs[name].parent.parent, tmp_path, **longer) == 0
+    said = capsys.readouterr().err
+    doubt = said.find("caution: so far, a sentence's own source tells the model no more")
+    assert (doubt >= 0) == is_said
+    if is_said:
+        assert said.count("are the files parallel?") == 1
+        assert said.index("dev, update 150") < doubt < said.index("dev, update 200")
+
+
+@pytest.mark.slow
+def test_one_dev_pair_is_judged_by_bleu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_corpus(tmp_path, easy_pairs(60))
+    assert start(tmp_path, tmp_path / "runs", tokenizer__vocab_size=40, data__dev_size=1) == 0
+    assert "the model has learned next to nothing: its greedy translations of the dev split" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_translations_too_short_for_bleu_are_judged_by_loss(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = [(" ".join(src.split()[:3]), " ".join(tgt.split()[:3])) for src, tgt in easy_pairs(300)]
+    write_corpus(tmp_path, pairs)
+    assert start(tmp_path, tmp_path / "runs", **TRAINED) == 0
+    said = capsys.readouterr().err
+    assert "dev BLEU is not counted, for hardly any reference has four words; dev loss decides instead" in said
+    assert "learned next to nothing" not in said
+    assert re.search(r"best on dev: loss \d", said)
+
+
+@pytest.mark.slow
+def test_another_way_of_counting_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    letters = str.maketrans("klmnopqrst", "กขคงจฉชซญฎ")
+    write_corpus(tmp_path, [(src, tgt.translate(letters).replace(" ", "")) for src, tgt in easy_pairs(60)])
+    words = {"tokenizer__vocab_size": 24, "tokenizer__joint": False, "data__tgt_lang": None}
+    assert start(tmp_path, tmp_path / "runs", **words) == 0
+    assert "dev BLEU is counted with sacreBLEU's tok:char" in capsys.readouterr().err
 
 
 @pytest.mark.slow

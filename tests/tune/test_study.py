@@ -21,10 +21,11 @@ from nmt.cli.main import main
 from nmt.errors import NmtError
 from nmt.figures.curves import LINE_COLORS
 from nmt.machine.signals import SAVED
+from nmt.training.progress import Validation
 from nmt.training.trainer import Trainer
 from nmt.tune.claims import alone_at, claimed
 from nmt.tune.figure import importances, study_figure
-from nmt.tune.study import HOPELESS_TRIALS, WARM_UP
+from nmt.tune.study import HOPELESS_TRIALS, WARM_UP, value_of, value_text
 
 SPACE = """
 optimizer:
@@ -133,6 +134,17 @@ def test_the_best_settings_are_printed_as_they_are_typed(
 
 
 @pytest.mark.slow
+def test_where_bleu_is_no_signal_the_loss_is_compared_below_any_bleu() -> None:
+    scores = [(None, 9.0), (0.5, 8.0), (0.9, 3.0), (1.0, 9.0), (30.0, 2.0)]
+    values = [value_of("bleu", Validation(1, 0, loss, loss, bleu)) for bleu, loss in scores]
+    assert values == sorted(values)
+    assert [value_text("bleu", each) for each in values] == [
+        "dev loss 9.0000", "dev loss 8.0000", "dev loss 3.0000", "dev BLEU 1.00", "dev BLEU 30.00",
+    ]  # fmt: skip
+    assert [value_of("loss", Validation(1, 0, loss, loss, bleu)) for bleu, loss in scores] == [9, 8, 3, 9, 2]
+    assert value_text("loss", 2.5) == "dev loss 2.5000"
+
+
 def test_the_picture_shows_every_trial(runs: Path) -> None:
     folder = runs / "studies" / "whole"
     study = optuna.load_study(study_name="whole", storage=f"sqlite:///{folder / 'study.db'}")
