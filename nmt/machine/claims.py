@@ -1,5 +1,6 @@
 """Which of several processes writes a file: locks that end with the process that holds them."""
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -65,8 +66,11 @@ def _claim(beside: Path, path: Path) -> int | None:
     """The locked file `beside`, open for writing; None as in `claimed_file`."""
     while not path.is_file():
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        if take_lock(handle) is False:
+        locked = take_lock(handle)
+        if not locked:
             os.close(handle)
+            if locked is None:  # `has_locks` has just said that the file system has locks
+                raise OSError(errno.ENOLCK, "the file system does not lock it now", str(beside))
             return None
         if not _is_at(handle, beside):  # before the lock was taken, its writer renamed or deleted it
             os.close(handle)

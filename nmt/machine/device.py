@@ -80,9 +80,14 @@ def has_fbgemm() -> bool:
     return hasattr(torch.ops.quantized, "linear_with_input_q_dq_qweight_dq_output_fp32")
 
 
-def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[None]:
-    """A context that computes products in `dtype`; master weights stay in float32."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=dtype == torch.bfloat16)
+def autocast(device: torch.device, dtype: torch.dtype, keeps_casts: bool = True) -> AbstractContextManager[None]:
+    """A context that computes products in `dtype`; master weights stay in float32.
+
+    `keeps_casts`: a weight that is used several times is cast once. All threads share these casts, and one that leaves
+    its context drops them. Gradients of casts add up in bfloat16, so with several threads their bits would depend on
+    the time.
+    """
+    return torch.autocast(device.type, torch.bfloat16, enabled=dtype == torch.bfloat16, cache_enabled=keeps_casts)
 
 
 def versions() -> dict[str, str]:

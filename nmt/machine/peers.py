@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NoReturn
+from uuid import uuid4
 
 import torch
 import torch.distributed as dist
@@ -24,6 +25,7 @@ from nmt.machine.boxes import Boxes, machine_name
 from nmt.machine.launch import processes
 
 PREPARING = timedelta(days=7)  # how long a machine's other processes wait while its first prepares a corpus
+ASKED_EACH_S = 0.02  # seconds between two looks for the others, when they join
 ANSWER_S = 3.0  # seconds to report after a failure; a process that does not has failed
 
 
@@ -222,7 +224,7 @@ def joined(timeout_s: int) -> Iterator[Peers]:
 
 def begun_before(run: Path) -> bool:
     """Did an earlier attempt of this job begin this run? torchrun starts a job again after a failure."""
-    if int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) == 0 or not (run / "manifest.json").exists():
+    if not several() or not (run / "manifest.json").exists():
         return False
     job, _ = _known_stores()
     return bool(job.check([f"begun {run.absolute()}"]))
@@ -254,9 +256,36 @@ def is_first_to_say(error: Exception) -> bool:
 def _known_stores(limit: timedelta = timedelta(seconds=ANSWER_S)) -> tuple[dist.Store, dist.Store]:
     """The store that all processes of this job share, and the store of this attempt at it."""
     if not _stores:
-        hosting = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" and os.environ["RANK"] == "0"
+        rank = int(os.environ["RANK"])
+        hosting = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" and rank == 0
         address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
         job = TCPStore(address, port, is_master=hosting, wait_for_workers=False, timeout=limit)
-        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        attempt = _attempt(job, rank, processes(), limit)
         _stores.append((job, PrefixStore(f"nmt attempt {attempt}", job)))
     return _stores[0]
+
+
+def _attempt(job: dist.Store, rank: int, count: int, limit: timedelta) -> str:
+    """A word that all processes of this attempt share, and those of no earlier attempt.
+
+    Torchrun counts its restarts on each machine alone, so its counts may differ. Here every process leaves a new word.
+    The first one answers each of them with the word of the attempt, until all have taken it. What killed processes have
+    left is answered, too, but nobody takes that.
+    """
+    own = uuid4().hex
+    if rank:
+        job.set(f"process {rank}", own)
+        job.wait([f"answer to {own}"], limit)
+        attempt: str = job.get(f"answer to {own}").decode()
+        job.set(f"{attempt} taken by {rank}", "")
+        return attempt
+    end = time.monotonic() + limit.total_seconds()
+    others = set(range(1, count))
+    while others := {other for other in others if not job.check([f"{own} taken by {other}"])}:
+        if time.monotonic() > end:
+            raise RuntimeError(f"no answer of the processes {others}")
+        for other in others:
+            if job.check([f"process {other}"]):
+                job.set(f"answer to {job.get(f'process {other}').decode()}", own)
+        time.sleep(ASKED_EACH_S)
+    return own

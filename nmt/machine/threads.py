@@ -51,10 +51,14 @@ class Workers:
                     except BaseException as error:
                         errors.append(error)
 
-            others = [self._pool.submit(take) for _ in range(min(self.count, len(items)) - 1)]
-            take()
-            for other in others:
-                other.result()
+            try:
+                others = [self._pool.submit(take) for _ in range(min(self.count, len(items)) - 1)]
+                take()
+                for other in others:
+                    other.result()
+            except BaseException as error:  # Ctrl-C between two items
+                errors.append(error)
+                raise
             if errors:
                 raise errors[0]
             return [found[number] for number in range(len(items))]

@@ -44,7 +44,7 @@ from nmt.runs.folder import (
 )
 from nmt.runs.learned import caution_of
 from nmt.runs.lock import PLACE, hold_run
-from nmt.runs.tensors import read_tensors, set_parameters
+from nmt.runs.tensors import parameters_of, read_tensors, set_parameters, signed
 from nmt.scoring.cautions import LOOKED_AT, of_language, of_words
 from nmt.training.budget import within_budget
 from nmt.training.first_weights import config_from, random_model, refuse_other_model
@@ -284,8 +284,30 @@ def note_differences(then: Mapping[str, str | int], now: Mapping[str, str | int]
             print(f"note: resumed with {what}: results may differ in rounding", file=sys.stderr)
 
 
+def refuse_other_states(trainer: Trainer) -> None:
+    """Refuses processes that do not begin with the same weights, or that compute in another way."""
+    if trainer.peers.count == 1:
+        return
+    state = {
+        "the run's update": trainer.progress.update,
+        "the checksum of the weights": signed(parameters_of(trainer.model)).checksum,
+        "the dtype of products": str(trainer.dtype).removeprefix("torch."),
+        "the device": trainer.device.type,
+    }
+    first, *others = trainer.peers.gathered(state)
+    for rank, other in enumerate(others, 1):
+        for what in (each for each in state if other[each] != first[each]):
+            remedies = {"the dtype of products": "set train.precision", "the device": "set train.device"}
+            copied = "copy the run (and that of init_from) from the machine of process 0 to the others"
+            raise ConfigError(
+                f"{what} is {first[what]} in process 0 and {other[what]} in process {rank}; "
+                f"{remedies.get(what, copied)}"
+            )
+
+
 def train(trainer: Trainer, run: Path) -> int:
     """Runs the trainer and prints what to type next; returns the exit code."""
+    refuse_other_states(trainer)
     counting = None if trainer.validator is None else trainer.validator.counting()
     if counting is not None and trainer.peers.first:
         print(counting, file=sys.stderr)

@@ -172,7 +172,7 @@ class Stepper:
         with drawing_from(own):
             for number, (_, batch) in enumerate(pieces):
                 try:
-                    with autocast(self.device, self.dtype):
+                    with autocast(self.device, self.dtype, keeps_casts=self.device.type != "cpu"):
                         loss, nll = batch_loss(
                             self.model, batch.to(self.device), self.settings.label_smoothing, self.settings.consistency
                         )
@@ -198,7 +198,8 @@ class Stepper:
                 self.parameters[number].grad = gradient
                 if gradient is not None:
                     there[number] = gradient
-            norms.update(zip(there, torch._foreach_norm(list(there.values())), strict=True))
+            if there:
+                norms.update(zip(there, torch._foreach_norm(list(there.values())), strict=True))
 
         self.workers.each(take, self.shards)
         norm: Tensor = torch.linalg.vector_norm(torch.stack([norms[number] for number in sorted(norms)]))
@@ -240,11 +241,11 @@ def _added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
 
 
 def _shards(parameters: Sequence[nn.Parameter], optimiser: Optimiser, count: int) -> list[_Shard]:
-    """Divides the parameters into `count` groups of about equal size; all groups share the optimiser's state."""
+    """Divides the parameters into at most `count` groups of about equal size, which share the optimiser's state."""
     if count == 1:
         return [_Shard(list(range(len(parameters))), optimiser)]
-    groups: list[list[int]] = [[] for _ in range(count)]
-    sizes = [0] * count
+    groups: list[list[int]] = [[] for _ in range(min(count, len(parameters)))]
+    sizes = [0] * len(groups)
     for number in sorted(range(len(parameters)), key=lambda number: -parameters[number].numel()):
         smallest = sizes.index(min(sizes))
         groups[smallest].append(number)

@@ -145,6 +145,23 @@ def test_without_locks_every_process_has_a_file_of_its_own(tmp_path: Path) -> No
     assert os.listdir(tmp_path) == ["out"]
 
 
+def test_a_lock_that_fails_once_is_no_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flock, calls = fcntl.flock, []
+
+    def fails_for_the_claim(handle: int, how: int) -> None:
+        calls.append(handle)
+        if len(calls) == 2:  # the first shows whether the folder has locks
+            raise OSError(errno.ENOLCK, "no locks")
+        flock(handle, how)
+
+    holder = held(tmp_path / "file")
+    monkeypatch.setattr(fcntl, "flock", fails_for_the_claim)
+    with pytest.raises(OSError, match="does not lock it now"), claimed_file(tmp_path / "file"):
+        pytest.fail("claimed")
+    holder.communicate("\n")
+    assert (tmp_path / "file").read_bytes() == b"half of a much longer file"
+
+
 def test_most_folders_have_locks(tmp_path: Path) -> None:
     assert has_locks(tmp_path)
     assert os.listdir(tmp_path) == []

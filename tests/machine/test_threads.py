@@ -107,6 +107,25 @@ def test_workers_are_at_work_side_by_side() -> None:
     assert Workers(3).each(work, range(6)) == list(range(6))
 
 
+def test_ctrl_c_between_two_items_ends_the_others() -> None:
+    done: list[int] = []
+
+    class Items(list[int]):
+        def __len__(self) -> int:  # asked between two items
+            if threading.current_thread() is threading.main_thread() and len(done) > 3:
+                raise KeyboardInterrupt
+            return super().__len__()
+
+    def work(item: int) -> None:
+        time.sleep(0.002)
+        done.append(item)
+
+    with pytest.raises(KeyboardInterrupt):
+        Workers(3).each(work, Items(range(1000)))
+    time.sleep(0.05)
+    assert len(done) < 30
+
+
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_an_error_of_a_worker_is_raised_and_ends_the_others(count: int) -> None:
     done: list[int] = []

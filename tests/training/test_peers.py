@@ -9,12 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import torch
+import torch.distributed as dist
 from helpers.forked import Forked
 from helpers.models import random_batch, small_model
 from helpers.processes import finished, free_port, started_apart, store_at, torchrun, words_of
@@ -22,10 +25,14 @@ from helpers.training_runs import corpus, metrics, resume, run_config, same, sta
 
 from nmt.cli.main import main
 from nmt.config.plain import leaves
-from nmt.machine.peers import Peers
+from nmt.errors import ConfigError
+from nmt.machine.peers import Peers, _attempt
 from nmt.machine.signals import SAVED
 from nmt.runs.checkpoints import saved_updates
+from nmt.training.progress import Progress
+from nmt.training.run import refuse_other_states
 from nmt.training.step import BatchPart, Stepper
+from nmt.training.trainer import Trainer
 from nmt.training.tree_sum import nodes_left
 from torture.processes import children_of
 
@@ -125,6 +132,32 @@ def test_processes_have_all_parts_and_few_sums_to_exchange(parts: int, count: in
     assert len(set(nodes)) == len(nodes)
     if parts % count == 0 and (parts // count) & (parts // count - 1) == 0:
         assert len(nodes) == count or count == 1
+
+
+def test_each_attempt_has_a_word_of_its_own_whatever_killed_processes_have_left() -> None:
+    store, attempts = dist.HashStore(), []
+    for _ in range(3):
+        found: dict[int, str] = {}
+
+        def join(rank: int, found: dict[int, str] = found) -> None:
+            time.sleep(random.Random(rank).uniform(0, 0.1))
+            found[rank] = _attempt(store, rank, 4, timedelta(seconds=30))
+
+        threads = [threading.Thread(target=join, args=(rank,)) for rank in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 4
+        attempts += set(found.values())
+        store.set("process 2", "of a process that was killed")
+    assert len(attempts) == len(set(attempts)) == 3
+
+
+def test_an_attempt_without_a_process_ends() -> None:
+    for rank in (0, 1):
+        with pytest.raises(RuntimeError):
+            _attempt(dist.HashStore(), rank, 2, timedelta(seconds=0.2))
 
 
 def test_who_is_alone_exchanges_nothing() -> None:
@@ -234,6 +267,51 @@ def test_another_corpus_on_another_machine_is_refused(data: Path, tmp_path: Path
         assert [process.returncode for process in processes] == [2, 2]
     assert "error: the corpus is not the same on all machines, data.root=" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("what", "value", "remedy"),
+    [
+        ("the run's update", 4, "copy the run"),
+        ("the checksum of the weights", "x", "copy the run"),
+        ("the dtype of products", "bfloat16", "set train.precision"),
+        ("the device", "cuda", "set train.device"),
+    ],
+)
+def test_processes_that_begin_in_different_states_are_refused(what: str, value: Any, remedy: str) -> None:
+    class Two(Peers):
+        def gathered(self, state: Any) -> list[Any]:
+            return [state, state | {what: value} if differs else state]
+
+    given = SimpleNamespace(
+        progress=Progress(update=8), model=small_model(), dtype=torch.float32, device=torch.device("cpu"),
+        peers=Two(0, 2),
+    )  # fmt: skip
+    differs = False
+    refuse_other_states(cast(Trainer, given))
+    differs = True
+    with pytest.raises(ConfigError, match=rf"^{what} is \w+ in process 0 and {value} in process 1; {remedy}"):
+        refuse_other_states(cast(Trainer, given))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", [0, 1])
+def test_several_machines_start_a_killed_process_anew(data: Path, tmp_path: Path, killed: int) -> None:
+    """Each machine has a torchrun of its own, which counts its own restarts."""
+    words = {"train__max_updates": 60, **DRAWING}
+    assert start(data, tmp_path / "alone", train__parts=4, **words) == 0
+    options = ["--nnodes=2", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{free_port()}", "--max-restarts=3"]
+    command = torchrun(1, typed(data, tmp_path / "killed", **words), *options)
+    machines = [
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL) for _ in range(2)
+    ]
+    wait_for(lambda: len(saved_updates(tmp_path / "killed" / "run")) > 1, machines)
+    os.kill(children_of(machines[killed].pid)[0], signal.SIGKILL)
+    said = [machine.communicate(timeout=240)[1] for machine in machines]
+    assert [machine.returncode for machine in machines] == [0, 0], said
+    alone, together = (tensors(tmp_path / name / "run" / "model.safetensors") for name in ("alone", "killed"))
+    assert same(alone, together)
+    assert metrics(tmp_path / "alone" / "run") == metrics(tmp_path / "killed" / "run")
 
 
 @pytest.mark.slow

@@ -261,6 +261,36 @@ def test_an_optimiser_with_something_of_its_own_is_divided_among_threads() -> No
     assert all(map(torch.equal, *weights))
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+def test_there_may_be_more_workers_than_parameters(frozen: bool) -> None:
+    weights = []
+    for workers in (1, 64):
+        model = small_model().train()
+        model.output.requires_grad_(not frozen)
+        settings = replace(run_config(Path(), Path()).train, parts=2, workers=workers)
+        optimiser = torch.optim.AdamW(model.parameters())
+        stepper = step.Stepper(model, optimiser, settings, torch.device("cpu"), torch.float32)
+        assert len(stepper.shards) <= len(stepper.parameters)
+        stepper({0: (np.arange(3), random_batch(1, 3)), 1: (np.arange(4), random_batch(2, 4))}, 2, 0.1, int)
+        weights.append(list(model.parameters()))
+    assert all(map(torch.equal, *weights))
+
+
+def test_gradients_of_casts_do_not_depend_on_what_other_threads_do() -> None:
+    """Torch's casts of weights belong to all threads; a recurrent weight is used at every position."""
+    weights = []
+    for workers in (1, 2, 2, 2):
+        model = small_model(cell="gru", d_hidden=32).train()
+        settings = replace(run_config(Path(), Path()).train, parts=4, workers=workers)
+        optimiser = torch.optim.AdamW(model.parameters())
+        stepper = step.Stepper(model, optimiser, settings, torch.device("cpu"), torch.bfloat16)
+        for number in range(2):
+            parts = {part: (np.arange(8), random_batch(10 * number + part, 8, longest=20)) for part in range(4)}
+            stepper(parts, 4, 0.01, int)
+        weights.append(torch.cat([each.detach().reshape(-1) for each in model.parameters()]))
+    assert all(torch.equal(weights[0], other) for other in weights[1:])
+
+
 def taken(parts: list[step.BatchPart], seed: int) -> tuple[step.Step, list[torch.Tensor]]:
     """A step of a new model with dropout, and all that it came to."""
     model = small_model(dropout=0.3).train()
