@@ -277,8 +277,10 @@ def test_what_makes_scores_mislead_is_said_once_and_stands_on_the_page(
         found = results(tmp_path / "page")
         alone = found["runs"][0]["run"]
         pieces = "30 translations hold @@: the model was trained on text in pieces, which BLEU is not for"
-        assert found["cautions"] == [seen, marked, f"{pieces} ({alone})"]
+        hopeless = [line for line in found["cautions"] if line.startswith("the model has learned next to nothing")]
+        assert hopeless  # after two updates
+        assert [line for line in found["cautions"] if line not in hopeless] == [seen, marked, f"{pieces} ({alone})"]
         page = unescape((tmp_path / "page" / "index.html").read_text("utf-8"))
         for line in found["cautions"]:
-            assert err.count(f"caution: {line}\n") == 1
+            assert line in hopeless or err.count(f"caution: {line}\n") == 1  # training says that, too
             assert page.count(f"<p>Caution: {line}</p>") == 1
