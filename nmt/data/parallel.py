@@ -11,13 +11,9 @@ BLOCK = 200  # neighbouring pairs that are judged together
 FEWEST = 50  # fewest pairs to judge files that are shorter than a block
 TOGETHER = 0.25  # a block with a lower correlation is bad; by chance, the standard deviation is 0.07
 SPREAD = 0.25  # least standard deviation of log lengths on a side: lengths that are all alike say nothing
-FEWEST_BLOCKS = (
-    3  # least surplus of bad blocks over good ones in a stretch for a caution; all blocks if there are fewer
-)
-SHARE, MOST_BLOCKS = (
-    0.05,
-    20,
-)  # the surplus is this share of the blocks, at most so many: a large corpus has noisy places
+# Least surplus of bad blocks over good ones in a stretch, for a caution: this share of all blocks, within these limits
+# (all blocks, if there are fewer). A large corpus has noisy places.
+SURPLUS_SHARE, LEAST_SURPLUS, MOST_SURPLUS = 0.05, 3, 20
 
 
 @dataclass
@@ -43,7 +39,8 @@ class LengthAgreement:
             found = self.correlations
         judged = [(number, value) for number, value in enumerate(found) if value is not None]
         first, last, surplus = worst_stretch([value < TOGETHER for _, value in judged])
-        if surplus < max(1, min(max(FEWEST_BLOCKS, SHARE * len(judged)), MOST_BLOCKS, len(found))):
+        needed = min(max(LEAST_SURPLUS, SURPLUS_SHARE * len(judged)), MOST_SURPLUS, len(found))
+        if surplus < max(1, needed):
             return None
         middle = float(np.median([value for _, value in judged[first : last + 1]]))
         begin, end = judged[first][0] * BLOCK + 1, (judged[last][0] + 1) * BLOCK

@@ -84,18 +84,15 @@ class Learned:
         if self.updates <= 2 * self.warmup:
             warmup = min(self.warmup, self.updates)
             return f"{trained}, the warm-up took {warmup:,}; train longer, or set schedule.warmup lower"
-        is_short = self.updates <= FEW_UPDATES and self.epochs < MANY_EPOCHS
-        has_few_pairs = self.pairs < FEW_PAIRS and (self.epochs >= MANY_EPOCHS or not is_short)
-        learned_by_heart = has_few_pairs and self.epochs >= MANY_EPOCHS and not self.only_counts()
-        if not is_short and (self.only_counts() or (self.last_nll > self.nll + 1 and not learned_by_heart)):
+        if self.updates <= FEW_UPDATES and self.epochs < MANY_EPOCHS:
+            return f"{trained} only; train longer"
+        has_few_pairs = self.pairs < FEW_PAIRS
+        learned_by_heart = has_few_pairs and self.epochs >= MANY_EPOCHS
+        if self.only_counts() or (self.last_nll > self.nll + 1 and not learned_by_heart):
             return "Training has most likely diverged; lower optimizer.lr, or lengthen schedule.warmup"
         if has_few_pairs:
-            few = (
-                f"There are most likely too few pairs, {self.pairs:,}; tens of thousands are needed for a usable model"
-            )
+            few = f"There are most likely too few pairs, {self.pairs:,}; a usable model needs tens of thousands"
             return f"{few}. Or the files are not parallel: compare some lines" if self.ignores_sources() else few
-        if is_short:
-            return f"{trained} only; train longer"
         if self.ignores_sources():
             return "Either the files are not parallel, so compare some lines, or optimizer.lr is too high, so halve it"
         return "Train longer, or take the settings of one of the experiments"

@@ -48,9 +48,8 @@ def rule_of_script(texts: Iterable[str]) -> WordRule:
     without: list[str] = []
     words = 0
     for text in texts:
-        found = [character for character in text if spaceless(character)]
-        without += found
-        words += len(_WORD.findall("".join(" " if spaceless(each) else each for each in text) if found else text))
+        without += [character for character in text if spaceless(character)]
+        words += len(_WORD.findall("".join(" " if spaceless(character) else character for character in text)))
     if len(without) <= words:
         return None
     letters = scripts_of(Counter(without))

@@ -26,6 +26,11 @@ class Validation:
     bleu: float | None
     checksum: str | None = None  # of the model's weights
 
+    def goodness(self, metric: Literal["bleu", "loss"]) -> tuple[float, float]:
+        """Higher is better. BLEU decides from LEAST_BLEU on; below that, and between equals, dev loss decides."""
+        bleu = self.bleu if metric == "bleu" and self.bleu is not None else 0.0
+        return (bleu if bleu >= LEAST_BLEU else 0.0), -self.loss
+
 
 @dataclass
 class Progress:
@@ -41,14 +46,9 @@ class Progress:
     halved: list[int] = field(default_factory=list)  # updates that did not fit in memory as a whole
     finished: bool = False  # training has ended, and the model is chosen
 
-    def goodness(self, metric: Literal["bleu", "loss"], validation: Validation) -> tuple[float, float]:
-        """Higher is better. BLEU decides from LEAST_BLEU on; below that, and between equals, dev loss decides."""
-        bleu = validation.bleu if metric == "bleu" and validation.bleu is not None else 0.0
-        return (bleu if bleu >= LEAST_BLEU else 0.0), -validation.loss
-
     def ranked(self, metric: Literal["bleu", "loss"]) -> list[Validation]:
         """Validations, the best first; of equal ones, the earlier first."""
-        return sorted(self.validations, key=lambda v: (self.goodness(metric, v), -v.update), reverse=True)
+        return sorted(self.validations, key=lambda v: (v.goodness(metric), -v.update), reverse=True)
 
     def since_gain(self, metric: Literal["bleu", "loss"], warmup: int = 0) -> int:
         """Validations after the last gain: a new best, a new lowest dev loss, or the end of the warm-up."""

@@ -231,6 +231,11 @@ def is_recurrent(run: RunConfig) -> bool:
     return run.encoder.name == "RnnEncoder" and run.decoder.name == "RnnDecoder"
 
 
+def is_new_rnn(run: RunConfig) -> bool:
+    """Is it an RNN encoder–decoder that starts from random weights?"""
+    return run.init_from is None and is_recurrent(run)
+
+
 def choices_of(
     facts: Facts, run: RunConfig, typed: Collection[str] = (), effort: Effort | None = None
 ) -> Iterator[Choice]:
@@ -255,11 +260,6 @@ def tokenizer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
     yield Choice("tokenizer.vocab_size", rounded(pieces), "so many pieces are seen often enough in so much text")
 
 
-def is_new_rnn(run: RunConfig) -> bool:
-    """Is it an RNN encoder–decoder that starts from random weights?"""
-    return run.init_from is None and is_recurrent(run)
-
-
 def trainings(facts: Facts) -> list[Training]:
     """Trainings of a new RNN, the shortest first. Once a model has learned all it can, a larger one learns more.
 
@@ -274,6 +274,7 @@ def trainings(facts: Facts) -> list[Training]:
     one = Training(256, 192, layers=1, batch=0.5, lr=0.004)
     if facts.size < LITTLE_TEXT:
         two, wide = replace(one, layers=2, least=0.4), replace(OF_LITTLE_TEXT, d_embed=384, width=320, least=1.6)
+        # 1.6 readings of `wide` take about as long as MOST_TIMES_AS_LONG of OF_LITTLE_TEXT: no budget lies idle between
         return [one, two, OF_LITTLE_TEXT, wide]
     return [one, *(Training(d_embed, width, least=0.5) for d_embed, width in ((256, 192), (384, 320), (512, 512)))]
 
@@ -386,10 +387,10 @@ def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort:
     training = training_of(facts, run, effort)
     further = run.init_from is not None
     lr = training.lr if is_recurrent(run) else 0.001
-    few_steps = "small batches at this rate learn most in the same time"
-    yield Choice("optimizer.lr", FURTHER_LR * lr if further else lr, FURTHER if further else few_steps)
+    why = "small batches at this rate learn most in the same time"
+    yield Choice("optimizer.lr", FURTHER_LR * lr if further else lr, FURTHER if further else why)
     batch = batch_of(facts, run, typed, training)
-    yield Choice("train.batch_tokens", batch, few_steps)
+    yield Choice("train.batch_tokens", batch, why)
     per_epoch = max(1.0, facts.epoch * facts.tokens / (batch * run.train.accumulate))
     if effort is not None:
         yield from budget_choices(effort.updates, effort.validate_every)

@@ -288,21 +288,20 @@ def refuse_other_states(trainer: Trainer) -> None:
     """Refuses processes that do not begin with the same weights, or that compute in another way."""
     if trainer.peers.count == 1:
         return
-    state = {
-        "the run's update": trainer.progress.update,
-        "the checksum of the weights": signed(parameters_of(trainer.model)).checksum,
-        "the dtype of products": str(trainer.dtype).removeprefix("torch."),
-        "the device": trainer.device.type,
+    copied = "copy the run (and that of init_from) from the machine of process 0 to the others"
+    remedies = {
+        "the run's update": copied,
+        "the checksum of the weights": copied,
+        "the dtype of products": "set train.precision",
+        "the device": "set train.device",
     }
+    checksum, dtype = signed(parameters_of(trainer.model)).checksum, str(trainer.dtype).removeprefix("torch.")
+    state = [trainer.progress.update, checksum, dtype, trainer.device.type]
     first, *others = trainer.peers.gathered(state)
     for rank, other in enumerate(others, 1):
-        for what in (each for each in state if other[each] != first[each]):
-            remedies = {"the dtype of products": "set train.precision", "the device": "set train.device"}
-            copied = "copy the run (and that of init_from) from the machine of process 0 to the others"
-            raise ConfigError(
-                f"{what} is {first[what]} in process 0 and {other[what]} in process {rank}; "
-                f"{remedies.get(what, copied)}"
-            )
+        for (what, remedy), own, its in zip(remedies.items(), first, other, strict=True):
+            if own != its:
+                raise ConfigError(f"{what} is {own} in process 0 and {its} in process {rank}; {remedy}")
 
 
 def train(trainer: Trainer, run: Path) -> int:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from nmt.machine.seeds import dropout_seed
 from nmt.machine.signals import Interrupted, StopRequest
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.checkpoints import average, last_good, prune, read_checkpoint_part, save_checkpoint, saved_updates
-from nmt.runs.learned import FEW_UPDATES, LEARNED_FILE, LEAST_GAIN, Learned, write_learned
+from nmt.runs.learned import FEW_UPDATES, LEARNED_FILE, Learned, write_learned
 from nmt.runs.tensors import Signed, parameters_of, set_parameters, signed, write_signed
 from nmt.scoring.word_rules import word_rule_of
 from nmt.training import failures
@@ -260,10 +260,15 @@ class Trainer:
             warmup=self.schedule.warmup,
             pairs=len(self.data.tgt),
             length_correlation=None,
-            unknown=unknown_share(list(self.prepared.dev["tgt_ids"])),
+            unknown=self.unknown,
             epochs=self.progress.epoch,
             finished=False,
         )
+
+    @cached_property
+    def unknown(self) -> float:
+        """Share of the dev targets' tokens that are not in the vocabulary."""
+        return unknown_share(list(self.prepared.dev["tgt_ids"]))
 
     def doubt(self, validator: Validator) -> None:
         """Says once, early in the run, if the sources tell the model nothing about their translations."""
@@ -272,12 +277,9 @@ class Trainer:
         if first is None or first.update != self.progress.update:
             return
         others = validator.nll_of_others(self.model, self.device, self.dtype)
-        if others is not None and others - first.nll < LEAST_GAIN:
-            self.reporter.note(
-                "caution: so far, a sentence's own source tells the model no more of the translation than another "
-                f"sentence's ({first.nll:.2f} and {others:.2f} nats per token on dev); are the files parallel? Compare "
-                "some lines"
-            )
+        learned = replace(self.learned(first), nll_of_others=others)
+        if learned.ignores_sources() and (caution := learned.caution()) is not None:
+            self.reporter.note(f"caution: {caution}")
 
     def prune(self, kept: Sequence[int]) -> None:
         """Deletes all checkpoints except those of the updates `kept` and the last one."""
@@ -396,8 +398,7 @@ class Trainer:
         with self.weights_for_now(average):
             scores, _ = validator.scores(self.model, self.device, self.dtype)
         found = self.validation(scores)
-        goodness = partial(self.progress.goodness, self.settings.metric)
-        better = goodness(found) > goodness(kept[0])
+        better = found.goodness(self.settings.metric) > kept[0].goodness(self.settings.metric)
         shown = f"BLEU {scores.bleu:.2f}, " if scores.bleu is not None else ""
         self.reporter.note(
             f"average of the {len(kept)} best checkpoints: {shown}loss {scores.loss:.4f} on dev: "

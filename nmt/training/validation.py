@@ -77,7 +77,7 @@ class Validator:
         self.sentences = len(dev) if sentences is None else min(sentences, len(dev))
         self.smoothing = smoothing
         self.word_rule = word_rule
-        self.countable = is_countable(self.dev[: self.sentences]["tgt"], word_rule)
+        self.counts_bleu = self.sentences > 0 and is_countable(self.dev[: self.sentences]["tgt"], word_rule)
         self.check_stop = check_stop
         self.workers = workers
         self.peers = peers
@@ -110,15 +110,15 @@ class Validator:
                 return DevScores(loss, nll, None, None), []
             entropy = self.entropy(model, device, products)
             translations = self.translate(model, device, products)
-        countable = translations and self.countable
-        score = bleu(translations, [self.dev[: self.sentences]["tgt"]], self.word_rule) if countable else None
+        references = [self.dev[: self.sentences]["tgt"]]
+        score = bleu(translations, references, self.word_rule) if self.counts_bleu else None
         return DevScores(loss, nll, score, entropy), translations
 
     def counting(self) -> str | None:
         """How dev BLEU is counted, for people; None: as in most languages, or not at all because nobody wants it."""
         if not self.sentences:
             return None
-        if not self.countable:
+        if not self.counts_bleu:
             return "dev BLEU is not counted, for hardly any reference has four words; dev loss decides instead"
         name = bleu_tokenizer(self.word_rule)
         return None if name == "13a" else f"dev BLEU is counted with sacreBLEU's tok:{name}"

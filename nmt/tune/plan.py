@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from nmt.config.compose import command_of
 from nmt.config.overrides import parse, readable
@@ -27,7 +28,7 @@ class Plan:
     trials: int
     startup: int
     seed: int
-    metric: str  # bleu or loss, from train.metric
+    metric: Literal["bleu", "loss"]  # train.metric
     trust: list[str]
 
     def config(self, chosen: Mapping[str, Value], name: str) -> RunConfig:

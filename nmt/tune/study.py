@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
@@ -21,7 +22,6 @@ from nmt.errors import ConfigError, DataError, NmtError
 from nmt.figures.figure import save_figure
 from nmt.machine.seeds import derived_seed
 from nmt.machine.signals import SAVED
-from nmt.runs.learned import LEAST_BLEU
 from nmt.training.progress import Progress, Validation
 from nmt.training.run import resume, start
 from nmt.tune.claims import alone_at, claimed
@@ -137,14 +137,13 @@ def watch(plan: Plan, trial: optuna.Trial, progress: Progress) -> None:
         raise optuna.TrialPruned
 
 
-def value_of(metric: str, validation: Validation) -> float:
+def value_of(metric: Literal["bleu", "loss"], validation: Validation) -> float:
     """What a study compares: dev loss, or dev BLEU; where BLEU is no signal, minus the loss, below any BLEU."""
-    if metric == "loss":
-        return validation.loss
-    return validation.bleu if validation.bleu is not None and validation.bleu >= LEAST_BLEU else -validation.loss
+    bleu, minus_loss = validation.goodness(metric)
+    return bleu or (minus_loss if metric == "bleu" else -minus_loss)
 
 
-def value_text(metric: str, value: float) -> str:
+def value_text(metric: Literal["bleu", "loss"], value: float) -> str:
     """The value for people."""
     is_bleu = metric == "bleu" and value >= 0
     return f"dev BLEU {value:.2f}" if is_bleu else f"dev loss {abs(value):.4f}"

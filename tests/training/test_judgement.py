@@ -16,6 +16,7 @@ from nmt.data.encoded import open_sides
 from nmt.data.tokenizer import EOS, UNK
 from nmt.machine.signals import SAVED
 from nmt.runs.learned import LEARNED_FILE, read_learned
+from nmt.scoring import word_rules
 from nmt.training import trainer
 from nmt.training.judgement import length_correlation, nll_of_frequencies, unknown_share
 
@@ -114,10 +115,11 @@ def test_files_that_are_not_parallel_are_doubted_while_the_model_is_trained(
     longer = TRAINED | {"train__validate_every": 50, "train__average_best": False}
     assert start(runs[name].parent.parent, tmp_path, **longer) == 0
     said = capsys.readouterr().err
-    doubt = said.find("caution: so far, a sentence's own source tells the model no more")
+    doubt = said.find("caution: so far, the model has learned next to nothing: ")
     assert (doubt >= 0) == is_said
     if is_said:
-        assert said.count("are the files parallel?") == 1
+        assert "Or the files are not parallel: compare some lines" in said[doubt:].split("\n")[0]
+        assert said.count("caution: so far") == 1
         assert said.index("dev, update 150") < doubt < said.index("dev, update 200")
 
 
@@ -137,6 +139,17 @@ def test_translations_too_short_for_bleu_are_judged_by_loss(tmp_path: Path, caps
     assert "dev BLEU is not counted, for hardly any reference has four words; dev loss decides instead" in said
     assert "learned next to nothing" not in said
     assert re.search(r"best on dev: loss \d", said)
+
+
+@pytest.mark.slow
+def test_without_bleu_nothing_is_needed_to_count_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*given: object, **options: object) -> None:
+        raise RuntimeError("no MeCab")
+
+    monkeypatch.setattr(word_rules, "BLEU", missing)
+    write_corpus(tmp_path, easy_pairs(60))
+    words = {"tokenizer__vocab_size": 40, "data__tgt_lang": "ja", "train__bleu_sentences": 0, "train__metric": "loss"}
+    assert start(tmp_path, tmp_path / "runs", **words) == 0
 
 
 @pytest.mark.slow

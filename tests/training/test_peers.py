@@ -270,18 +270,20 @@ def test_another_corpus_on_another_machine_is_refused(data: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("what", "value", "remedy"),
+    ("number", "what", "value", "remedy"),
     [
-        ("the run's update", 4, "copy the run"),
-        ("the checksum of the weights", "x", "copy the run"),
-        ("the dtype of products", "bfloat16", "set train.precision"),
-        ("the device", "cuda", "set train.device"),
+        (0, "the run's update", 4, "copy the run"),
+        (1, "the checksum of the weights", "x", "copy the run"),
+        (2, "the dtype of products", "bfloat16", "set train.precision"),
+        (3, "the device", "cuda", "set train.device"),
     ],
 )
-def test_processes_that_begin_in_different_states_are_refused(what: str, value: Any, remedy: str) -> None:
+def test_processes_that_begin_in_different_states_are_refused(number: int, what: str, value: Any, remedy: str) -> None:
     class Two(Peers):
         def gathered(self, state: Any) -> list[Any]:
-            return [state, state | {what: value} if differs else state]
+            other = list(state)
+            other[number] = value if differs else state[number]
+            return [state, other]
 
     given = SimpleNamespace(
         progress=Progress(update=8), model=small_model(), dtype=torch.float32, device=torch.device("cpu"),
