@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from nmt.config.changes import NO_CHANGES, Changes
 from nmt.config.identity import (
     ANYWHERE,
@@ -284,9 +286,11 @@ def note_differences(then: Mapping[str, str | int], now: Mapping[str, str | int]
             print(f"note: resumed with {what}: results may differ in rounding", file=sys.stderr)
 
 
-def refuse_other_states(trainer: Trainer) -> None:
+def refuse_other_states(
+    peers: Peers, update: int, model: Seq2Seq, dtype: torch.dtype, device: torch.device
+) -> None:
     """Refuses processes that do not begin with the same weights, or that compute in another way."""
-    if trainer.peers.count == 1:
+    if peers.count == 1:
         return
     copied = "copy the run (and that of init_from) from the machine of process 0 to the others"
     remedies = {
@@ -295,9 +299,8 @@ def refuse_other_states(trainer: Trainer) -> None:
         "the dtype of products": "set train.precision",
         "the device": "set train.device",
     }
-    checksum, dtype = signed(parameters_of(trainer.model)).checksum, str(trainer.dtype).removeprefix("torch.")
-    state = [trainer.progress.update, checksum, dtype, trainer.device.type]
-    first, *others = trainer.peers.gathered(state)
+    checksum, products = signed(parameters_of(model)).checksum, str(dtype).removeprefix("torch.")
+    first, *others = peers.gathered([update, checksum, products, device.type])
     for rank, other in enumerate(others, 1):
         for (what, remedy), own, its in zip(remedies.items(), first, other, strict=True):
             if own != its:
@@ -306,7 +309,7 @@ def refuse_other_states(trainer: Trainer) -> None:
 
 def train(trainer: Trainer, run: Path) -> int:
     """Runs the trainer and prints what to type next; returns the exit code."""
-    refuse_other_states(trainer)
+    refuse_other_states(trainer.peers, trainer.progress.update, trainer.model, trainer.dtype, trainer.device)
     counting = None if trainer.validator is None else trainer.validator.counting()
     if counting is not None and trainer.peers.first:
         print(counting, file=sys.stderr)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,10 +28,8 @@ from nmt.errors import ConfigError
 from nmt.machine.peers import Peers, _attempt
 from nmt.machine.signals import SAVED
 from nmt.runs.checkpoints import saved_updates
-from nmt.training.progress import Progress
 from nmt.training.run import refuse_other_states
 from nmt.training.step import BatchPart, Stepper
-from nmt.training.trainer import Trainer
 from nmt.training.tree_sum import nodes_left
 from torture.processes import children_of
 
@@ -285,15 +282,12 @@ def test_processes_that_begin_in_different_states_are_refused(number: int, what:
             other[number] = value if differs else state[number]
             return [state, other]
 
-    given = SimpleNamespace(
-        progress=Progress(update=8), model=small_model(), dtype=torch.float32, device=torch.device("cpu"),
-        peers=Two(0, 2),
-    )  # fmt: skip
+    given = (Two(0, 2), 8, small_model(), torch.float32, torch.device("cpu"))
     differs = False
-    refuse_other_states(cast(Trainer, given))
+    refuse_other_states(*given)
     differs = True
     with pytest.raises(ConfigError, match=rf"^{what} is \w+ in process 0 and {value} in process 1; {remedy}"):
-        refuse_other_states(cast(Trainer, given))
+        refuse_other_states(*given)
 
 
 @pytest.mark.slow

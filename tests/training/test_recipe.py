@@ -298,7 +298,7 @@ def test_what_each_amount_of_text_gets(
     typed = given.changes.values
     facts = replace(FACTS, size=size, tokens=size // 4)
     found = {each.key: each.value for each in choices_of(facts, given.run, typed)}
-    consistency = typed.get("train.consistency", found.get("train.consistency", 0))
+    consistency = float(typed.get("train.consistency", found.get("train.consistency", 0)))
     assert (found.get("decoder.layers"), passes_of(consistency)) == (layers, passes)
     assert (found["optimizer.lr"], found["train.batch_tokens"], found["train.max_epochs"]) == (lr, batch, epochs)
     if passes == 2:
