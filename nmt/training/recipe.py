@@ -81,7 +81,7 @@ class Training:
     least: float = 0.0  # share of the recipe's readings, below which the training before it learns more in this time
 
 
-OF_LITTLE_TEXT = Training(256, 192, batch=0.5, lr=0.004, consistency=2.0, least=0.7)
+OF_LITTLE_TEXT = Training(256, 192, batch=0.5, lr=0.004, consistency=2.0, least=0.6)
 
 
 @dataclass(frozen=True)

@@ -286,9 +286,7 @@ def note_differences(then: Mapping[str, str | int], now: Mapping[str, str | int]
             print(f"note: resumed with {what}: results may differ in rounding", file=sys.stderr)
 
 
-def refuse_other_states(
-    peers: Peers, update: int, model: Seq2Seq, dtype: torch.dtype, device: torch.device
-) -> None:
+def refuse_other_states(peers: Peers, update: int, model: Seq2Seq, dtype: torch.dtype, device: torch.device) -> None:
     """Refuses processes that do not begin with the same weights, or that compute in another way."""
     if peers.count == 1:
         return

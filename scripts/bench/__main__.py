@@ -23,6 +23,7 @@ PARTS = {
     "tmx": "bench.tmx",
     "serve": "bench.serve",
     "peers": "bench.peers.compare",
+    "time_to_bleu": "bench.peers.time_to_bleu",
 }
 
 if __name__ == "__main__":

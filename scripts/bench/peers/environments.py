@@ -87,8 +87,13 @@ class Workplace:
         """The interpreter of a peer's environment."""
         return self.folder / "venvs" / key / "bin" / "python"
 
-    def run(self, what: str, name: str, command: Sequence[object], path: str | None = None) -> str:
-        """What a process says, which is also kept in logs/NAME.log; `path`: of Python's modules, instead of ours."""
+    def run(
+        self, what: str, name: str, command: Sequence[object], path: str | None = None, limit: float | None = None
+    ) -> str:
+        """What a process says, which is also kept in logs/NAME.log.
+
+        `path`: of Python's modules, instead of ours; `limit`: seconds, after which the process is ended.
+        """
         log = self.folder / "logs" / f"{name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         threads = str(torch.get_num_threads())
@@ -98,7 +103,11 @@ class Workplace:
         try:
             with open(log, "wb") as file:
                 words = list(map(str, command))
-                done = subprocess.run(words, stdout=file, stderr=subprocess.STDOUT, cwd=self.folder, env=environment)
+                done = subprocess.run(
+                    words, stdout=file, stderr=subprocess.STDOUT, cwd=self.folder, env=environment, timeout=limit
+                )
+        except subprocess.TimeoutExpired:
+            return log.read_text("utf-8", errors="replace")
         except OSError as error:
             raise NmtError(f"{what}: cannot start {command[0]} ({error.strerror}); {REPEAT}") from None
         said = log.read_text("utf-8", errors="replace")

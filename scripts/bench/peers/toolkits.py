@@ -74,14 +74,15 @@ class Toolkits:
     def config(self, key: str, name: str, **changes: object) -> Path:
         """The peer's configuration, NAME in the folder; `changes` to how its speed of training is measured."""
         place, text = self.place, self.text.folder
-        values: dict[str, object] = {"vocabulary": text / f"vocabulary.{key}"}
+        values: dict[str, object] = {"vocabulary": text / f"vocabulary.{key}", "every": FOREVER, "kept": 1}
+        values |= {"learning_rate": 0.0005, "batch_tokens": 4096}
         if key == "joeynmt":
             values |= {split: text / split for split in SPLITS}
             values |= {"folder": place.folder / "joeynmt" / name, "model": None, "beam": 5}
         else:
             values |= {f"{split}_{side}": text / f"{split}.{side}" for split in SPLITS for side in ("src", "tgt")}
             values |= {"sentences": self.text.sentences, "input_feed": 0, "model": place.folder / "opennmt" / name}
-            values |= {"learning_rate": 0.0005, "batch_tokens": 4096, "updates": FOREVER}
+            values |= {"updates": FOREVER}
         path = place.folder / "configs" / f"{key}-{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(render(Path(__file__).with_name(f"{key}.yaml").read_text("utf-8"), values | changes), "utf-8")
@@ -143,7 +144,7 @@ class Toolkits:
 
     def train_opennmt(self) -> None:
         """Some minutes."""
-        changes = {"learning_rate": RATE, "batch_tokens": BATCH_TOKENS, "updates": UPDATES}
+        changes = {"learning_rate": RATE, "batch_tokens": BATCH_TOKENS, "updates": UPDATES, "every": UPDATES}
         config = self.config("opennmt", "translating", **changes)
         command = [self.place.python("opennmt"), "-m", "onmt.bin.train", "-config", config]
         self.place.run(f"{PEERS['opennmt'].name} training", "opennmt-model", command, path="")

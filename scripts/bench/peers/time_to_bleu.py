@@ -1,0 +1,248 @@
+"""Minutes from the first command to 25, 30 and 35 BLEU on Multi30k's dev set: ours, JoeyNMT and OpenNMT-py.
+
+    python scripts/bench time_to_bleu --multi30k FOLDER                          (five hours on two cores)
+    python scripts/bench time_to_bleu --multi30k FOLDER --rows nmt,joeynmt --minutes 40
+
+FOLDER holds Multi30k: train and val, .en and .de, as they were written. Everything is timed: making the pieces,
+training, translating val with a beam of 5, BLEU. Ours is `nmt train budget=TIME`, then `nmt evaluate`, for one budget
+after another. A peer is trained for --minutes and keeps its weights all along; each is translated afterwards by the
+peer's own command, and its time is that of its pieces, of its training until these weights were written, and of this
+translation. joeynmt and opennmt are trained as their own recipes say; joeynmt_by_hand and opennmt_by_hand are the model
+and the settings of `bench peers`, chosen for this corpus. What is measured is kept in --work and not measured again.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench.arguments import WORK, add_multi30k, check_multi30k, chosen, whole_numbers
+from bench.evaluation import evaluated
+from bench.peers.environments import PEERS, Workplace, set_up
+from bench.peers.tables import table
+from bench.peers.toolkits import BATCH_TOKENS, FOREVER, RATE, render
+from bench.processes import run_nmt
+from bench.recipes import CORPORA, data_words
+from bench.usage import Usage
+from command_line import SCRIPTS, new_parser
+from nmt.config.times import seconds_of
+from nmt.data.paths import read_lines
+from nmt.errors import NmtError
+from nmt.scoring.metrics import score_corpus
+
+VOCAB_SIZE = 8000
+SIDES = {"src": "en", "tgt": "de"}
+OURS = "nmt"
+HALF_WRITTEN = 5.0  # seconds before the end of a training, in which weights may not have been written whole
+
+
+@dataclass(frozen=True)
+class Peer:
+    """How a peer is trained."""
+
+    key: str
+    template: str  # of its configuration
+    every: int  # updates between two sets of weights that are kept
+
+
+TRAINED = {
+    "joeynmt": Peer("joeynmt", "recommended_joeynmt.yaml", 50),
+    "opennmt": Peer("opennmt", "recommended_opennmt.yaml", 200),
+    "joeynmt_by_hand": Peer("joeynmt", "joeynmt.yaml", 100),
+    "opennmt_by_hand": Peer("opennmt", "opennmt.yaml", 100),
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """A model on the way."""
+
+    minutes: float  # from the first command to its score
+    bleu: float  # on val
+    what: str  # it is: "400 updates" or "budget=5m"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of one row: models in the order of time, until one has the highest level."""
+
+    points: list[Point]
+    minutes: float  # of the training: what no model has reached takes longer
+    others: float  # share of the machine that other processes used meanwhile
+    signature: str  # of BLEU
+
+    def minutes_to(self, level: int) -> float | None:
+        """To the first model with this BLEU; None: none has it."""
+        return min((point.minutes for point in self.points if point.bleu >= level), default=None)
+
+    def cells(self, levels: Sequence[int]) -> list[str]:
+        """Of the table, after the row's name."""
+        reached = [self.minutes_to(level) for level in levels]
+        shown = [f"{minutes:.1f}" if minutes is not None else f"> {self.minutes:.0f}" for minutes in reached]
+        best = max(self.points, key=lambda point: point.bleu)
+        return [*shown, f"{best.bleu:.1f} ({best.what})", f"{self.others:.0%}"]
+
+
+def main(words: Sequence[str]) -> int:
+    """Measures what is missing, prints the table."""
+    arguments = parse_arguments(words)
+    work = arguments.work.expanduser().resolve()
+    place = Workplace(work, arguments.multi30k.resolve(), arguments.torch_index)
+    outcomes = {}
+    for name in arguments.rows:
+        folder = work / "time_to_bleu" / name
+        kept = folder / "outcome.json"
+        if not kept.is_file():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            if name == OURS:
+                outcome = measure_ours(place, folder, arguments.budgets, max(arguments.levels))
+            else:
+                outcome = measure(place, TRAINED[name], folder, arguments.minutes, max(arguments.levels))
+            kept.write_text(json.dumps(asdict(outcome), indent=1) + "\n", "utf-8")
+        outcomes[name] = read_outcome(kept)
+        print(f"{name}: {', '.join(outcomes[name].cells(arguments.levels))}; {kept}", flush=True)
+    print("\n" + report(outcomes, arguments.levels))
+    return 0
+
+
+def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
+    """What was typed."""
+    parser = new_parser("bench time_to_bleu", __doc__)
+    rows = [OURS, *TRAINED]
+    add_multi30k(parser)
+    parser.add_argument("--work", type=Path, default=WORK, help="folder for all this (%(default)s)")
+    parser.add_argument("--rows", default=",".join(rows), help="which, with commas (%(default)s)")
+    parser.add_argument("--levels", type=whole_numbers, default=[25, 30, 35], help="of BLEU, with commas (25,30,35)")
+    parser.add_argument("--minutes", type=float, default=60.0, help="that a peer is trained for (%(default)s)")
+    parser.add_argument("--budgets", default="2m,3m,4m,6m,9m,15m", help="of ours, in turn (%(default)s)")
+    parser.add_argument("--torch-index", help="package index that torch is installed from")
+    arguments = parser.parse_args(words)
+    arguments.rows = chosen(parser, "--rows", arguments.rows, rows)
+    arguments.budgets = sorted(arguments.budgets.split(","), key=seconds_of)
+    if arguments.minutes <= 0:
+        parser.error(f"--minutes {arguments.minutes:g} trains nothing; give more")
+    for split in ("train", "val", "test_2016_flickr"):
+        for side in SIDES.values():
+            check_multi30k(parser, arguments.multi30k, f"{split}.{side}")
+    return arguments
+
+
+def read_outcome(file: Path) -> Outcome:
+    """What was measured before."""
+    values = json.loads(file.read_text("utf-8"))
+    return Outcome(**values | {"points": [Point(**each) for each in values["points"]]})
+
+
+def measure_ours(place: Workplace, folder: Path, budgets: Sequence[str], highest: int) -> Outcome:
+    """One budget after another, each from nothing, until one reaches the highest level."""
+    corpus = CORPORA["multi30k_en_de"]
+    data = data_words(corpus, place.multi30k, folder)
+    points = []
+    with Usage() as usage:
+        for budget in budgets:
+            run, start = folder / budget, time.monotonic()
+            new = [f"runs_dir={folder}", f"name={budget}", f"cache_dir={folder / f'cache-{budget}'}"]
+            run_nmt(["train", f"budget={budget}", *data, *new])
+            bleu = evaluated(run, ["split=dev"], run / "evaluations" / "dev")["BLEU"]
+            points.append(Point((time.monotonic() - start) / 60, bleu.score, f"budget={budget}"))
+            if bleu.score >= highest:
+                break
+    return Outcome(points, max(point.minutes for point in points), usage.others, bleu.signature)
+
+
+def measure(place: Workplace, peer: Peer, folder: Path, minutes: float, highest: int) -> Outcome:
+    """Trains a peer, then translates with the weights that it kept on the way, until some reach the highest level."""
+    set_up(place, peer.key)
+    name, python = PEERS[peer.key].name, place.python(peer.key)
+    files = [place.multi30k / f"{split}.{side}" for split in ("train", "val") for side in SIDES.values()]
+    commands = {"joeynmt": ("joeynmt", "train"), "opennmt": ("onmt.bin.train", "-config")}
+    with Usage() as usage:
+        start = time.time()
+        words = ["-m", "bench.peers.pieces", peer.key, VOCAB_SIZE, folder, *files]
+        place.run(f"{name} pieces", f"{folder.name}-pieces", [python, *words], path=str(SCRIPTS))
+        command = [python, "-m", *commands[peer.key], configuration(peer, folder, folder / "train.yaml")]
+        place.run(f"{name} training", f"{folder.name}-train", command, path="", limit=60 * minutes)
+        end = time.time()
+    kept = [each for each in (folder / "model").glob("*") if is_kept(each, end - HALF_WRITTEN)]
+    if not kept:
+        raise NmtError(f"{name} kept no weights within {minutes:g} minutes; give more --minutes")
+    points: list[Point] = []
+    for weights in sorted(kept, key=lambda each: each.stat().st_mtime):
+        begun = time.time()
+        lines = translated(place, peer, folder, weights)
+        spent = weights.stat().st_mtime - start + time.time() - begun
+        references = list(read_lines(place.multi30k / f"val.{SIDES['tgt']}"))
+        if len(lines) != len(references):
+            raise NmtError(f"{name} wrote {len(lines):,} translations of {len(references):,} sentences, in {folder}")
+        bleu = score_corpus(lines, [references], SIDES["tgt"], intervals=False)[0]
+        points.append(Point(spent / 60, bleu.score, f"{updates_of(weights):,} updates"))
+        if bleu.score >= highest:
+            break
+    return Outcome(points, (end - start) / 60, usage.others, bleu.signature)
+
+
+def configuration(peer: Peer, folder: Path, file: Path, weights: Path | None = None) -> Path:
+    """The peer's, written into the file: to train, or with these weights to translate val."""
+    values: dict[str, object] = {"vocabulary": folder / "vocabulary", "every": peer.every, "kept": -1}
+    values |= {"learning_rate": RATE, "batch_tokens": BATCH_TOKENS}
+    if peer.key == "joeynmt":
+        values |= {"train": folder / "train", "dev": None if weights else folder / "dev", "test": folder / "dev"}
+        values |= {"folder": folder / ("translating" if weights else "model"), "model": weights, "beam": 5}
+        (folder / "translating").mkdir(exist_ok=True)  # for its log
+    else:
+        values |= {f"{split}_{side}": folder / f"{split}.{side}" for split in ("train", "dev") for side in SIDES}
+        (folder / "model").mkdir(exist_ok=True)
+        sentences = sum(1 for _ in read_lines(folder / "train.src"))
+        values |= {"model": folder / "model" / "weights", "input_feed": 0, "sentences": sentences, "updates": FOREVER}
+    file.write_text(render(Path(__file__).with_name(peer.template).read_text("utf-8"), values), "utf-8")
+    return file
+
+
+def is_kept(path: Path, latest: float) -> bool:
+    """Are these weights, written by then, and not another name of them?"""
+    return path.suffix in (".ckpt", ".pt") and not path.is_symlink() and path.stat().st_mtime < latest
+
+
+def updates_of(weights: Path) -> int:
+    """After which they were written."""
+    return int(re.findall(r"\d+", weights.stem)[-1])
+
+
+def translated(place: Workplace, peer: Peer, folder: Path, weights: Path) -> list[str]:
+    """Lines of text."""
+    output = folder / f"{weights.stem}.translations"
+    if peer.key == "joeynmt":
+        config = configuration(peer, folder, folder / "translate.yaml", weights)
+        command, written = ["joeynmt", "test", config, "-o", output], Path(f"{output}.test")
+    else:
+        command = ["onmt.bin.translate", "-model", weights, "-src", folder / "dev.src", "-output", output]
+        command += ["-beam_size", 5, "-batch_size", 64, "-batch_type", "sents", "-max_length", 100]
+        command, written = [*command, "-length_penalty", "avg"], output
+    what = f"{PEERS[peer.key].name} translating"
+    place.run(what, f"{folder.name}-translate", [place.python(peer.key), "-m", *command], path="")
+    return ["".join(line.split()).replace("\u2581", " ").strip() for line in read_lines(written)]
+
+
+def report(outcomes: Mapping[str, Outcome], levels: Sequence[int]) -> str:
+    """The table, ours ÷ each peer's time, and how BLEU was counted."""
+    head = ["", *(f"minutes to {level}" for level in levels), "best", "others"]
+    text = table(head, [[name, *outcome.cells(levels)] for name, outcome in outcomes.items()])
+    if OURS in outcomes:
+        for name, outcome in outcomes.items():
+            if name != OURS:
+                ratios = (f"{level} BLEU {ratio(outcomes[OURS], outcome, level)}" for level in levels)
+                text += f"\n\nours \u00f7 {name}: {', '.join(ratios)}"
+    return text + "\n\n" + "\n".join(sorted({outcome.signature for outcome in outcomes.values()}))
+
+
+def ratio(ours: Outcome, peer: Outcome, level: int) -> str:
+    """Of the times; a bound where the peer was not trained long enough."""
+    own, other = ours.minutes_to(level), peer.minutes_to(level)
+    if own is None:
+        return "not reached"
+    return f"{own / other:.2f}" if other is not None else f"< {own / peer.minutes:.2f}"

@@ -1,0 +1,206 @@
+"""`bench time_to_bleu`: everything but the peers themselves, which are not installed here."""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+from helpers.small_corpora import write_splits
+
+from bench.peers import pieces, time_to_bleu
+from bench.peers.environments import Workplace
+from bench.peers.time_to_bleu import TRAINED, Outcome, Point, configuration, main, measure, ratio, report
+from command_line import run
+from nmt.errors import NmtError
+
+PART = {"time_to_bleu": "bench.peers.time_to_bleu"}
+
+
+@pytest.fixture
+def multi30k(tmp_path: Path) -> Path:
+    return write_splits(tmp_path / "m30k", {"train": 300, "val": 20, "test_2016_flickr": 20})
+
+
+@pytest.fixture
+def place(multi30k: Path, tmp_path: Path) -> Workplace:
+    return Workplace(tmp_path / "work", multi30k)
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, good: int = 3, lines: int | None = None) -> None:
+    """A training keeps weights after 10, 20, 30 and 40 updates, a minute apart; from `good` on they are right."""
+    monkeypatch.setattr(time_to_bleu, "set_up", lambda place, key: None)
+    monkeypatch.setattr(time_to_bleu, "VOCAB_SIZE", 60)
+    monkeypatch.setattr(time_to_bleu, "FOREVER", 7)
+
+    def run(
+        place: Workplace, what: str, name: str, command: Sequence[object], path: str | None = None, limit: float = 0
+    ) -> str:
+        words = list(map(str, command))
+        folder = place.folder / name.removesuffix("-pieces").removesuffix("-train").removesuffix("-translate")
+        if name.endswith("-pieces"):
+            assert Path(words[5]) == folder
+            pieces.main(*words[3:])
+        elif name.endswith("-train"):
+            (folder / "model").mkdir(exist_ok=True)
+            now = time.time()
+            for number in (1, 2, 3, 4):
+                file = folder / "model" / f"weights_step_{number}0{'.pt' if 'onmt' in words[2] else '.ckpt'}"
+                file.write_bytes(b"")
+                os.utime(file, (now, now + 60 * number - 240))
+            (folder / "model" / "best.ckpt").symlink_to(file)  # written last, and another name of it
+        else:
+            number = int(Path(words[words.index("-model") + 1]).stem.split("_")[2]) // 10
+            said = (folder / "dev.tgt").read_text().splitlines()[:lines]
+            wrong = [line.split()[0] for line in said]
+            output = Path(words[words.index("-output") + 1])
+            output.write_text("".join(f"{line}\n" for line in (said if number >= good else wrong)))
+        return ""
+
+    monkeypatch.setattr(Workplace, "run", run)
+
+
+def test_weights_are_translated_until_some_reach_the_highest_level(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch)
+    folder = place.folder / "opennmt"
+    folder.mkdir(parents=True)
+    found = measure(place, TRAINED["opennmt"], folder, 5, 35)
+    assert [point.what for point in found.points] == ["10 updates", "20 updates", "30 updates"]
+    first, second, third = found.points
+    assert third.bleu == pytest.approx(100)
+    assert max(first.bleu, second.bleu) < 25
+    assert third.minutes - first.minutes == pytest.approx(2, abs=0.1)
+    assert found.minutes_to(25) == found.minutes_to(35) == third.minutes
+    assert "tok:13a" in found.signature
+
+
+def test_weights_that_the_end_of_the_training_may_have_cut_are_left_out(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, good=9)
+    folder = place.folder / "opennmt"
+    folder.mkdir(parents=True)
+    found = measure(place, TRAINED["opennmt"], folder, 5, 35)
+    assert [point.what for point in found.points] == ["10 updates", "20 updates", "30 updates"]
+    assert found.minutes_to(25) is None
+
+
+def test_lost_lines_are_refused(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, lines=19)
+    folder = place.folder / "opennmt"
+    folder.mkdir(parents=True)
+    with pytest.raises(NmtError, match=r"OpenNMT-py 3.5.1 wrote 19 translations of 20 sentences, in "):
+        measure(place, TRAINED["opennmt"], folder, 5, 35)
+
+
+def test_a_training_without_weights_is_refused(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch)
+    monkeypatch.setattr(time_to_bleu, "HALF_WRITTEN", 1000)
+    folder = place.folder / "joeynmt"
+    folder.mkdir(parents=True)
+    with pytest.raises(NmtError, match=r"JoeyNMT 2.3.0 kept no weights within 5 minutes; give more --minutes"):
+        measure(place, TRAINED["joeynmt"], folder, 5, 35)
+
+
+def test_what_is_measured_is_not_measured_again(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(time_to_bleu, "measure", lambda *given: Outcome([Point(12, 31, "50 updates")], 60, 0.02, "s"))
+    monkeypatch.setattr(time_to_bleu, "measure_ours", lambda *given: Outcome([Point(3, 36, "budget=3m")], 3, 0, "s"))
+    words = ["--multi30k", str(place.multi30k), "--work", str(place.folder), "--rows", "nmt,joeynmt"]
+    assert main(words) == 0
+    first = capsys.readouterr().out
+    assert "| joeynmt | 12.0          | 12.0          | > 60          | 31.0 (50 updates) | 2%     |" in first
+    assert "ours ÷ joeynmt: 25 BLEU 0.25, 30 BLEU 0.25, 35 BLEU < 0.05" in first
+    assert first.endswith("\n\ns\n")
+    monkeypatch.setattr(time_to_bleu, "measure", lambda *given: pytest.fail("measured again"))
+    monkeypatch.setattr(time_to_bleu, "measure_ours", lambda *given: pytest.fail("measured again"))
+    assert main(words) == 0
+    assert capsys.readouterr().out == first
+
+
+def test_a_level_that_ours_does_not_reach_has_no_ratio() -> None:
+    ours, peer = Outcome([Point(2, 20, "budget=2m")], 2, 0, "s"), Outcome([Point(9, 26, "9 updates")], 10, 0, "t")
+    assert ratio(ours, peer, 25) == "not reached"
+    assert "ours ÷ joeynmt: 25 BLEU not reached" in report({"nmt": ours, "joeynmt": peer}, [25])
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_every_configuration_names_the_files_and_keeps_weights(name: str, tmp_path: Path) -> None:
+    peer = TRAINED[name]
+    (tmp_path / "train.src").write_text("a b\n")
+    found = yaml.safe_load(configuration(peer, tmp_path, tmp_path / "it.yaml").read_text("utf-8"))
+    if peer.key == "joeynmt":
+        assert found["training"]["validation_freq"] == peer.every
+        assert found["training"]["keep_best_ckpts"] == -1
+        assert (found["data"]["train"], found["data"]["dev"]) == (str(tmp_path / "train"), str(tmp_path / "dev"))
+        weights = tmp_path / "model" / "50.ckpt"
+        given = yaml.safe_load(configuration(peer, tmp_path, tmp_path / "it.yaml", weights).read_text("utf-8"))
+        assert (given["testing"]["load_model"], given["testing"]["beam_size"]) == (str(weights), 5)
+        assert (given["data"]["dev"], given["data"]["test"]) == (None, str(tmp_path / "dev"))
+        assert given["model"] == found["model"]
+    else:
+        assert found["save_checkpoint_steps"] == peer.every
+        assert found.get("keep_checkpoint", -1) == -1
+        assert found["data"]["corpus"]["path_src"] == str(tmp_path / "train.src")
+        assert found["src_vocab"] == found["tgt_vocab"] == str(tmp_path / "vocabulary")
+
+
+@pytest.mark.parametrize(("key", "special"), [("joeynmt", pieces.SPECIAL), ("opennmt", [])])
+def test_pieces_are_those_of_the_vocabulary_and_give_the_text_back(
+    key: str, special: list[str], multi30k: Path, tmp_path: Path
+) -> None:
+    files = [str(multi30k / f"{split}.{side}") for split in ("train", "val") for side in ("en", "de")]
+    pieces.main(key, "60", str(tmp_path), *files)
+    vocabulary = (tmp_path / "vocabulary").read_text("utf-8").splitlines()
+    assert vocabulary[: len(special)] == special
+    known = {line.split("\t")[0] for line in vocabulary}
+    assert len(known) == len(vocabulary) == 56 + len(special)
+    for name, file in zip(("train.src", "train.tgt", "dev.src", "dev.tgt"), files, strict=True):
+        lines = [line.split() for line in (tmp_path / name).read_text("utf-8").splitlines()]
+        assert {piece for line in lines for piece in line} <= known
+        text = ["".join(line).replace("\u2581", " ").strip() for line in lines]
+        assert text == Path(file).read_text("utf-8").splitlines()
+
+
+def test_a_process_ends_at_its_limit(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, tmp_path)
+    begun = time.monotonic()
+    code = "import time; print('begun', flush=True); time.sleep(60)"
+    assert place.run("it", "it", [sys.executable, "-c", code], limit=2) == "begun\n"
+    assert time.monotonic() - begun < 30
+
+
+def refused(words: list[str]) -> None:
+    """Exit code 2, as the parser and our own errors give it."""
+    try:
+        code: object = run("bench", PART, ["time_to_bleu", *words])
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--rows", "marian"], "--rows marian: marian is none of nmt, joeynmt, opennmt, "),
+        (["--minutes", "0"], "--minutes 0 trains nothing; give more"),
+        (["--budgets", "5x"], "budget=5x is not a length of time"),
+        (["--levels", "high"], "high is not whole numbers with commas between them"),
+    ],
+)
+def test_mistakes_get_one_line(
+    words: list[str], message: str, multi30k: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused(["--multi30k", str(multi30k), *words])
+    assert message in capsys.readouterr().err
+
+
+def test_every_file_must_be_there(multi30k: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (multi30k / "val.de").unlink()
+    refused(["--multi30k", str(multi30k)])
+    assert "has no val.de; name the folder with train, val and test_2016_flickr" in capsys.readouterr().err
