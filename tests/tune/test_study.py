@@ -133,7 +133,6 @@ def test_the_best_settings_are_printed_as_they_are_typed(
     assert main([*command[1:], "train.max_updates=1", "name=again", f"runs_dir={runs}"]) == 0
 
 
-@pytest.mark.slow
 def test_where_bleu_is_no_signal_the_loss_is_compared_below_any_bleu() -> None:
     scores = [(None, 9.0), (0.5, 8.0), (0.9, 3.0), (1.0, 9.0), (30.0, 2.0)]
     values = [value_of("bleu", Validation(1, 0, loss, loss, bleu)) for bleu, loss in scores]
@@ -145,6 +144,7 @@ def test_where_bleu_is_no_signal_the_loss_is_compared_below_any_bleu() -> None:
     assert value_text("loss", 2.5) == "dev loss 2.5000"
 
 
+@pytest.mark.slow
 def test_the_picture_shows_every_trial(runs: Path) -> None:
     folder = runs / "studies" / "whole"
     study = optuna.load_study(study_name="whole", storage=f"sqlite:///{folder / 'study.db'}")
