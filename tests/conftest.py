@@ -6,7 +6,7 @@ from pathlib import Path
 import jaxtyping
 import pytest
 import torch
-from helpers import configs_read_once
+from helpers import configs_composed_once
 from hypothesis import settings
 
 torch.set_num_threads(1)
@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Before any test imports nmt."""
     if config.getoption("shapes"):
         jaxtyping.install_import_hook("nmt", "beartype.beartype")
-    configs_read_once.install()
+    configs_composed_once.install()
 
 
 @pytest.fixture(scope="session")

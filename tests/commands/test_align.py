@@ -123,6 +123,7 @@ def test_heads_are_counted_from_one(runs: dict[str, Path], aligner: Aligner) -> 
     assert f"head=5 is not there, model={runs['heads']}; it has 1 to 4, null means them all" in error
 
 
+@pytest.mark.slow
 def test_two_directions_are_made_one(runs: dict[str, Path], aligner: Aligner) -> None:
     forward = aligner(runs["there"])
     backward = [transposed(links) for links in aligner(runs["back"], "src=tgt", "tgt=src")]

@@ -123,6 +123,7 @@ def test_mean_and_cosine_are_those_of_the_whole_vector() -> None:
     assert cosine({"a": torch.zeros(2)}, {"a": torch.zeros(2)}) == 1
 
 
+@pytest.mark.slow
 def test_what_has_no_mean_is_refused(
     first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

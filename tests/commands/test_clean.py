@@ -175,6 +175,7 @@ def score(runs: dict[str, Path], pairs: list[tuple[str, str]], dual: bool) -> li
     return [abs(x - y) + 0.5 * (x + y) if dual else x for x, y in zip(a, b, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dual", [False, True])
 def test_the_worst_share_and_what_is_above_a_threshold_goes(runs: dict[str, Path], dual: bool) -> None:
     pairs = make_pairs(40)

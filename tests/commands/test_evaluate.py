@@ -74,6 +74,7 @@ def nearly(run: Path, lines: list[str], seed: int) -> list[str]:
     return ["".join(c for c in text if rng.random() > 0.05) or "x" for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "tokenizer"), [("data.tgt_lang=de", "13a"), ("data.tgt_lang=zh", "zh"), ("data.tokenized=true", "none")]
 )
@@ -277,6 +278,7 @@ def test_test_sets_in_sgml_are_read_as_their_text_is(run: Path, capsys: pytest.C
     assert [*read_lines(Path("out/reference.2.txt"))] == second
 
 
+@pytest.mark.slow
 def test_strings_and_subtitles_are_evaluated_by_key_and_by_time(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sources, first = (sentences(12, seed, WORDS) for seed in (5, 6))
     for name, lines in (("s", sources), ("a", first)):
@@ -383,6 +385,7 @@ def test_a_split_without_pairs_is_said(corpus: Path, tmp_path: Path, capsys: pyt
     assert fails(capsys, f"model={own}") == message
 
 
+@pytest.mark.slow
 def test_a_line_without_text_is_no_reference(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = {
         "src": ["der Hund", "das Haus", "ein Mann", "heute"],

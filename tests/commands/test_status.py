@@ -105,6 +105,7 @@ def test_a_run_is_asked_while_it_trains(
     assert shown[6]["saved"].startswith("update 4, ")
 
 
+@pytest.mark.slow
 def test_faults_are_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     start(data, tmp_path)
     run = tmp_path / "run"
@@ -154,6 +155,7 @@ def test_what_is_no_run_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "holds no run: manifest.json is missing" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_asking_does_not_hold_the_run(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     start(data, tmp_path)
     page(tmp_path / "run", capsys)
@@ -161,6 +163,7 @@ def test_asking_does_not_hold_the_run(data: Path, tmp_path: Path, capsys: pytest
         assert page(tmp_path / "run", capsys)["state"] == "a process is training it"
 
 
+@pytest.mark.slow
 def test_a_model_whose_checkpoints_are_gone_is_not_said_to_be_stopped(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

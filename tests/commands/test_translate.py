@@ -196,6 +196,7 @@ def test_an_output_file_appears_whole_or_not_at_all(run: Path, terminal: Termina
     assert {path.name for path in Path().iterdir()} == {"bad", "old"}
 
 
+@pytest.mark.slow
 def test_a_damaged_model_is_named(run: Path, terminal: Terminal, tmp_path: Path) -> None:
     assert "nowhere is not a folder" in terminal.fails("translate", "model=nowhere")
     for name in ("config.json", "manifest.json", "src.spm", "tgt.spm", "model.safetensors"):

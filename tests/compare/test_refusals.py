@@ -74,6 +74,7 @@ def test_mistakes_are_refused_before_the_work(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_a_corpus_without_test_split_is_refused(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     more = ("attention=none,dot", "data.test.src=null", "data.test.tgt=null", "data.test_size=0", "data.gold=null")
     assert compare(data, tmp_path, *more) == 2

@@ -51,6 +51,7 @@ def test_what_it_reads_is_taken(format_: str, words: list[str]) -> None:
     assert data.format == format_
 
 
+@pytest.mark.slow
 def test_auto_may_hold_any_format() -> None:
     command_of("train", ["data.train.files=a", "data.src_column=0", "data.inline=keep", "data.encoding=cp1252"])
 

@@ -86,6 +86,7 @@ def test_both_processes_read_the_same_strings(tmp_path, started):
     assert len(started) == 1
 
 
+@pytest.mark.slow
 def test_pairs_of_many_blocks_come_in_order_each_time(tmp_path):
     split = TMX.split(tmp_path, memory(4500))
     for _ in range(2):
@@ -102,6 +103,7 @@ def test_the_process_ends_with_the_one_that_asked(tmp_path, started):
     assert started[0].returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_only_the_first_process_ends_at_ctrl_c(tmp_path, started):
     """The terminal sends the signal to both."""
     pairs = TMX.split(tmp_path, memory(100_000)).pairs()

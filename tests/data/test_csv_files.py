@@ -191,6 +191,7 @@ def test_any_table_comes_back(tmp_path_factory, pairs, word, quoting, encoding, 
     assert found == pairs
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(["csv", "tsv"]),

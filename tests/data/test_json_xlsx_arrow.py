@@ -163,6 +163,7 @@ def test_without_openpyxl_the_extra_is_named(tmp_path, monkeypatch):
     assert "data.format=xlsx needs the package openpyxl; type: pip install 'nmt[xlsx]'" in refused(tmp_path, "xlsx")
 
 
+@pytest.mark.slow
 @settings(max_examples=75, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**5), st.integers(0, 255)), min_size=1, max_size=5))
 def test_damaged_workbooks_give_pairs_or_one_clear_line(tmp_path_factory, changes):

@@ -68,6 +68,7 @@ def test_junk_after_a_packed_file_is_refused(tmp_path, kind):
         lines_of(tmp_path / "f", PACK[kind](TEXT) + b"junk")
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(list(PACK)), st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1))
 def test_changed_bytes_give_lines_or_one_clear_line(tmp_path_factory, kind, changes):

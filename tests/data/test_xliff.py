@@ -215,6 +215,7 @@ def test_segments_come_back_as_they_were_written(tmp_path, written, is_old, enco
     assert pairs(tmp_path, content.encode(encoding)) == [(f"a{src}", f"b{tgt}") for src, tgt in written]
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
 @given(
     st.booleans(), st.lists(st.tuples(st.integers(0, 10**6), st.binary(max_size=3)), min_size=1, max_size=4)

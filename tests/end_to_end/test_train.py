@@ -192,6 +192,7 @@ def test_without_dev_sentences_the_last_weights_are_the_model(
     nmt.load(run).translate(["ab cd"])
 
 
+@pytest.mark.slow
 def test_every_model_is_built_once_from_its_seed(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[dict[str, torch.Tensor]] = []
     build = build_model
@@ -410,6 +411,7 @@ def test_fine_tuning_without_dev_sentences_validates_nothing(data: Path, tmp_pat
     assert metrics(tmp_path / "run", "dev") == []
 
 
+@pytest.mark.slow
 def test_fine_tuning_killed_at_once_goes_on_from_the_weights_given(
     data: Path, tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

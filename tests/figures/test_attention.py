@@ -104,6 +104,7 @@ def test_every_weight_has_its_colour_where_its_words_meet(
     assert np.allclose(figure.axes[0].get_yticks(), np.arange(T) + 0.5)
 
 
+@pytest.mark.slow
 def test_squares_are_vectors_up_to_a_number_in_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     def images(count: int) -> int:
         return svg_text(panels_figure([panel(4, 5, n) for n in range(count)])).count("<image")
@@ -114,6 +115,7 @@ def test_squares_are_vectors_up_to_a_number_in_the_picture(monkeypatch: pytest.M
     assert images(3) > scale
 
 
+@pytest.mark.slow
 def test_darker_is_more_in_grey_too() -> None:
     def grey(weight: float) -> float:
         picture = pixels(attention_figure(np.full((4, 4), weight), [" "] * 4, [" "] * 4)).astype(float)
@@ -177,6 +179,7 @@ def test_pictures_of_long_sentences_stay_bounded(T: int) -> None:
         assert max(figure.get_size_inches()) <= LARGEST_GRID + 5
 
 
+@pytest.mark.slow
 def test_panels_together_stay_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nmt.figures.attention.LARGEST_TOGETHER", 10.0)
     assert panels_figure([panel(30, 30, seed) for seed in range(4)]).get_size_inches()[1] <= 10 + 4 * 2

@@ -5,15 +5,21 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hydra import compose
+from hydra.errors import HydraException
+from omegaconf import DictConfig, Node, OmegaConf
 
+from helpers import configs_composed_once
 from helpers.forked import Forked
 from helpers.models import attention_section, model_config, section, small_model
 from helpers.small_corpora import data_config, tokenizer_config
 from helpers.small_runs import make_run
 from helpers.small_transformers import model_of
 from helpers.training_runs import run_config
+from nmt.config.compose import loader
 from nmt.errors import ConfigError
 
 NOWHERE = Path("nowhere")
@@ -66,6 +72,7 @@ def test_a_forked_process_is_where_it_is_put_and_says_what_it_says(tmp_path: Pat
     assert process.returncode == 3
 
 
+@pytest.mark.slow
 def test_a_forked_process_can_be_killed() -> None:
     process = Forked(time.sleep, 600)
     assert process.poll() is None
@@ -74,3 +81,38 @@ def test_a_forked_process_can_be_killed() -> None:
     process.kill()
     assert process.wait(timeout=240) == -signal.SIGKILL
     process.kill()  # does nothing
+
+
+WORDS = [
+    [],
+    ["seed=7", "+extra=1", "encoder.layers=2"],
+    ["encoder=transformer", "decoder=transformer", "attention=multi_head", "encoder.d_hidden=8"],
+    ["experiment=demo_en_de", "search=greedy", "~schedule.warmup"],
+    ["experiment=demo_en_de", "attention=none", "hydra.run.dir=here"],
+    ["encoder=transformr"],
+    ["attention=dot", "attentio=none"],
+    ["seed.seed=7"],
+    ["nothing=7"],
+]
+
+
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+def test_what_is_composed_of_what_was_merged_before_is_the_same(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made() -> object:
+        try:
+            config = compose("train", words, return_hydra_config=True)
+        except HydraException as error:
+            return type(error), str(error)
+        return OmegaConf.to_container(config, resolve=False), flags(config)
+
+    def flags(node: Node) -> list[Any]:
+        below = node._content if isinstance(node, DictConfig) and isinstance(node._content, dict) else {}
+        return [node._metadata.flags, type(node), [flags(each) for each in below.values()]]
+
+    with loader():
+        first, second = made(), made()
+        monkeypatch.setattr(configs_composed_once, "is_shipped", lambda repo: False)
+        anew = made()
+    assert first == second == anew

@@ -19,6 +19,7 @@ def test_a_crash_is_told_with_its_case() -> None:
     assert tried.failure == f"SIGSEGV ended its process in case 3, damage {damage_of(7, 3)!r}"
 
 
+@pytest.mark.slow
 def test_a_case_that_hangs_ends_its_process() -> None:
     tried = in_a_process(hanging, "tmx", 10, 7)
     assert tried.failure is not None

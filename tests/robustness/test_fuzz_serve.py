@@ -47,6 +47,7 @@ def test_any_request_is_answered_and_the_next_one_is_translated(url: str, folder
     Normal(folder / "first").check(url)
 
 
+@pytest.mark.slow
 def test_every_route_is_asked(description: dict[str, Any]) -> None:
     requests, rng = Requests(description), random.Random(1)
     asked = Counter(requests.one(rng).route for _ in range(3000))

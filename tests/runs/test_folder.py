@@ -104,6 +104,7 @@ def test_a_run_of_an_earlier_nmt_knows_no_forms_of_words(run: Path) -> None:
     assert load_model(run).letter_case == LetterCase()
 
 
+@pytest.mark.slow
 def test_a_run_knows_how_many_sentences_its_training_lines_have(run: Path, data: Path, tmp_path: Path) -> None:
     assert read_usual_sentences(run) == load_model(run).usual_sentences == 1
     several = corpus(tmp_path / "several")

@@ -35,6 +35,7 @@ LATIN = "abcdefghäöüßéñ'.,"
 CJK = "我们喜欢音乐你好日本語のカナ。，"
 
 
+@pytest.mark.slow
 def test_a_word_without_end_is_cut_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # a call for every character
     assert units("x" * 1_000_000, "tokens") == ["x" * 1_000_000]

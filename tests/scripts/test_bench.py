@@ -47,6 +47,7 @@ def test_operations_are_those_of_the_weights(cell: str) -> None:
         assert 0.85 * expected < operations.total < expected
 
 
+@pytest.mark.slow
 def test_the_machine_is_described_and_measured() -> None:
     assert torch.__version__ in machine.describe(CPU)
     assert machine.matrix_rate(torch.float32, CPU, seconds=0.0) > 1e6
@@ -257,6 +258,7 @@ def test_neighbours_that_work_have_begun_and_end_by_themselves(tmp_path: Path, m
     assert stop.value.code == 3
 
 
+@pytest.mark.slow
 def test_neighbours_are_there_while_they_are_wanted() -> None:
     with Usage() as usage, neighbours.busy_neighbours(1):
         time.sleep(1.0)

@@ -165,6 +165,7 @@ def test_the_speed_is_that_of_the_tokens_after_the_first_stretch(tmp_path: Path)
     assert workers.speed(path) == pytest.approx(400 / 15)
 
 
+@pytest.mark.slow
 def test_a_training_that_fails_says_why() -> None:
     with pytest.raises(SystemExit, match=r"error: .*train\.part"):
         workers.outcome(workers.Case(None, 1), ["data=demo_en_de", "train.part=4"])

@@ -167,6 +167,7 @@ def test_pieces_are_those_of_the_vocabulary_and_give_the_text_back(
         assert text == Path(file).read_text("utf-8").splitlines()
 
 
+@pytest.mark.slow
 def test_a_process_ends_at_its_limit(tmp_path: Path) -> None:
     place = Workplace(tmp_path, tmp_path)
     begun = time.monotonic()

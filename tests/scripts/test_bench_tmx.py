@@ -18,6 +18,7 @@ def test_every_unit_is_a_pair_of_its_own(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["memory.tmx"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--alone"]])
 def test_each_round_has_a_row_and_the_bars_are_named(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--units", "200", "--rounds", "1", *words]) == 0

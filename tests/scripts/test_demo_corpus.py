@@ -61,6 +61,7 @@ def test_a_lexicon_that_is_no_share_is_refused(share: str, capsys: pytest.Captur
     assert f"--lexicon is {share}; give a share above 0, at most 1" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_share_of_the_lexicon_is_drawn_from() -> None:
     few, all_of_them = (Sentences(SEED, share) for share in (0.04, 1.0))
     used = []

@@ -107,6 +107,7 @@ def test_order_does_not_matter(runs: list[Path]) -> None:
     assert all(math.isfinite(score) for score in there)
 
 
+@pytest.mark.slow
 def test_words_of_the_command_line(
     runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -156,6 +156,7 @@ def linked(translator: Translator, rows: list[dict[str, Any]]) -> Counter[tuple[
     return found
 
 
+@pytest.mark.slow
 def test_what_is_learned_is_what_slow_counting_finds(trained: Path, data: Path) -> None:
     translator = Translator.load(trained, device="cpu", precision="fp32")
     split = prepared_for(translator, data / "cache").train
@@ -344,6 +345,7 @@ def test_a_corpus_without_dev_pairs_and_separate_vocabularies(
     assert Translator.load(run, shortlist=True).shortlist.best.shape[1] == 2
 
 
+@pytest.mark.slow
 def test_mistakes_get_one_line(
     trained: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -127,6 +127,7 @@ def test_other_refusals_are_not_waited_for(
     assert len(calls) == 1
 
 
+@pytest.mark.slow
 def test_a_file_has_a_time_limit_as_a_whole(tmp_path: Path) -> None:
     server = word_server(tmp_path, {("en", "de"): upper}, "file_timeout_s=0.5")
     own = server.translate

@@ -47,6 +47,7 @@ def is_well_nested(document: str) -> bool:
     return not opened
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(DOCUMENTS, TRANSLATORS, st.booleans())
 def test_no_tag_is_lost_or_doubled(document: str, words: Words, xml: bool) -> None:

@@ -214,6 +214,7 @@ def test_frontend_settings(client: TestClient) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_missing_key_and_a_busy_client_are_refused_as_theirs(tmp_path: Path) -> None:
     server = word_server(tmp_path, MODELS, "require_key=true", "keys=none.json")
     closed = TestClient(app_of(server), raise_server_exceptions=False)

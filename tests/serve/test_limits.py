@@ -76,6 +76,7 @@ def test_twice_the_amount_in_one_minute_is_possible_and_no_more(capacity: int) -
     assert client.ask(1, 0) is not None
 
 
+@pytest.mark.slow
 @given(capacities, capacities, st.data())
 def test_who_waits_as_told_is_let_through_and_no_earlier(characters: int, requests: int, data: st.DataObject) -> None:
     client = Client(characters, requests)

@@ -169,6 +169,7 @@ def test_nginx_passes_on_a_stream_as_it_comes(proxied: HTTPSConnection) -> None:
     assert answer.read() == b"last"
 
 
+@pytest.mark.slow
 def test_nginx_keeps_figures_and_large_bodies_away(proxied: HTTPSConnection) -> None:
     proxied.request("GET", "/metrics")
     answer = proxied.getresponse()

@@ -124,6 +124,7 @@ def test_a_head_without_end_is_cut_off(connected: socket.socket, begin: bytes, m
     assert not status or content["error"].startswith(f"the request has more than {HEAD_BYTES:,} bytes beside its body")
 
 
+@pytest.mark.slow
 def test_an_offer_of_another_protocol_is_passed_over(connected: socket.socket) -> None:
     offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\n"
     for _ in range(3):

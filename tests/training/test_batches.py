@@ -203,6 +203,7 @@ def test_the_time_for_batches_is_known(prepared: Prepared, monkeypatch: pytest.M
         assert data.waited_s == 2.0  # of each update alone
 
 
+@pytest.mark.slow
 def test_the_sides_of_no_batch_of_any_update_and_run_are_segmented_with_one_seed(
     prepared: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:

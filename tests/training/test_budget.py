@@ -171,6 +171,7 @@ def test_a_short_training_gets_less_dropout(corpus: Path, monkeypatch: pytest.Mo
     assert short.model.embed_dropout < long.model.embed_dropout
 
 
+@pytest.mark.slow
 def test_the_printed_words_give_the_same_configuration(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -276,6 +277,7 @@ def test_little_time_is_said_with_the_time_that_is_enough(
         assert "caution" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_timed_run_leaves_nothing_and_changes_nothing(corpus: Path, tmp_path: Path, capsys: Any) -> None:
     run = filled(command(corpus, *SMALL), say=False).run
     prepared = prepare(run.data, run.tokenizer, Path(run.cache_dir))

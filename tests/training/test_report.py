@@ -173,6 +173,7 @@ def test_plain_streams_get_whole_lines_without_control_characters(tmp_path: Path
     assert any(line.endswith("translation 10") for line in lines)
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_bar_with_loss_perplexity_speed_and_time_left(tmp_path: Path) -> None:
     stream = Terminal()
     run(tmp_path, 0, 100, stream)

@@ -86,6 +86,7 @@ def test_a_skipped_update_changes_nothing_but_its_number(
     assert read_record(checkpoint_folder(run, 5))["skipped"] == [3]
 
 
+@pytest.mark.slow
 def test_runs_that_skip_are_resumed_bit_for_bit(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spoil(monkeypatch, {2, 5, 6, 9}, float("nan"), "loss")
     words = {"train__on_nonfinite": "skip", "train__log_every": 4, "encoder__dropout": 0.3}
@@ -111,6 +112,7 @@ def test_a_run_that_stopped_goes_on_as_its_message_says(
     assert [event["update"] for event in metrics(run, "event")] == [6]
 
 
+@pytest.mark.slow
 def test_skipping_without_end_ends(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bad = set(range(3, 60)) - {10}
     spoil(monkeypatch, bad, float("nan"), "loss")
@@ -276,6 +278,7 @@ def test_there_may_be_more_workers_than_parameters(frozen: bool) -> None:
     assert all(map(torch.equal, *weights))
 
 
+@pytest.mark.slow
 def test_gradients_of_casts_do_not_depend_on_what_other_threads_do() -> None:
     """Torch's casts of weights belong to all threads; a recurrent weight is used at every position."""
     weights = []

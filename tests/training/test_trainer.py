@@ -133,6 +133,7 @@ def test_a_signal_during_validation_saves_and_the_validation_is_redone(
     assert_same(tmp_path / "whole" / "run", run)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed_and_stopped_at_once_stays_as_it_was(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +317,7 @@ def test_the_model_of_a_longer_run_is_chosen_anew(data: Path, tmp_path: Path, mo
     assert same(tensors(run / "model.safetensors"), best)
 
 
+@pytest.mark.slow
 def test_resuming_a_finished_run_mends_its_model(data: Path, tmp_path: Path) -> None:
     start(data, tmp_path)
     model = tmp_path / "run" / "model.safetensors"
@@ -325,6 +327,7 @@ def test_resuming_a_finished_run_mends_its_model(data: Path, tmp_path: Path) -> 
     assert model.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_the_average_misses_a_checkpoint_that_is_gone_aloud(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

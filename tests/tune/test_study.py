@@ -215,6 +215,7 @@ def test_a_study_is_not_mixed_with_another(data: Path, runs: Path, capsys: pytes
     )
 
 
+@pytest.mark.slow
 def test_a_damaged_study_is_refused(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "studies" / "bad"
     folder.mkdir(parents=True)
