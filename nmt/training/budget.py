@@ -51,9 +51,10 @@ TIMED_SHARE, LEAST_TIMED_S, MOST_TIMED_S = 0.02, 4.0, 20.0  # share of the budge
 MANY = 10**9  # updates: more than any run takes
 LEAST_UPDATES = 20  # a training with fewer is not worth its time
 VALIDATIONS_SHARE = 0.1  # share of the time that validations may take
-LEAST_VALIDATIONS = 2
+LEAST_VALIDATIONS = 1
+QUICK_S = 600.0  # a shorter budget has quick validations
 LITTLE, ENOUGH = 0.1, 1 / 3  # shares of the recommended training: below the first, a caution names time for the second
-AFTERWARDS = 2.5  # time after the last validation, in validations: scores of the average, and the judgement
+AFTERWARDS = 1.5  # time after the last validation, in validations: scores of the average, and the judgement
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ def within_budget(
     assert command.budget is not None
     budget = seconds_of(command.budget)
     timed_s = min(MOST_TIMED_S, max(LEAST_TIMED_S, TIMED_SHARE * budget))
+    unlimited = partial(Effort, MANY, MANY, 1.0, quick=budget < QUICK_S)
     left = partial(seconds_left, budget, peers)
     further = config.init_from is not None
     if recipe is None:
@@ -103,11 +105,11 @@ def within_budget(
         updates, every = affordable(command, pace, left())
         return with_length(command, config, updates, every), pace.validation_s
     training = trainings(recipe.facts)[0] if is_new_rnn(config) else None
-    pace = timed(recipe.filled(Effort(MANY, MANY, 1.0, training)), prepared, timed_s, peers)
+    pace = timed(recipe.filled(unlimited(training)), prepared, timed_s, peers)
     if training is not None:
         found = longest(recipe, prepared, pace, left() - timed_s)
         if found != training:
-            training, pace = found, timed(recipe.filled(Effort(MANY, MANY, 1.0, found)), prepared, timed_s, peers)
+            training, pace = found, timed(recipe.filled(unlimited(found)), prepared, timed_s, peers)
     updates, every = affordable(command, pace, left())
     recommended = readings_of(recipe.facts, further)
     most = round((1 if further else MOST_TIMES_AS_LONG) * recommended * pace.updates_per_epoch / pace.passes)
@@ -118,7 +120,8 @@ def within_budget(
         what = f"about {minutes:.0f} min: longer would not pay"
         print(f"  the training takes only {what}", file=sys.stderr)
         updates = most
-    effort = Effort(updates, min(every, updates), pace.readings(updates) / recommended, training)
+    share = pace.readings(updates) / recommended
+    effort = Effort(updates, min(every, updates), share, training, quick=budget < QUICK_S)
     if effort.share < LITTLE:
         print(f"caution: {too_short(command.budget, effort, pace)}", file=sys.stderr)
     recipe.say(effort)

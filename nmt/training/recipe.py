@@ -49,6 +49,8 @@ LEAST_TEXT = 0.4e6  # `size` below which it does so sooner
 REGULAR = 0.4  # share of the different words that occur once: below it, text is as regular as that of a grammar
 MOST_TIMES_AS_LONG = 4  # times the readings without a budget, at most: longer training does not pay
 SHORT = "so short a training learns little by heart"
+SLOW = "validations take time as well"
+QUICK_SENTENCES = 200  # of dev, translated at a validation where time is short
 FURTHER_LR, FURTHER_READINGS = 0.5, 1 / 5  # of the rate in `Training`, and of the readings of a new model
 FURTHER = "a trained model needs smaller steps"
 SECTIONS = ("tokenizer", "model", "encoder", "decoder", "optimizer", "schedule", "train")
@@ -92,6 +94,7 @@ class Effort:
     validate_every: int
     share: float  # readings of the text in the budget, as a share of the recipe's readings without one
     training: Training | None  # None: the recipe's own
+    quick: bool = False  # so little time that few dev sentences are translated at a validation
 
 
 @dataclass(frozen=True)
@@ -394,6 +397,9 @@ def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort:
     per_epoch = max(1.0, facts.epoch * facts.tokens / (batch * run.train.accumulate))
     if effort is not None:
         yield from budget_choices(effort.updates, effort.validate_every)
+        if effort.quick:  # Multi30k: 5 s for a validation, otherwise 9
+            yield Choice("train.bleu_sentences", QUICK_SENTENCES, SLOW)
+            yield Choice("train.examples", 1, SLOW)
         yield from rate_choices(effort.updates)
         return
     why = "less text is read more often"
@@ -410,7 +416,7 @@ def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort:
     yield Choice("train.max_epochs", epochs, why)
     between = max(updates / MOST_VALIDATIONS, min(per_epoch, MOST_BETWEEN))
     if between != per_epoch:
-        yield Choice("train.validate_every", max(1, rounded(between)), "validations take time as well")
+        yield Choice("train.validate_every", max(1, rounded(between)), SLOW)
     yield from rate_choices(updates)
 
 
@@ -418,7 +424,7 @@ def budget_choices(updates: int, validate_every: int) -> Iterator[Choice]:
     """The length of a run within a budget."""
     yield Choice("train.max_updates", updates, "so many fit into the budget")
     yield Choice("train.max_epochs", None, "so many fit into the budget")
-    yield Choice("train.validate_every", validate_every, "validations take time as well")
+    yield Choice("train.validate_every", validate_every, SLOW)
 
 
 def rate_choices(updates: int | float) -> Iterator[Choice]:

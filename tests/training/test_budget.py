@@ -127,6 +127,19 @@ def test_a_typed_interval_between_validations_makes_the_run_shorter(
     assert 20 < often < planned / 1.3
 
 
+@pytest.mark.parametrize(
+    ("budget", "typed", "sentences", "examples"),
+    [("9m", [], 200, 1), ("9m", ["train.bleu_sentences=50"], 50, 1), ("10m", [], None, 4)],
+)
+def test_a_short_budget_has_quick_validations(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, budget: str, typed: list[str], sentences: int | None, examples: int
+) -> None:
+    timed_runs = paced(monkeypatch, PACE)
+    run = plan(command(corpus, f"budget={budget}", *SMALL, *typed))
+    for each in (run, *timed_runs):
+        assert (each.train.bleu_sentences, each.train.examples) == (sentences, examples)
+
+
 def test_a_small_model_is_timed_as_it_is_and_the_run_fills_the_budget(
     corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
