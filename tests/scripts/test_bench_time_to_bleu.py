@@ -62,19 +62,22 @@ def pretend(monkeypatch: pytest.MonkeyPatch, good: int = 3, lines: int | None = 
     monkeypatch.setattr(Workplace, "run", run)
 
 
-def test_weights_are_translated_until_some_reach_the_highest_level(
-    place: Workplace, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("good", "translated"), [(1, "123"), (2, "123"), (3, "23"), (9, "3")])
+def test_the_first_weights_that_reach_a_level_are_found_by_halving(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch, good: int, translated: str
 ) -> None:
-    pretend(monkeypatch)
+    pretend(monkeypatch, good=good)
     folder = place.folder / "opennmt"
     folder.mkdir(parents=True)
-    found = measure(place, TRAINED["opennmt"], folder, 5, 35)
-    assert [point.what for point in found.points] == ["10 updates", "20 updates", "30 updates"]
-    first, second, third = found.points
-    assert third.bleu == pytest.approx(100)
-    assert max(first.bleu, second.bleu) < 25
-    assert third.minutes - first.minutes == pytest.approx(2, abs=0.1)
-    assert found.minutes_to(25) == found.minutes_to(35) == third.minutes
+    found = measure(place, TRAINED["opennmt"], folder, 5, [25, 35])
+    assert "".join(point.what.removesuffix("0 updates") for point in found.points) == translated
+    right = {int(point.what[0]): point for point in found.points if point.bleu > 99}
+    assert all(point.bleu < 25 for point in found.points if point not in right.values())
+    assert set(right) == {number for number in map(int, translated) if number >= good}
+    first = right[good].minutes if right else None
+    assert found.minutes_to(25) == found.minutes_to(35) == first
+    spent = [point.minutes - int(point.what[0]) for point in found.points]
+    assert max(spent) - min(spent) < 0.1
     assert "tok:13a" in found.signature
 
 
@@ -84,8 +87,8 @@ def test_weights_that_the_end_of_the_training_may_have_cut_are_left_out(
     pretend(monkeypatch, good=9)
     folder = place.folder / "opennmt"
     folder.mkdir(parents=True)
-    found = measure(place, TRAINED["opennmt"], folder, 5, 35)
-    assert [point.what for point in found.points] == ["10 updates", "20 updates", "30 updates"]
+    found = measure(place, TRAINED["opennmt"], folder, 5, [25])
+    assert [point.what for point in found.points] == ["30 updates"]
     assert found.minutes_to(25) is None
 
 
@@ -94,7 +97,7 @@ def test_lost_lines_are_refused(place: Workplace, monkeypatch: pytest.MonkeyPatc
     folder = place.folder / "opennmt"
     folder.mkdir(parents=True)
     with pytest.raises(NmtError, match=r"OpenNMT-py 3.5.1 wrote 19 translations of 20 sentences, in "):
-        measure(place, TRAINED["opennmt"], folder, 5, 35)
+        measure(place, TRAINED["opennmt"], folder, 5, [35])
 
 
 def test_a_training_without_weights_is_refused(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +106,7 @@ def test_a_training_without_weights_is_refused(place: Workplace, monkeypatch: py
     folder = place.folder / "joeynmt"
     folder.mkdir(parents=True)
     with pytest.raises(NmtError, match=r"JoeyNMT 2.3.0 kept no weights within 5 minutes; give more --minutes"):
-        measure(place, TRAINED["joeynmt"], folder, 5, 35)
+        measure(place, TRAINED["joeynmt"], folder, 5, [35])
 
 
 def test_what_is_measured_is_not_measured_again(

@@ -3,12 +3,13 @@
     python scripts/bench time_to_bleu --multi30k FOLDER                          (five hours on two cores)
     python scripts/bench time_to_bleu --multi30k FOLDER --rows nmt,joeynmt --minutes 40
 
-FOLDER holds Multi30k: train and val, .en and .de, as they were written. Everything is timed: making the pieces,
-training, translating val with a beam of 5, BLEU. Ours is `nmt train budget=TIME`, then `nmt evaluate`, for one budget
-after another. A peer is trained for --minutes and keeps its weights all along; each is translated afterwards by the
-peer's own command, and its time is that of its pieces, of its training until these weights were written, and of this
-translation. joeynmt and opennmt are trained as their own recipes say; joeynmt_by_hand and opennmt_by_hand are the model
-and the settings of `bench peers`, chosen for this corpus. What is measured is kept in --work and not measured again.
+FOLDER holds Multi30k: train, val and test_2016_flickr, .en and .de, as they were written. Everything is timed: making
+the pieces, training, translating val with a beam of 5, BLEU. Ours is `nmt train budget=TIME`, then `nmt evaluate`, for
+one budget after another. A peer is trained for --minutes and keeps its weights all along; they are translated
+afterwards by the peer's own command, and their time is that of the pieces, of the training until they were written, and
+of this translation. The first weights that reach a BLEU are found by halving, as if BLEU only rose. joeynmt and opennmt
+are trained as their own recipes say; joeynmt_by_hand and opennmt_by_hand are the model and the settings of `bench
+peers`, chosen for this corpus. What is measured is kept in --work and not measured again.
 """
 
 import argparse
@@ -16,12 +17,14 @@ import json
 import re
 import shutil
 import time
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from bench.arguments import WORK, add_multi30k, check_multi30k, chosen, whole_numbers
-from bench.evaluation import evaluated
+from bench.evaluation import Score, evaluated
 from bench.peers.environments import PEERS, Workplace, set_up
 from bench.peers.tables import table
 from bench.peers.toolkits import BATCH_TOKENS, FOREVER, RATE, render
@@ -68,7 +71,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one row: models in the order of time, until one has the highest level."""
+    """Of one row: models in the order of time."""
 
     points: list[Point]
     minutes: float  # of the training: what no model has reached takes longer
@@ -102,7 +105,7 @@ def main(words: Sequence[str]) -> int:
             if name == OURS:
                 outcome = measure_ours(place, folder, arguments.budgets, max(arguments.levels))
             else:
-                outcome = measure(place, TRAINED[name], folder, arguments.minutes, max(arguments.levels))
+                outcome = measure(place, TRAINED[name], folder, arguments.minutes, arguments.levels)
             kept.write_text(json.dumps(asdict(outcome), indent=1) + "\n", "utf-8")
         outcomes[name] = read_outcome(kept)
         print(f"{name}: {', '.join(outcomes[name].cells(arguments.levels))}; {kept}", flush=True)
@@ -155,8 +158,8 @@ def measure_ours(place: Workplace, folder: Path, budgets: Sequence[str], highest
     return Outcome(points, max(point.minutes for point in points), usage.others, bleu.signature)
 
 
-def measure(place: Workplace, peer: Peer, folder: Path, minutes: float, highest: int) -> Outcome:
-    """Trains a peer, then translates with the weights that it kept on the way, until some reach the highest level."""
+def measure(place: Workplace, peer: Peer, folder: Path, minutes: float, levels: Sequence[int]) -> Outcome:
+    """Trains a peer, then translates with those of its kept weights that decide when a level is reached."""
     set_up(place, peer.key)
     name, python = PEERS[peer.key].name, place.python(peer.key)
     files = [place.multi30k / f"{split}.{side}" for split in ("train", "val") for side in SIDES.values()]
@@ -171,19 +174,34 @@ def measure(place: Workplace, peer: Peer, folder: Path, minutes: float, highest:
     kept = [each for each in (folder / "model").glob("*") if is_kept(each, end - HALF_WRITTEN)]
     if not kept:
         raise NmtError(f"{name} kept no weights within {minutes:g} minutes; give more --minutes")
-    points: list[Point] = []
-    for weights in sorted(kept, key=lambda each: each.stat().st_mtime):
-        begun = time.time()
-        lines = translated(place, peer, folder, weights)
-        spent = weights.stat().st_mtime - start + time.time() - begun
-        references = list(read_lines(place.multi30k / f"val.{SIDES['tgt']}"))
-        if len(lines) != len(references):
-            raise NmtError(f"{name} wrote {len(lines):,} translations of {len(references):,} sentences, in {folder}")
-        bleu = score_corpus(lines, [references], SIDES["tgt"], intervals=False)[0]
-        points.append(Point(spent / 60, bleu.score, f"{updates_of(weights):,} updates"))
-        if bleu.score >= highest:
-            break
-    return Outcome(points, (end - start) / 60, usage.others, bleu.signature)
+    kept.sort(key=lambda weights: weights.stat().st_mtime)
+    points: dict[int, Point] = {}
+    signature = ""
+
+    def reaches(number: int, level: int) -> bool:
+        nonlocal signature
+        if number not in points:
+            weights, begun = kept[number], time.time()
+            bleu, signature = scored(place, peer, folder, weights)
+            seconds = weights.stat().st_mtime - start + time.time() - begun
+            points[number] = Point(seconds / 60, bleu, f"{updates_of(weights):,} updates")
+        return points[number].bleu >= level
+
+    for level in levels:
+        if reaches(len(kept) - 1, level):
+            bisect_left(range(len(kept)), True, key=partial(reaches, level=level))
+    return Outcome([points[number] for number in sorted(points)], (end - start) / 60, usage.others, signature)
+
+
+def scored(place: Workplace, peer: Peer, folder: Path, weights: Path) -> Score:
+    """BLEU of a peer's translations of val with these weights."""
+    lines = translated(place, peer, folder, weights)
+    references = list(read_lines(place.multi30k / f"val.{SIDES['tgt']}"))
+    if len(lines) != len(references):
+        what = f"{len(lines):,} translations of {len(references):,} sentences"
+        raise NmtError(f"{PEERS[peer.key].name} wrote {what}, in {folder}")
+    bleu = score_corpus(lines, [references], SIDES["tgt"], intervals=False)[0]
+    return Score(bleu.score, bleu.signature)
 
 
 def configuration(peer: Peer, folder: Path, file: Path, weights: Path | None = None) -> Path:
