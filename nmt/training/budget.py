@@ -30,6 +30,7 @@ from nmt.training.progress import Progress
 from nmt.training.recipe import (
     MOST_TIMES_AS_LONG,
     MOST_VALIDATIONS,
+    QUICK_SENTENCES,
     SECTIONS,
     Choice,
     Effort,
@@ -51,10 +52,10 @@ TIMED_SHARE, LEAST_TIMED_S, MOST_TIMED_S = 0.02, 4.0, 20.0  # share of the budge
 MANY = 10**9  # updates: more than any run takes
 LEAST_UPDATES = 20  # a training with fewer is not worth its time
 VALIDATIONS_SHARE = 0.1  # share of the time that validations may take
-LEAST_VALIDATIONS = 1
-QUICK_S = 600.0  # a shorter budget has quick validations
+LEAST_VALIDATIONS = 2
+QUICK_S = 0.6  # seconds of budget for each dev sentence: with fewer, validations are quick
 LITTLE, ENOUGH = 0.1, 1 / 3  # shares of the recommended training: below the first, a caution names time for the second
-AFTERWARDS = 1.5  # time after the last validation, in validations: scores of the average, and the judgement
+AFTERWARDS = 2.5  # time after the last validation, in validations: scores of the average, and the judgement
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Pace:
     updates_per_epoch: int
     passes: int  # of each batch, in an update
     weights: int  # how many each token is multiplied by (`weights_of`)
+    quick: bool = False  # are validations quick, because time is short? Then one is enough
 
     def readings(self, updates: int) -> float:
         """How often so many updates read the text."""
@@ -81,7 +83,7 @@ class Pace:
             seconds -= self.validation_s  # the last one
             return int(seconds / (self.update_s + self.validation_s / every)), every
         validations = int(VALIDATIONS_SHARE * seconds / self.validation_s)
-        validations = max(LEAST_VALIDATIONS, min(MOST_VALIDATIONS, validations))
+        validations = max(1 if self.quick else LEAST_VALIDATIONS, min(MOST_VALIDATIONS, validations))
         updates = int((seconds - validations * self.validation_s) / self.update_s)
         return updates, max(1, -(-updates // validations))
 
@@ -97,7 +99,8 @@ def within_budget(
     assert command.budget is not None
     budget = seconds_of(command.budget)
     timed_s = min(MOST_TIMED_S, max(LEAST_TIMED_S, TIMED_SHARE * budget))
-    unlimited = partial(Effort, MANY, MANY, 1.0, quick=budget < QUICK_S)
+    quick = len(prepared.dev) > QUICK_SENTENCES and budget < QUICK_S * len(prepared.dev)
+    unlimited = partial(Effort, MANY, MANY, 1.0, quick=quick)
     left = partial(seconds_left, budget, peers)
     further = config.init_from is not None
     if recipe is None:
@@ -105,11 +108,12 @@ def within_budget(
         updates, every = affordable(command, pace, left())
         return with_length(command, config, updates, every), pace.validation_s
     training = trainings(recipe.facts)[0] if is_new_rnn(config) else None
-    pace = timed(recipe.filled(unlimited(training)), prepared, timed_s, peers)
+    pace = replace(timed(recipe.filled(unlimited(training)), prepared, timed_s, peers), quick=quick)
     if training is not None:
         found = longest(recipe, prepared, pace, left() - timed_s)
         if found != training:
-            training, pace = found, timed(recipe.filled(unlimited(found)), prepared, timed_s, peers)
+            training = found
+            pace = replace(timed(recipe.filled(unlimited(found)), prepared, timed_s, peers), quick=quick)
     updates, every = affordable(command, pace, left())
     recommended = readings_of(recipe.facts, further)
     most = round((1 if further else MOST_TIMES_AS_LONG) * recommended * pace.updates_per_epoch / pace.passes)
@@ -121,7 +125,7 @@ def within_budget(
         print(f"  the training takes only {what}", file=sys.stderr)
         updates = most
     share = pace.readings(updates) / recommended
-    effort = Effort(updates, min(every, updates), share, training, quick=budget < QUICK_S)
+    effort = Effort(updates, min(every, updates), share, training, quick)
     if effort.share < LITTLE:
         print(f"caution: {too_short(command.budget, effort, pace)}", file=sys.stderr)
     recipe.say(effort)
@@ -144,13 +148,15 @@ def timed(config: RunConfig, prepared: Prepared, seconds: float, peers: Peers) -
             trainer.validator.greedy = replace(trainer.validator.greedy, max_length_a=0.0, max_length_b=1.0)
         first_s = seconds_for(trainer, FIRST_UPDATES, peers) / FIRST_UPDATES
         updates = min(MOST_TIMED, max(LEAST_TIMED, int(seconds / first_s)))
-        update_s = seconds_for(trainer, updates, peers) / updates
+        before_s = seconds_for(trainer, updates // 2, peers)
         importlib.import_module("nmt.figures.attention")  # a run imports it once, so a validation's time leaves it out
         start = time.perf_counter()
         trainer.validate()
         validation_s: float = peers.gathered(time.perf_counter() - start)[0]
+        after_s = seconds_for(trainer, updates - updates // 2, peers)  # some seconds later, a machine may be slower
         trainer.reporter.close()
         of_epoch = trainer.data.updates_in_first_epoch
+        update_s = (before_s + after_s) / updates
         return Pace(update_s, validation_s, of_epoch, passes_of(config.train.consistency), weights_of(model))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hydra import compose
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.errors import HydraException
 from omegaconf import DictConfig, Node, OmegaConf
 
@@ -112,7 +113,10 @@ def test_what_is_composed_of_what_was_merged_before_is_the_same(
         return [node._metadata.flags, type(node), [flags(each) for each in below.values()]]
 
     with loader():
-        first, second = made(), made()
+        first = made()
+        with monkeypatch.context() as second_time:  # nothing is merged anew
+            second_time.setattr(ConfigLoaderImpl, "_load_single_config", lambda *given, **named: pytest.fail("merged"))
+            second = made()
         monkeypatch.setattr(configs_composed_once, "is_shipped", lambda repo: False)
         anew = made()
     assert first == second == anew

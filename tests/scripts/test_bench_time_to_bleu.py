@@ -10,6 +10,7 @@ import pytest
 import yaml
 from helpers.small_corpora import write_splits
 
+from bench.evaluation import Score
 from bench.peers import pieces, time_to_bleu
 from bench.peers.environments import Workplace
 from bench.peers.time_to_bleu import TRAINED, Outcome, Point, configuration, main, measure, ratio, report
@@ -52,24 +53,30 @@ def pretend(monkeypatch: pytest.MonkeyPatch, good: int = 3, lines: int | None = 
                 os.utime(file, (now, now + 60 * number - 240))
             (folder / "model" / "best.ckpt").symlink_to(file)  # written last, and another name of it
         else:
-            number = int(Path(words[words.index("-model") + 1]).stem.split("_")[2]) // 10
+            assert "translate" in words[2] or words[2:4] == ["joeynmt", "test"]
+            if "-model" in words:
+                weights, output = words[words.index("-model") + 1], words[words.index("-output") + 1]
+            else:
+                weights = yaml.safe_load(Path(words[4]).read_text())["testing"]["load_model"]
+                output = words[words.index("-o") + 1] + ".test"
+            number = int(Path(weights).stem.split("_")[2]) // 10
             said = (folder / "dev.tgt").read_text().splitlines()[:lines]
             wrong = [line.split()[0] for line in said]
-            output = Path(words[words.index("-output") + 1])
-            output.write_text("".join(f"{line}\n" for line in (said if number >= good else wrong)))
+            Path(output).write_text("".join(f"{line}\n" for line in (said if number >= good else wrong)))
         return ""
 
     monkeypatch.setattr(Workplace, "run", run)
 
 
-@pytest.mark.parametrize(("good", "translated"), [(1, "123"), (2, "123"), (3, "23"), (9, "3")])
+@pytest.mark.parametrize("key", ["joeynmt", "opennmt"])
+@pytest.mark.parametrize(("good", "translated"), [(1, "123"), (2, "123"), (3, "23"), (9, "123")])
 def test_the_first_weights_that_reach_a_level_are_found_by_halving(
-    place: Workplace, monkeypatch: pytest.MonkeyPatch, good: int, translated: str
+    place: Workplace, monkeypatch: pytest.MonkeyPatch, key: str, good: int, translated: str
 ) -> None:
     pretend(monkeypatch, good=good)
-    folder = place.folder / "opennmt"
+    folder = place.folder / key
     folder.mkdir(parents=True)
-    found = measure(place, TRAINED["opennmt"], folder, 5, [25, 35])
+    found = measure(place, TRAINED[key], folder, 5, [25, 35])
     assert "".join(point.what.removesuffix("0 updates") for point in found.points) == translated
     right = {int(point.what[0]): point for point in found.points if point.bleu > 99}
     assert all(point.bleu < 25 for point in found.points if point not in right.values())
@@ -88,7 +95,7 @@ def test_weights_that_the_end_of_the_training_may_have_cut_are_left_out(
     folder = place.folder / "opennmt"
     folder.mkdir(parents=True)
     found = measure(place, TRAINED["opennmt"], folder, 5, [25])
-    assert [point.what for point in found.points] == ["30 updates"]
+    assert [point.what for point in found.points] == ["10 updates", "20 updates", "30 updates"]
     assert found.minutes_to(25) is None
 
 
@@ -124,6 +131,24 @@ def test_what_is_measured_is_not_measured_again(
     monkeypatch.setattr(time_to_bleu, "measure_ours", lambda *given: pytest.fail("measured again"))
     assert main(words) == 0
     assert capsys.readouterr().out == first
+    with pytest.raises(pytest.fail.Exception, match="measured again"):
+        main([*words, "--minutes", "7"])
+    with pytest.raises(pytest.fail.Exception, match="measured again"):
+        main([*words, "--budgets", "7m"])
+
+
+def test_weights_between_two_that_reach_a_level_may_miss_it(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch)
+    scores = {1: 24.0, 2: 26.0, 3: 23.0}
+    folder = place.folder / "opennmt"
+    folder.mkdir(parents=True)
+
+    def scored(place: Workplace, peer: object, folder: Path, weights: Path) -> Score:
+        return Score(scores[int(weights.stem.split("_")[2]) // 10], "s")
+
+    monkeypatch.setattr(time_to_bleu, "scored", scored)
+    found = measure(place, TRAINED["opennmt"], folder, 5, [25])
+    assert [point.what for point in found.points if point.minutes == found.minutes_to(25)] == ["20 updates"]
 
 
 def test_a_level_that_ours_does_not_reach_has_no_ratio() -> None:
@@ -138,7 +163,12 @@ def test_every_configuration_names_the_files_and_keeps_weights(name: str, tmp_pa
     (tmp_path / "train.src").write_text("a b\n")
     found = yaml.safe_load(configuration(peer, tmp_path, tmp_path / "it.yaml").read_text("utf-8"))
     if peer.key == "joeynmt":
-        assert found["training"]["validation_freq"] == peer.every
+        training = found["training"]
+        assert training["validation_freq"] == peer.every
+        assert training["patience"] * peer.every >= 16_000  # 8 validations, each after 2,000 updates
+        assert (
+            training.get("learning_rate_min", 0.0001) < training["learning_rate"] / 100 or training["patience"] == 1e6
+        )
         assert found["training"]["keep_best_ckpts"] == -1
         assert (found["data"]["train"], found["data"]["dev"]) == (str(tmp_path / "train"), str(tmp_path / "dev"))
         weights = tmp_path / "model" / "50.ckpt"
@@ -171,12 +201,14 @@ def test_pieces_are_those_of_the_vocabulary_and_give_the_text_back(
 
 
 @pytest.mark.slow
-def test_a_process_ends_at_its_limit(tmp_path: Path) -> None:
+def test_a_process_ends_at_its_limit_with_what_it_has_started(tmp_path: Path) -> None:
     place = Workplace(tmp_path, tmp_path)
     begun = time.monotonic()
-    code = "import time; print('begun', flush=True); time.sleep(60)"
-    assert place.run("it", "it", [sys.executable, "-c", code], limit=2) == "begun\n"
+    code = "import time, subprocess; print(subprocess.Popen(['sleep', '60']).pid, flush=True); time.sleep(60)"
+    pid = int(place.run("it", "it", [sys.executable, "-c", code], limit=2))
     assert time.monotonic() - begun < 30
+    state = Path(f"/proc/{pid}/status")
+    assert not state.exists() or "zombie" in state.read_text()
 
 
 def refused(words: list[str]) -> None:

@@ -18,12 +18,13 @@ from nmt.config.verbs import TrainCommand
 from nmt.data.corpus import read_corpus
 from nmt.data.prepare import prepare
 from nmt.errors import ConfigError
-from nmt.machine.peers import ALONE
-from nmt.training import budget
+from nmt.machine.peers import ALONE, Peers
+from nmt.training import budget, recipe
 from nmt.training.budget import LEAST_VALIDATIONS, Pace, timed, weights_of, within_budget
 from nmt.training.first_weights import random_model
 from nmt.training.recipe import MOST_VALIDATIONS, facts_of, filled, passes_of, readings_of, recipe_for, trainings
 from nmt.training.run import start
+from nmt.training.trainer import Trainer
 
 PACE = Pace(update_s=0.1, validation_s=1.0, updates_per_epoch=100, passes=1, weights=1_000_000)
 SMALL = ["model.d_embed=8", "encoder.d_hidden=8", "decoder.d_hidden=16", "tokenizer.vocab_size=300"]
@@ -128,16 +129,34 @@ def test_a_typed_interval_between_validations_makes_the_run_shorter(
 
 
 @pytest.mark.parametrize(
-    ("budget", "typed", "sentences", "examples"),
-    [("9m", [], 200, 1), ("9m", ["train.bleu_sentences=50"], 50, 1), ("10m", [], None, 4)],
+    ("seconds", "few", "typed", "sentences", "examples"),
+    [
+        (167, 10, [], 10, 1),
+        (167, 10, ["train.bleu_sentences=5", "train.examples=2"], 5, 2),
+        (169, 10, [], None, 4),
+        (167, 28, [], None, 4),
+    ],
 )
 def test_a_short_budget_has_quick_validations(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch, budget: str, typed: list[str], sentences: int | None, examples: int
-) -> None:
+    corpus: Path, monkeypatch: pytest.MonkeyPatch,
+    seconds: int, few: int, typed: list[str], sentences: int | None, examples: int,
+) -> None:  # fmt: skip
+    """Short by the number of dev sentences, here 28."""
     timed_runs = paced(monkeypatch, PACE)
-    run = plan(command(corpus, f"budget={budget}", *SMALL, *typed))
+    monkeypatch.setattr(budget, "QUICK_S", 6.0)
+    for module in (budget, recipe):
+        monkeypatch.setattr(module, "QUICK_SENTENCES", few)
+    run = plan(command(corpus, f"budget={seconds}s", *SMALL, *typed))
     for each in (run, *timed_runs):
         assert (each.train.bleu_sentences, each.train.examples) == (sentences, examples)
+
+
+def test_one_quick_validation_is_enough() -> None:
+    pace = replace(PACE, validation_s=5.0)
+    updates, every = pace.updates_in(50.0)
+    assert -(-updates // every) == LEAST_VALIDATIONS
+    quick_updates, quick_every = replace(pace, quick=True).updates_in(50.0)
+    assert quick_updates == quick_every > updates
 
 
 def test_a_small_model_is_timed_as_it_is_and_the_run_fills_the_budget(
@@ -302,6 +321,28 @@ def test_a_timed_run_leaves_nothing_and_changes_nothing(corpus: Path, tmp_path: 
     assert pace.validation_s > 0
     assert pace.weights == weights(run)
     assert capsys.readouterr().err == ""
+
+
+def test_updates_are_timed_before_and_after_the_validation(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that others use may be fast for some seconds."""
+    run = filled(command(corpus, *SMALL), say=False).run
+    order: list[int | str] = []
+    validate = Trainer.validate
+
+    def seconds_for(trainer: Trainer, updates: int, peers: Peers) -> float:
+        order.append(updates)
+        trainer.update()
+        return {1: 0.4, 2: 1.0, 4: 3.0}[len(order)]
+
+    def noted(trainer: Trainer) -> None:
+        order.append("validation")
+        validate(trainer)
+
+    monkeypatch.setattr(budget, "seconds_for", seconds_for)
+    monkeypatch.setattr(Trainer, "validate", noted)
+    pace = timed(run, prepare(run.data, run.tokenizer, Path(run.cache_dir)), 1.1, ALONE)
+    assert order == [4, 5, "validation", 6]
+    assert pace.update_s == pytest.approx(4.0 / 11)
 
 
 def test_weights_are_what_a_token_is_multiplied_with(corpus: Path) -> None:

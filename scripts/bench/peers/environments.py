@@ -6,9 +6,11 @@ Every step that is done is stamped in the folder, so that an interrupted setup g
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,16 +105,23 @@ class Workplace:
         try:
             with open(log, "wb") as file:
                 words = list(map(str, command))
-                done = subprocess.run(
-                    words, stdout=file, stderr=subprocess.STDOUT, cwd=self.folder, env=environment, timeout=limit
-                )
-        except subprocess.TimeoutExpired:
-            return log.read_text("utf-8", errors="replace")
+                process = subprocess.Popen(
+                    words, stdout=file, stderr=subprocess.STDOUT, cwd=self.folder, env=environment,
+                    start_new_session=True,
+                )  # fmt: skip
         except OSError as error:
             raise NmtError(f"{what}: cannot start {command[0]} ({error.strerror}); {REPEAT}") from None
+        try:
+            code = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            code = 0
+        finally:  # also where this process is interrupted
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # and what it has started
+            process.wait()
         said = log.read_text("utf-8", errors="replace")
-        if done.returncode:
-            raise NmtError(f"{what} ended with code {done.returncode} ({reason(said)}), log {log}; {REPEAT}")
+        if code:
+            raise NmtError(f"{what} ended with code {code} ({reason(said)}), log {log}; {REPEAT}")
         return said
 
     def once(self, name: str, contents: str, made: Path, work: Callable[[], object]) -> None:

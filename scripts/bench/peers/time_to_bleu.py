@@ -9,7 +9,7 @@ one budget after another. A peer is trained for --minutes and keeps its weights 
 afterwards by the peer's own command, and their time is that of the pieces, of the training until they were written, and
 of this translation. The first weights that reach a BLEU are found by halving, as if BLEU only rose. joeynmt and opennmt
 are trained as their own recipes say; joeynmt_by_hand and opennmt_by_hand are the model and the settings of `bench
-peers`, chosen for this corpus. What is measured is kept in --work and not measured again.
+peers`, chosen for this corpus. What is measured is kept in --work, and not measured again with the same arguments.
 """
 
 import argparse
@@ -40,6 +40,8 @@ from nmt.scoring.metrics import score_corpus
 VOCAB_SIZE = 8000
 SIDES = {"src": "en", "tgt": "de"}
 OURS = "nmt"
+LAST = 3  # sets of weights, of which one must reach a level; BLEU does not always rise
+PATIENCE = 16_000  # updates without gain before JoeyNMT's own recipe cuts the rate
 HALF_WRITTEN = 5.0  # seconds before the end of a training, in which weights may not have been written whole
 
 
@@ -53,7 +55,7 @@ class Peer:
 
 
 TRAINED = {
-    "joeynmt": Peer("joeynmt", "recommended_joeynmt.yaml", 50),
+    "joeynmt": Peer("joeynmt", "recommended_joeynmt.yaml", 100),
     "opennmt": Peer("opennmt", "recommended_opennmt.yaml", 200),
     "joeynmt_by_hand": Peer("joeynmt", "joeynmt.yaml", 100),
     "opennmt_by_hand": Peer("opennmt", "opennmt.yaml", 100),
@@ -75,7 +77,7 @@ class Outcome:
 
     points: list[Point]
     minutes: float  # of the training: what no model has reached takes longer
-    others: float  # share of the machine that other processes used meanwhile
+    others: float  # share of the machine that other processes used meanwhile; OpenNMT-py's readers count as others
     signature: str  # of BLEU
 
     def minutes_to(self, level: int) -> float | None:
@@ -98,15 +100,15 @@ def main(words: Sequence[str]) -> int:
     outcomes = {}
     for name in arguments.rows:
         folder = work / "time_to_bleu" / name
-        kept = folder / "outcome.json"
-        if not kept.is_file():
+        kept, asked = folder / "outcome.json", asked_of(name, arguments)
+        if not kept.is_file() or json.loads(kept.read_text("utf-8"))["asked"] != asked:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             if name == OURS:
                 outcome = measure_ours(place, folder, arguments.budgets, max(arguments.levels))
             else:
                 outcome = measure(place, TRAINED[name], folder, arguments.minutes, arguments.levels)
-            kept.write_text(json.dumps(asdict(outcome), indent=1) + "\n", "utf-8")
+            kept.write_text(json.dumps({"asked": asked, "outcome": asdict(outcome)}, indent=1) + "\n", "utf-8")
         outcomes[name] = read_outcome(kept)
         print(f"{name}: {', '.join(outcomes[name].cells(arguments.levels))}; {kept}", flush=True)
     print("\n" + report(outcomes, arguments.levels))
@@ -122,7 +124,7 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rows", default=",".join(rows), help="which, with commas (%(default)s)")
     parser.add_argument("--levels", type=whole_numbers, default=[25, 30, 35], help="of BLEU, with commas (25,30,35)")
     parser.add_argument("--minutes", type=float, default=60.0, help="that a peer is trained for (%(default)s)")
-    parser.add_argument("--budgets", default="2m,3m,4m,6m,9m,15m", help="of ours, in turn (%(default)s)")
+    parser.add_argument("--budgets", default="2m,3m,4m,5m,6m,8m,12m", help="of ours, in turn (%(default)s)")
     parser.add_argument("--torch-index", help="package index that torch is installed from")
     arguments = parser.parse_args(words)
     arguments.rows = chosen(parser, "--rows", arguments.rows, rows)
@@ -135,9 +137,17 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
+def asked_of(name: str, arguments: argparse.Namespace) -> list[object]:
+    """What a row is measured with."""
+    if name == OURS:
+        return [arguments.levels, arguments.budgets]
+    peer = TRAINED[name]
+    return [arguments.levels, arguments.minutes, peer.every, Path(__file__).with_name(peer.template).read_text("utf-8")]
+
+
 def read_outcome(file: Path) -> Outcome:
     """What was measured before."""
-    values = json.loads(file.read_text("utf-8"))
+    values = json.loads(file.read_text("utf-8"))["outcome"]
     return Outcome(**values | {"points": [Point(**each) for each in values["points"]]})
 
 
@@ -163,7 +173,7 @@ def measure(place: Workplace, peer: Peer, folder: Path, minutes: float, levels: 
     set_up(place, peer.key)
     name, python = PEERS[peer.key].name, place.python(peer.key)
     files = [place.multi30k / f"{split}.{side}" for split in ("train", "val") for side in SIDES.values()]
-    commands = {"joeynmt": ("joeynmt", "train"), "opennmt": ("onmt.bin.train", "-config")}
+    commands = {"joeynmt": ("joeynmt", "train", "--skip-test"), "opennmt": ("onmt.bin.train", "-config")}
     with Usage() as usage:
         start = time.time()
         words = ["-m", "bench.peers.pieces", peer.key, VOCAB_SIZE, folder, *files]
@@ -188,8 +198,10 @@ def measure(place: Workplace, peer: Peer, folder: Path, minutes: float, levels: 
         return points[number].bleu >= level
 
     for level in levels:
-        if reaches(len(kept) - 1, level):
-            bisect_left(range(len(kept)), True, key=partial(reaches, level=level))
+        for last in reversed(range(max(0, len(kept) - LAST), len(kept))):
+            if reaches(last, level):
+                bisect_left(range(last + 1), True, key=partial(reaches, level=level))
+                break
     return Outcome([points[number] for number in sorted(points)], (end - start) / 60, usage.others, signature)
 
 
@@ -211,6 +223,7 @@ def configuration(peer: Peer, folder: Path, file: Path, weights: Path | None = N
     if peer.key == "joeynmt":
         values |= {"train": folder / "train", "dev": None if weights else folder / "dev", "test": folder / "dev"}
         values |= {"folder": folder / ("translating" if weights else "model"), "model": weights, "beam": 5}
+        values |= {"patience": PATIENCE // peer.every}
         (folder / "translating").mkdir(exist_ok=True)  # for its log
     else:
         values |= {f"{split}_{side}": folder / f"{split}.{side}" for split in ("train", "dev") for side in SIDES}
@@ -248,7 +261,7 @@ def translated(place: Workplace, peer: Peer, folder: Path, weights: Path) -> lis
 
 def report(outcomes: Mapping[str, Outcome], levels: Sequence[int]) -> str:
     """The table, ours ÷ each peer's time, and how BLEU was counted."""
-    head = ["", *(f"minutes to {level}" for level in levels), "best", "others"]
+    head = ["", *(f"minutes to {level}" for level in levels), "best measured", "others"]
     text = table(head, [[name, *outcome.cells(levels)] for name, outcome in outcomes.items()])
     if OURS in outcomes:
         for name, outcome in outcomes.items():
