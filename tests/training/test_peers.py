@@ -103,7 +103,9 @@ def after_steps(count: int, parts: Sequence[BatchPart], frozen: Callable[[torch.
     return found
 
 
-@pytest.mark.parametrize("parts", [1, 2, 3, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize(
+    "parts", [1, 2, 3, 4, 7, *(pytest.param(parts, marks=pytest.mark.slow) for parts in (5, 6, 8))]
+)
 def test_any_number_of_processes_takes_the_same_step(parts: int) -> None:
     whole = [(np.arange(2 + n % 3), random_batch(n, 2 + n % 3)) for n in range(parts)]
 

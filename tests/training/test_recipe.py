@@ -83,7 +83,7 @@ def values(facts: Facts, run: RunConfig | None = None) -> dict[str, Any]:
     ],
     ids=" ".join,
 )
-@pytest.mark.parametrize("corpus", ["latin", "han"])
+@pytest.mark.parametrize("corpus", ["latin", pytest.param("han", marks=pytest.mark.slow)])
 def test_the_printed_words_give_the_same_configuration(
     corpora: dict[str, Path], corpus: str, typed: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

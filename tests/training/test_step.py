@@ -175,7 +175,7 @@ def real_error() -> Exception:
         real_error(),
     ],
 )
-@pytest.mark.parametrize("accumulate", [1, 2])
+@pytest.mark.parametrize("accumulate", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_batch_that_memory_does_not_hold_is_halved(
     data: Path, tmp_path: Path, error: Exception, accumulate: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
