@@ -119,12 +119,16 @@ def test_a_training_without_weights_is_refused(place: Workplace, monkeypatch: py
 def test_what_is_measured_is_not_measured_again(
     place: Workplace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(time_to_bleu, "measure", lambda *given: Outcome([Point(12, 31, "50 updates")], 60, 0.02, "s"))
-    monkeypatch.setattr(time_to_bleu, "measure_ours", lambda *given: Outcome([Point(3, 36, "budget=3m")], 3, 0, "s"))
+    monkeypatch.setattr(
+        time_to_bleu,
+        "measure",
+        lambda *given: Outcome([Point(12, 31, "5 updates"), Point(60, 30, "9 updates")], 0.02, "s"),
+    )
+    monkeypatch.setattr(time_to_bleu, "measure_ours", lambda *given: Outcome([Point(3, 36, "budget=3m")], 0, "s"))
     words = ["--multi30k", str(place.multi30k), "--work", str(place.folder), "--rows", "nmt,joeynmt"]
     assert main(words) == 0
     first = capsys.readouterr().out
-    assert "| joeynmt | 12.0          | 12.0          | > 60          | 31.0 (50 updates) | 2%     |" in first
+    assert "| joeynmt | 12.0          | 12.0          | > 60.0        | 31.0 (5 updates) | 2%     |" in first
     assert "ours ÷ joeynmt: 25 BLEU 0.25, 30 BLEU 0.25, 35 BLEU < 0.05" in first
     assert first.endswith("\n\ns\n")
     monkeypatch.setattr(time_to_bleu, "measure", lambda *given: pytest.fail("measured again"))
@@ -152,7 +156,7 @@ def test_weights_between_two_that_reach_a_level_may_miss_it(place: Workplace, mo
 
 
 def test_a_level_that_ours_does_not_reach_has_no_ratio() -> None:
-    ours, peer = Outcome([Point(2, 20, "budget=2m")], 2, 0, "s"), Outcome([Point(9, 26, "9 updates")], 10, 0, "t")
+    ours, peer = Outcome([Point(2, 20, "budget=2m")], 0, "s"), Outcome([Point(9, 26, "9 updates")], 0, "t")
     assert ratio(ours, peer, 25) == "not reached"
     assert "ours ÷ joeynmt: 25 BLEU not reached" in report({"nmt": ours, "joeynmt": peer}, [25])
 

@@ -76,7 +76,6 @@ class Outcome:
     """Of one row: models in the order of time."""
 
     points: list[Point]
-    minutes: float  # of the training: what no model has reached takes longer
     others: float  # share of the machine that other processes used meanwhile; OpenNMT-py's readers count as others
     signature: str  # of BLEU
 
@@ -84,10 +83,15 @@ class Outcome:
         """To the first model with this BLEU; None: none has it."""
         return min((point.minutes for point in self.points if point.bleu >= level), default=None)
 
+    @property
+    def minutes(self) -> float:
+        """To the last model: what none has reached takes longer."""
+        return max(point.minutes for point in self.points)
+
     def cells(self, levels: Sequence[int]) -> list[str]:
         """Of the table, after the row's name."""
         reached = [self.minutes_to(level) for level in levels]
-        shown = [f"{minutes:.1f}" if minutes is not None else f"> {self.minutes:.0f}" for minutes in reached]
+        shown = [f"{minutes:.1f}" if minutes is not None else f"> {self.minutes:.1f}" for minutes in reached]
         best = max(self.points, key=lambda point: point.bleu)
         return [*shown, f"{best.bleu:.1f} ({best.what})", f"{self.others:.0%}"]
 
@@ -165,7 +169,7 @@ def measure_ours(place: Workplace, folder: Path, budgets: Sequence[str], highest
             points.append(Point((time.monotonic() - start) / 60, bleu.score, f"budget={budget}"))
             if bleu.score >= highest:
                 break
-    return Outcome(points, max(point.minutes for point in points), usage.others, bleu.signature)
+    return Outcome(points, usage.others, bleu.signature)
 
 
 def measure(place: Workplace, peer: Peer, folder: Path, minutes: float, levels: Sequence[int]) -> Outcome:
@@ -202,7 +206,7 @@ def measure(place: Workplace, peer: Peer, folder: Path, minutes: float, levels: 
             if reaches(last, level):
                 bisect_left(range(last + 1), True, key=partial(reaches, level=level))
                 break
-    return Outcome([points[number] for number in sorted(points)], (end - start) / 60, usage.others, signature)
+    return Outcome([points[number] for number in sorted(points)], usage.others, signature)
 
 
 def scored(place: Workplace, peer: Peer, folder: Path, weights: Path) -> Score:
