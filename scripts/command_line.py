@@ -11,7 +11,9 @@ ROOT = SCRIPTS.parent
 
 
 def run(folder: str, parts: Mapping[str, str], words: Sequence[str]) -> int:
-    """The exit code of the part that the first word names, of FOLDER.everything without one; 2 after a user's mistake.
+    """The exit code of the part that the first word names, of FOLDER.everything without one.
+
+    2 after a user's mistake, 130 after Ctrl-C.
 
     `parts`: word -> module with a function `main(words)`; only the one that runs is imported.
     """
@@ -29,6 +31,9 @@ def run(folder: str, parts: Mapping[str, str], words: Sequence[str]) -> int:
     except NmtError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
     return code
 
 

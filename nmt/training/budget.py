@@ -100,20 +100,25 @@ def within_budget(
     budget = seconds_of(command.budget)
     timed_s = min(MOST_TIMED_S, max(LEAST_TIMED_S, TIMED_SHARE * budget))
     quick = len(prepared.dev) > QUICK_SENTENCES and budget < QUICK_S * len(prepared.dev)
-    unlimited = partial(Effort, MANY, MANY, 1.0, quick=quick)
     left = partial(seconds_left, budget, peers)
     further = config.init_from is not None
     if recipe is None:
         pace = timed(config, prepared, timed_s, peers)
         updates, every = affordable(command, pace, left())
         return with_length(command, config, updates, every), pace.validation_s
+
+    filled = recipe.filled
+
+    def pace_of(training: Training | None) -> Pace:
+        unlimited = Effort(MANY, MANY, 1.0, training, quick)
+        return replace(timed(filled(unlimited), prepared, timed_s, peers), quick=quick)
+
     training = trainings(recipe.facts)[0] if is_new_rnn(config) else None
-    pace = replace(timed(recipe.filled(unlimited(training)), prepared, timed_s, peers), quick=quick)
+    pace = pace_of(training)
     if training is not None:
         found = longest(recipe, prepared, pace, left() - timed_s)
         if found != training:
-            training = found
-            pace = replace(timed(recipe.filled(unlimited(found)), prepared, timed_s, peers), quick=quick)
+            training, pace = found, pace_of(found)
     updates, every = affordable(command, pace, left())
     recommended = readings_of(recipe.facts, further)
     most = round((1 if further else MOST_TIMES_AS_LONG) * recommended * pace.updates_per_epoch / pace.passes)
@@ -129,7 +134,7 @@ def within_budget(
     if effort.share < LITTLE:
         print(f"caution: {too_short(command.budget, effort, pace)}", file=sys.stderr)
     recipe.say(effort)
-    return recipe.filled(effort), pace.validation_s
+    return filled(effort), pace.validation_s
 
 
 def seconds_left(budget: float, peers: Peers) -> float:

@@ -397,7 +397,7 @@ def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort:
     per_epoch = max(1.0, facts.epoch * facts.tokens / (batch * run.train.accumulate))
     if effort is not None:
         yield from budget_choices(effort.updates, effort.validate_every)
-        if effort.quick:  # Multi30k: 5 s for a validation, otherwise 9
+        if effort.quick:  # Multi30k: 6 s for a validation, otherwise 9
             yield Choice("train.bleu_sentences", QUICK_SENTENCES, SLOW)
             yield Choice("train.examples", 1, SLOW)
         yield from rate_choices(effort.updates)

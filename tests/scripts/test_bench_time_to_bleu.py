@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from helpers.small_corpora import write_splits
 
 from bench.evaluation import Score
 from bench.peers import pieces, time_to_bleu
-from bench.peers.environments import Workplace
-from bench.peers.time_to_bleu import TRAINED, Outcome, Point, configuration, main, measure, ratio, report
+from bench.peers.environments import Workplace, workplace
+from bench.peers.time_to_bleu import ROWS, Outcome, Point, configuration, main, outcome_of, ratio, report
 from command_line import run
 from nmt.errors import NmtError
 
@@ -27,7 +28,7 @@ def multi30k(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def place(multi30k: Path, tmp_path: Path) -> Workplace:
-    return Workplace(tmp_path / "work", multi30k)
+    return workplace(tmp_path / "work", multi30k, None)
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, good: int = 3, lines: int | None = None) -> None:
@@ -40,7 +41,11 @@ def pretend(monkeypatch: pytest.MonkeyPatch, good: int = 3, lines: int | None = 
         place: Workplace, what: str, name: str, command: Sequence[object], path: str | None = None, limit: float = 0
     ) -> str:
         words = list(map(str, command))
-        folder = place.folder / name.removesuffix("-pieces").removesuffix("-train").removesuffix("-translate")
+        folder = (
+            place.folder
+            / "time_to_bleu"
+            / name.removesuffix("-pieces").removesuffix("-train").removesuffix("-translate")
+        )
         if name.endswith("-pieces"):
             assert Path(words[5]) == folder
             pieces.main(*words[3:])
@@ -68,15 +73,18 @@ def pretend(monkeypatch: pytest.MonkeyPatch, good: int = 3, lines: int | None = 
     monkeypatch.setattr(Workplace, "run", run)
 
 
+def found_of(place: Workplace, name: str, levels: list[int]) -> Outcome:
+    return outcome_of(place, name, Namespace(minutes=5.0, levels=levels, budgets=["1m"]))
+
+
 @pytest.mark.parametrize("key", ["joeynmt", "opennmt"])
 @pytest.mark.parametrize(("good", "translated"), [(1, "123"), (2, "123"), (3, "23"), (9, "123")])
 def test_the_first_weights_that_reach_a_level_are_found_by_halving(
     place: Workplace, monkeypatch: pytest.MonkeyPatch, key: str, good: int, translated: str
 ) -> None:
+    """Those of 40 updates are left out: the end of the training may have cut them."""
     pretend(monkeypatch, good=good)
-    folder = place.folder / key
-    folder.mkdir(parents=True)
-    found = measure(place, TRAINED[key], folder, 5, [25, 35])
+    found = found_of(place, key, [25, 35])
     assert "".join(point.what.removesuffix("0 updates") for point in found.points) == translated
     right = {int(point.what[0]): point for point in found.points if point.bleu > 99}
     assert all(point.bleu < 25 for point in found.points if point not in right.values())
@@ -88,71 +96,61 @@ def test_the_first_weights_that_reach_a_level_are_found_by_halving(
     assert "tok:13a" in found.signature
 
 
-def test_weights_that_the_end_of_the_training_may_have_cut_are_left_out(
-    place: Workplace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pretend(monkeypatch, good=9)
-    folder = place.folder / "opennmt"
-    folder.mkdir(parents=True)
-    found = measure(place, TRAINED["opennmt"], folder, 5, [25])
-    assert [point.what for point in found.points] == ["10 updates", "20 updates", "30 updates"]
-    assert found.minutes_to(25) is None
+def test_weights_between_two_that_reach_a_level_may_miss_it(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch)
+    scores = {1: 24.0, 2: 26.0, 3: 23.0}
+
+    def scored(place: Workplace, row: object, folder: Path, weights: Path) -> Score:
+        return Score(scores[int(weights.stem.split("_")[2]) // 10], "s")
+
+    monkeypatch.setattr(time_to_bleu, "scored", scored)
+    found = found_of(place, "opennmt", [25])
+    assert [point.what for point in found.points if point.minutes == found.minutes_to(25)] == ["20 updates"]
 
 
-def test_lost_lines_are_refused(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_lines_are_refused_and_the_training_is_kept(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, lines=19)
-    folder = place.folder / "opennmt"
-    folder.mkdir(parents=True)
     with pytest.raises(NmtError, match=r"OpenNMT-py 3.5.1 wrote 19 translations of 20 sentences, in "):
-        measure(place, TRAINED["opennmt"], folder, 5, [35])
+        found_of(place, "opennmt", [35])
+    pretend(monkeypatch)
+    monkeypatch.setattr(time_to_bleu, "train", lambda *given: pytest.fail("trained again"))
+    assert found_of(place, "opennmt", [35]).minutes_to(35) is not None
 
 
 def test_a_training_without_weights_is_refused(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch)
     monkeypatch.setattr(time_to_bleu, "HALF_WRITTEN", 1000)
-    folder = place.folder / "joeynmt"
-    folder.mkdir(parents=True)
-    with pytest.raises(NmtError, match=r"JoeyNMT 2.3.0 kept no weights within 5 minutes; give more --minutes"):
-        measure(place, TRAINED["joeynmt"], folder, 5, [35])
+    with pytest.raises(NmtError, match=r"JoeyNMT 2.3.0 kept no weights within 0.\d minutes; give more --minutes"):
+        found_of(place, "joeynmt", [35])
 
 
 def test_what_is_measured_is_not_measured_again(
     place: Workplace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        time_to_bleu,
-        "measure",
-        lambda *given: Outcome([Point(12, 31, "5 updates"), Point(60, 30, "9 updates")], 0.02, "s"),
-    )
-    monkeypatch.setattr(time_to_bleu, "measure_ours", lambda *given: Outcome([Point(3, 36, "budget=3m")], 0, "s"))
+    pretend(monkeypatch)
+    peer = Outcome([Point(12, 31, "5 updates"), Point(60, 30, "9 updates")], 0.02, "s")
+    ours = Outcome([Point(3, 36, "budget=3m")], 0, "s")
+
+    def measured(*given: object) -> Outcome:
+        (place.folder / "time_to_bleu" / "nmt").mkdir(parents=True, exist_ok=True)
+        return ours
+
+    monkeypatch.setattr(time_to_bleu, "measure", lambda *given: peer)
+    monkeypatch.setattr(time_to_bleu, "measure_ours", measured)
     words = ["--multi30k", str(place.multi30k), "--work", str(place.folder), "--rows", "nmt,joeynmt"]
     assert main(words) == 0
     first = capsys.readouterr().out
-    assert "| joeynmt | 12.0          | 12.0          | > 60.0        | 31.0 (5 updates) | 2%     |" in first
+    assert "| joeynmt | 12.0          | 12.0          | > 60.0        | 2%     |" in first
+    assert "| joeynmt | 9 updates | 60.0    | 30.0 |" in first
     assert "ours ÷ joeynmt: 25 BLEU 0.25, 30 BLEU 0.25, 35 BLEU < 0.05" in first
     assert first.endswith("\n\ns\n")
-    monkeypatch.setattr(time_to_bleu, "measure", lambda *given: pytest.fail("measured again"))
-    monkeypatch.setattr(time_to_bleu, "measure_ours", lambda *given: pytest.fail("measured again"))
+    for name in ("measure", "measure_ours", "train"):
+        monkeypatch.setattr(time_to_bleu, name, lambda *given: pytest.fail("measured again"))
     assert main(words) == 0
     assert capsys.readouterr().out == first
-    with pytest.raises(pytest.fail.Exception, match="measured again"):
-        main([*words, "--minutes", "7"])
-    with pytest.raises(pytest.fail.Exception, match="measured again"):
-        main([*words, "--budgets", "7m"])
-
-
-def test_weights_between_two_that_reach_a_level_may_miss_it(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch)
-    scores = {1: 24.0, 2: 26.0, 3: 23.0}
-    folder = place.folder / "opennmt"
-    folder.mkdir(parents=True)
-
-    def scored(place: Workplace, peer: object, folder: Path, weights: Path) -> Score:
-        return Score(scores[int(weights.stem.split("_")[2]) // 10], "s")
-
-    monkeypatch.setattr(time_to_bleu, "scored", scored)
-    found = measure(place, TRAINED["opennmt"], folder, 5, [25])
-    assert [point.what for point in found.points if point.minutes == found.minutes_to(25)] == ["20 updates"]
+    for more in (["--minutes", "7"], ["--budgets", "7m"], ["--levels", "20"]):
+        with pytest.raises(pytest.fail.Exception, match="measured again"):
+            main([*words, *more])
 
 
 def test_a_level_that_ours_does_not_reach_has_no_ratio() -> None:
@@ -161,9 +159,9 @@ def test_a_level_that_ours_does_not_reach_has_no_ratio() -> None:
     assert "ours ÷ joeynmt: 25 BLEU not reached" in report({"nmt": ours, "joeynmt": peer}, [25])
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", ROWS)
 def test_every_configuration_names_the_files_and_keeps_weights(name: str, tmp_path: Path) -> None:
-    peer = TRAINED[name]
+    peer = ROWS[name]
     (tmp_path / "train.src").write_text("a b\n")
     found = yaml.safe_load(configuration(peer, tmp_path, tmp_path / "it.yaml").read_text("utf-8"))
     if peer.key == "joeynmt":
@@ -240,7 +238,13 @@ def test_mistakes_get_one_line(
     assert message in capsys.readouterr().err
 
 
+def test_a_folder_that_cannot_be_made_is_refused(multi30k: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = multi30k / "train.en"
+    refused(["--multi30k", str(multi30k), "--work", str(file / "work")])
+    assert f"cannot make --work {file / 'work'} (Not a directory); name another folder" in capsys.readouterr().err
+
+
 def test_every_file_must_be_there(multi30k: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (multi30k / "val.de").unlink()
     refused(["--multi30k", str(multi30k)])
-    assert "has no val.de; name the folder with train, val and test_2016_flickr" in capsys.readouterr().err
+    assert "no val.de in --multi30k" in capsys.readouterr().err

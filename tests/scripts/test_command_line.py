@@ -55,3 +55,14 @@ def test_a_mistake_in_a_part_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.setitem(sys.modules, "small_part", SimpleNamespace(main=main))  # type: ignore[misc]
     assert run("folder", {"part": "small_part"}, ["part", "corpus"]) == 2
     assert capsys.readouterr().err == "error: no corpus\n"
+
+
+def test_a_part_that_is_interrupted_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def main(words: Sequence[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "small_part", SimpleNamespace(main=main))  # type: ignore[misc]
+    assert run("folder", {"part": "small_part"}, ["part"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"

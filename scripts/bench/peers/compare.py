@@ -23,7 +23,7 @@ import torch
 from bench import machine
 from bench.arguments import WORK, add_multi30k
 from bench.peers import tables
-from bench.peers.environments import PEERS, Workplace, set_up
+from bench.peers.environments import PEERS, set_up, workplace
 from bench.peers.tables import Comparison
 from bench.peers.text import check_corpus, segment
 from bench.peers.toolkits import UPDATES, Toolkits, Training, Translation
@@ -39,13 +39,9 @@ Figures = TypeVar("Figures", Training, Translation)
 def main(words: Sequence[str]) -> int:
     """Sets up, measures, prints; the exit code."""
     arguments = parse_arguments(words)
-    try:
-        toolkits = prepare(arguments)
-        if arguments.only != "setup":
-            compare(toolkits, arguments)
-    except KeyboardInterrupt:
-        print("interrupted; what is set up is kept", file=sys.stderr)
-        return 130
+    toolkits = prepare(arguments)
+    if arguments.only != "setup":
+        compare(toolkits, arguments)
     return 0
 
 
@@ -77,12 +73,7 @@ def prepare(arguments: argparse.Namespace) -> Toolkits:
     if arguments.seconds <= 0:
         raise ConfigError(f"--seconds {arguments.seconds:g} measures nothing; give more")
     check_corpus(arguments.multi30k)
-    folder = arguments.work.expanduser().resolve()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"cannot make --work {folder} ({error.strerror}); name another folder") from None
-    place = Workplace(folder, arguments.multi30k.resolve(), arguments.torch_index)
+    place = workplace(arguments.work, arguments.multi30k, arguments.torch_index)
     translating = arguments.only != "train"
     for key in dict.fromkeys([*keys, *(["opennmt"] if translating else [])]):  # JoeyNMT translates with its model
         set_up(place, key)

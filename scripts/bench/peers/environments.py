@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 from command_line import ROOT, SCRIPTS
-from nmt.errors import NmtError
+from nmt.errors import ConfigError, NmtError
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,16 @@ class Workplace:
         work()
         stamp.parent.mkdir(parents=True, exist_ok=True)
         stamp.write_text(contents, "utf-8")
+
+
+def workplace(folder: Path, multi30k: Path, torch_index: str | None) -> Workplace:
+    """The folder, made where it is missing."""
+    folder = folder.expanduser().resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot make --work {folder} ({error.strerror}); name another folder") from None
+    return Workplace(folder, multi30k.resolve(), torch_index)
 
 
 REPEAT = "put that right and run this again: it goes on where it stopped"

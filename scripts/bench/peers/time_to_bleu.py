@@ -23,11 +23,12 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from bench.arguments import WORK, add_multi30k, check_multi30k, chosen, whole_numbers
+from bench.arguments import WORK, add_multi30k, chosen, whole_numbers
 from bench.evaluation import Score, evaluated
-from bench.peers.environments import PEERS, Workplace, set_up
+from bench.peers.environments import PEERS, Workplace, set_up, workplace
 from bench.peers.tables import table
-from bench.peers.toolkits import BATCH_TOKENS, FOREVER, RATE, render
+from bench.peers.text import SPLITS, check_corpus
+from bench.peers.toolkits import BATCH_TOKENS, FOREVER, RATE, files_of, opennmt_words, render
 from bench.processes import run_nmt
 from bench.recipes import CORPORA, data_words
 from bench.usage import Usage
@@ -38,27 +39,27 @@ from nmt.errors import NmtError
 from nmt.scoring.metrics import score_corpus
 
 VOCAB_SIZE = 8000
-SIDES = {"src": "en", "tgt": "de"}
 OURS = "nmt"
 LAST = 3  # sets of weights, of which one must reach a level; BLEU does not always rise
 PATIENCE = 16_000  # updates without gain before JoeyNMT's own recipe cuts the rate
 HALF_WRITTEN = 5.0  # seconds before the end of a training, in which weights may not have been written whole
+TRAIN = {"joeynmt": ("joeynmt", "train", "--skip-test"), "opennmt": ("onmt.bin.train", "-config")}
 
 
 @dataclass(frozen=True)
-class Peer:
+class Row:
     """How a peer is trained."""
 
-    key: str
+    key: str  # of the peer
     template: str  # of its configuration
     every: int  # updates between two sets of weights that are kept
 
 
-TRAINED = {
-    "joeynmt": Peer("joeynmt", "recommended_joeynmt.yaml", 100),
-    "opennmt": Peer("opennmt", "recommended_opennmt.yaml", 200),
-    "joeynmt_by_hand": Peer("joeynmt", "joeynmt.yaml", 100),
-    "opennmt_by_hand": Peer("opennmt", "opennmt.yaml", 100),
+ROWS = {
+    "joeynmt": Row("joeynmt", "recommended_joeynmt.yaml", 100),
+    "opennmt": Row("opennmt", "recommended_opennmt.yaml", 200),
+    "joeynmt_by_hand": Row("joeynmt", "joeynmt.yaml", 100),
+    "opennmt_by_hand": Row("opennmt", "opennmt.yaml", 100),
 }
 
 
@@ -68,7 +69,7 @@ class Point:
 
     minutes: float  # from the first command to its score
     bleu: float  # on val
-    what: str  # it is: "400 updates" or "budget=5m"
+    what: str  # it is
 
 
 @dataclass(frozen=True)
@@ -79,50 +80,44 @@ class Outcome:
     others: float  # share of the machine that other processes used meanwhile; OpenNMT-py's readers count as others
     signature: str  # of BLEU
 
-    def minutes_to(self, level: int) -> float | None:
-        """To the first model with this BLEU; None: none has it."""
-        return min((point.minutes for point in self.points if point.bleu >= level), default=None)
-
     @property
     def minutes(self) -> float:
         """To the last model: what none has reached takes longer."""
         return max(point.minutes for point in self.points)
 
+    def minutes_to(self, level: int) -> float | None:
+        """To the first model with this BLEU; None: none has it."""
+        return min((point.minutes for point in self.points if point.bleu >= level), default=None)
+
     def cells(self, levels: Sequence[int]) -> list[str]:
         """Of the table, after the row's name."""
         reached = [self.minutes_to(level) for level in levels]
         shown = [f"{minutes:.1f}" if minutes is not None else f"> {self.minutes:.1f}" for minutes in reached]
-        best = max(self.points, key=lambda point: point.bleu)
-        return [*shown, f"{best.bleu:.1f} ({best.what})", f"{self.others:.0%}"]
+        return [*shown, f"{self.others:.0%}"]
+
+
+@dataclass(frozen=True)
+class Training:
+    """When a peer was trained, by the clock of its files."""
+
+    start: float
+    end: float
+    others: float
 
 
 def main(words: Sequence[str]) -> int:
-    """Measures what is missing, prints the table."""
+    """Measures what is missing, prints the tables."""
     arguments = parse_arguments(words)
-    work = arguments.work.expanduser().resolve()
-    place = Workplace(work, arguments.multi30k.resolve(), arguments.torch_index)
-    outcomes = {}
-    for name in arguments.rows:
-        folder = work / "time_to_bleu" / name
-        kept, asked = folder / "outcome.json", asked_of(name, arguments)
-        if not kept.is_file() or json.loads(kept.read_text("utf-8"))["asked"] != asked:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-            if name == OURS:
-                outcome = measure_ours(place, folder, arguments.budgets, max(arguments.levels))
-            else:
-                outcome = measure(place, TRAINED[name], folder, arguments.minutes, arguments.levels)
-            kept.write_text(json.dumps({"asked": asked, "outcome": asdict(outcome)}, indent=1) + "\n", "utf-8")
-        outcomes[name] = read_outcome(kept)
-        print(f"{name}: {', '.join(outcomes[name].cells(arguments.levels))}; {kept}", flush=True)
-    print("\n" + report(outcomes, arguments.levels))
+    place = workplace(arguments.work, arguments.multi30k, arguments.torch_index)
+    outcomes = {name: outcome_of(place, name, arguments) for name in arguments.rows}
+    print(report(outcomes, arguments.levels))
     return 0
 
 
 def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     """What was typed."""
     parser = new_parser("bench time_to_bleu", __doc__)
-    rows = [OURS, *TRAINED]
+    rows = [OURS, *ROWS]
     add_multi30k(parser)
     parser.add_argument("--work", type=Path, default=WORK, help="folder for all this (%(default)s)")
     parser.add_argument("--rows", default=",".join(rows), help="which, with commas (%(default)s)")
@@ -135,59 +130,74 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     arguments.budgets = sorted(arguments.budgets.split(","), key=seconds_of)
     if arguments.minutes <= 0:
         parser.error(f"--minutes {arguments.minutes:g} trains nothing; give more")
-    for split in ("train", "val", "test_2016_flickr"):
-        for side in SIDES.values():
-            check_multi30k(parser, arguments.multi30k, f"{split}.{side}")
+    check_corpus(arguments.multi30k)
     return arguments
 
 
-def asked_of(name: str, arguments: argparse.Namespace) -> list[object]:
-    """What a row is measured with."""
+def outcome_of(place: Workplace, name: str, arguments: argparse.Namespace) -> Outcome:
+    """Of a row; each step that was done with these arguments is not done again."""
+    folder = place.folder / "time_to_bleu" / name
+    kept, levels = folder / "outcome.json", arguments.levels
     if name == OURS:
-        return [arguments.levels, arguments.budgets]
-    peer = TRAINED[name]
-    return [arguments.levels, arguments.minutes, peer.every, Path(__file__).with_name(peer.template).read_text("utf-8")]
-
-
-def read_outcome(file: Path) -> Outcome:
-    """What was measured before."""
-    values = json.loads(file.read_text("utf-8"))["outcome"]
+        asked, work = [levels, arguments.budgets], partial(measure_ours, place, folder, arguments.budgets, max(levels))
+    else:
+        row, trained = ROWS[name], folder / "training.json"
+        set_up(place, row.key)
+        training = [arguments.minutes, row.every, template_of(row)]
+        place.once(f"{name}-training", json.dumps(training), trained, lambda: train(place, row, folder, training[0]))
+        times = Training(**json.loads(trained.read_text("utf-8")))
+        asked, work = [levels, vars(times)], partial(measure, place, row, folder, times, levels)
+    place.once(f"{name}-scores", json.dumps(asked), kept, lambda: keep(kept, work()))
+    values = json.loads(kept.read_text("utf-8"))
     return Outcome(**values | {"points": [Point(**each) for each in values["points"]]})
+
+
+def keep(file: Path, values: Outcome | Training) -> None:
+    """For a later call."""
+    file.write_text(json.dumps(asdict(values), indent=1) + "\n", "utf-8")
 
 
 def measure_ours(place: Workplace, folder: Path, budgets: Sequence[str], highest: int) -> Outcome:
     """One budget after another, each from nothing, until one reaches the highest level."""
-    corpus = CORPORA["multi30k_en_de"]
-    data = data_words(corpus, place.multi30k, folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    data = data_words(CORPORA["multi30k_en_de"], place.multi30k, folder)
     points = []
     with Usage() as usage:
         for budget in budgets:
             run, start = folder / budget, time.monotonic()
             new = [f"runs_dir={folder}", f"name={budget}", f"cache_dir={folder / f'cache-{budget}'}"]
             run_nmt(["train", f"budget={budget}", *data, *new])
+            spent = (time.monotonic() - start) / seconds_of(budget)
             bleu = evaluated(run, ["split=dev"], run / "evaluations" / "dev")["BLEU"]
-            points.append(Point((time.monotonic() - start) / 60, bleu.score, f"budget={budget}"))
+            what = f"budget={budget}, of which nmt train took {spent:.2f}"
+            points.append(Point((time.monotonic() - start) / 60, bleu.score, what))
             if bleu.score >= highest:
                 break
     return Outcome(points, usage.others, bleu.signature)
 
 
-def measure(place: Workplace, peer: Peer, folder: Path, minutes: float, levels: Sequence[int]) -> Outcome:
-    """Trains a peer, then translates with those of its kept weights that decide when a level is reached."""
-    set_up(place, peer.key)
-    name, python = PEERS[peer.key].name, place.python(peer.key)
-    files = [place.multi30k / f"{split}.{side}" for split in ("train", "val") for side in SIDES.values()]
-    commands = {"joeynmt": ("joeynmt", "train", "--skip-test"), "opennmt": ("onmt.bin.train", "-config")}
+def train(place: Workplace, row: Row, folder: Path, minutes: float) -> None:
+    """Makes the pieces and trains a peer, which keeps its weights all along."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    name, python = PEERS[row.key].name, place.python(row.key)
+    files = [place.multi30k / f"{SPLITS[split]}.{side}" for split in ("train", "dev") for side in ("en", "de")]
     with Usage() as usage:
         start = time.time()
-        words = ["-m", "bench.peers.pieces", peer.key, VOCAB_SIZE, folder, *files]
+        words = ["-m", "bench.peers.pieces", row.key, VOCAB_SIZE, folder, *files]
         place.run(f"{name} pieces", f"{folder.name}-pieces", [python, *words], path=str(SCRIPTS))
-        command = [python, "-m", *commands[peer.key], configuration(peer, folder, folder / "train.yaml")]
+        command = [python, "-m", *TRAIN[row.key], configuration(row, folder, folder / "train.yaml")]
         place.run(f"{name} training", f"{folder.name}-train", command, path="", limit=60 * minutes)
         end = time.time()
-    kept = [each for each in (folder / "model").glob("*") if is_kept(each, end - HALF_WRITTEN)]
+    keep(folder / "training.json", Training(start, end, usage.others))
+
+
+def measure(place: Workplace, row: Row, folder: Path, training: Training, levels: Sequence[int]) -> Outcome:
+    """Translates with those of the kept weights that decide when a level is reached."""
+    kept = [each for each in (folder / "model").glob("*") if is_kept(each, training.end - HALF_WRITTEN)]
     if not kept:
-        raise NmtError(f"{name} kept no weights within {minutes:g} minutes; give more --minutes")
+        minutes = (training.end - training.start) / 60
+        raise NmtError(f"{PEERS[row.key].name} kept no weights within {minutes:.1f} minutes; give more --minutes")
     kept.sort(key=lambda weights: weights.stat().st_mtime)
     points: dict[int, Point] = {}
     signature = ""
@@ -196,8 +206,8 @@ def measure(place: Workplace, peer: Peer, folder: Path, minutes: float, levels: 
         nonlocal signature
         if number not in points:
             weights, begun = kept[number], time.time()
-            bleu, signature = scored(place, peer, folder, weights)
-            seconds = weights.stat().st_mtime - start + time.time() - begun
+            bleu, signature = scored(place, row, folder, weights)
+            seconds = weights.stat().st_mtime - training.start + time.time() - begun
             points[number] = Point(seconds / 60, bleu, f"{updates_of(weights):,} updates")
         return points[number].bleu >= level
 
@@ -206,35 +216,38 @@ def measure(place: Workplace, peer: Peer, folder: Path, minutes: float, levels: 
             if reaches(last, level):
                 bisect_left(range(last + 1), True, key=partial(reaches, level=level))
                 break
-    return Outcome([points[number] for number in sorted(points)], usage.others, signature)
+    return Outcome([points[number] for number in sorted(points)], training.others, signature)
 
 
-def scored(place: Workplace, peer: Peer, folder: Path, weights: Path) -> Score:
+def scored(place: Workplace, row: Row, folder: Path, weights: Path) -> Score:
     """BLEU of a peer's translations of val with these weights."""
-    lines = translated(place, peer, folder, weights)
-    references = list(read_lines(place.multi30k / f"val.{SIDES['tgt']}"))
+    lines = translated(place, row, folder, weights)
+    references = list(read_lines(place.multi30k / f"{SPLITS['dev']}.de"))
     if len(lines) != len(references):
         what = f"{len(lines):,} translations of {len(references):,} sentences"
-        raise NmtError(f"{PEERS[peer.key].name} wrote {what}, in {folder}")
-    bleu = score_corpus(lines, [references], SIDES["tgt"], intervals=False)[0]
+        raise NmtError(f"{PEERS[row.key].name} wrote {what}, in {folder}")
+    bleu = score_corpus(lines, [references], "de", intervals=False)[0]
     return Score(bleu.score, bleu.signature)
 
 
-def configuration(peer: Peer, folder: Path, file: Path, weights: Path | None = None) -> Path:
+def template_of(row: Row) -> str:
+    """The configuration, with words for values."""
+    return Path(__file__).with_name(row.template).read_text("utf-8")
+
+
+def configuration(row: Row, folder: Path, file: Path, weights: Path | None = None) -> Path:
     """The peer's, written into the file: to train, or with these weights to translate val."""
-    values: dict[str, object] = {"vocabulary": folder / "vocabulary", "every": peer.every, "kept": -1}
+    values = files_of(row.key, folder) | {"vocabulary": folder / "vocabulary", "every": row.every, "kept": -1}
     values |= {"learning_rate": RATE, "batch_tokens": BATCH_TOKENS}
-    if peer.key == "joeynmt":
-        values |= {"train": folder / "train", "dev": None if weights else folder / "dev", "test": folder / "dev"}
+    if row.key == "joeynmt":
         values |= {"folder": folder / ("translating" if weights else "model"), "model": weights, "beam": 5}
-        values |= {"patience": PATIENCE // peer.every}
+        values |= {"test": folder / "dev", "patience": PATIENCE // row.every} | ({"dev": None} if weights else {})
         (folder / "translating").mkdir(exist_ok=True)  # for its log
     else:
-        values |= {f"{split}_{side}": folder / f"{split}.{side}" for split in ("train", "dev") for side in SIDES}
         (folder / "model").mkdir(exist_ok=True)
         sentences = sum(1 for _ in read_lines(folder / "train.src"))
         values |= {"model": folder / "model" / "weights", "input_feed": 0, "sentences": sentences, "updates": FOREVER}
-    file.write_text(render(Path(__file__).with_name(peer.template).read_text("utf-8"), values), "utf-8")
+    file.write_text(render(template_of(row), values), "utf-8")
     return file
 
 
@@ -248,31 +261,31 @@ def updates_of(weights: Path) -> int:
     return int(re.findall(r"\d+", weights.stem)[-1])
 
 
-def translated(place: Workplace, peer: Peer, folder: Path, weights: Path) -> list[str]:
+def translated(place: Workplace, row: Row, folder: Path, weights: Path) -> list[str]:
     """Lines of text."""
     output = folder / f"{weights.stem}.translations"
-    if peer.key == "joeynmt":
-        config = configuration(peer, folder, folder / "translate.yaml", weights)
+    if row.key == "joeynmt":
+        config = configuration(row, folder, folder / "translate.yaml", weights)
         command, written = ["joeynmt", "test", config, "-o", output], Path(f"{output}.test")
     else:
-        command = ["onmt.bin.translate", "-model", weights, "-src", folder / "dev.src", "-output", output]
-        command += ["-beam_size", 5, "-batch_size", 64, "-batch_type", "sents", "-max_length", 100]
-        command, written = [*command, "-length_penalty", "avg"], output
-    what = f"{PEERS[peer.key].name} translating"
-    place.run(what, f"{folder.name}-translate", [place.python(peer.key), "-m", *command], path="")
+        command, written = ["onmt.bin.translate", *opennmt_words(weights, folder / "dev.src", output, beam=5)], output
+    what = f"{PEERS[row.key].name} translating"
+    place.run(what, f"{folder.name}-translate", [place.python(row.key), "-m", *command], path="")
     return ["".join(line.split()).replace("\u2581", " ").strip() for line in read_lines(written)]
 
 
 def report(outcomes: Mapping[str, Outcome], levels: Sequence[int]) -> str:
-    """The table, ours ÷ each peer's time, and how BLEU was counted."""
-    head = ["", *(f"minutes to {level}" for level in levels), "best measured", "others"]
-    text = table(head, [[name, *outcome.cells(levels)] for name, outcome in outcomes.items()])
-    if OURS in outcomes:
-        for name, outcome in outcomes.items():
-            if name != OURS:
-                ratios = (f"{level} BLEU {ratio(outcomes[OURS], outcome, level)}" for level in levels)
-                text += f"\n\nours \u00f7 {name}: {', '.join(ratios)}"
-    return text + "\n\n" + "\n".join(sorted({outcome.signature for outcome in outcomes.values()}))
+    """When each level is reached, every model that was scored, ours ÷ each peer's time, and how BLEU was counted."""
+    head = ["", *(f"minutes to {level}" for level in levels), "others"]
+    parts = [table(head, [[name, *outcome.cells(levels)] for name, outcome in outcomes.items()])]
+    models = [(name, point) for name, outcome in outcomes.items() for point in outcome.points]
+    rows = [[name, point.what, f"{point.minutes:.1f}", f"{point.bleu:.1f}"] for name, point in models]
+    parts.append(table(["", "model", "minutes", "BLEU"], rows))
+    for name, outcome in outcomes.items():
+        if OURS in outcomes and name != OURS:
+            ratios = (f"{level} BLEU {ratio(outcomes[OURS], outcome, level)}" for level in levels)
+            parts.append(f"ours \u00f7 {name}: {', '.join(ratios)}")
+    return "\n\n".join([*parts, "\n".join(sorted({outcome.signature for outcome in outcomes.values()}))])
 
 
 def ratio(ours: Outcome, peer: Outcome, level: int) -> str:

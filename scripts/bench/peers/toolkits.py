@@ -76,11 +76,10 @@ class Toolkits:
         place, text = self.place, self.text.folder
         values: dict[str, object] = {"vocabulary": text / f"vocabulary.{key}", "every": FOREVER, "kept": 1}
         values |= {"learning_rate": 0.0005, "batch_tokens": 4096}
+        values |= files_of(key, text)
         if key == "joeynmt":
-            values |= {split: text / split for split in SPLITS}
             values |= {"folder": place.folder / "joeynmt" / name, "model": None, "beam": 5}
         else:
-            values |= {f"{split}_{side}": text / f"{split}.{side}" for split in SPLITS for side in ("src", "tgt")}
             values |= {"sentences": self.text.sentences, "input_feed": 0, "model": place.folder / "opennmt" / name}
             values |= {"updates": FOREVER}
         path = place.folder / "configs" / f"{key}-{name}.yaml"
@@ -215,10 +214,22 @@ class Toolkits:
             config = self.config(key, "translating", dev=None, test=test, model=self.model(key), beam=beam)
             figures = self.wrapper(key, what, "translate", config, output)
             return list(read_lines(Path(f"{output}.test"))), figures
-        words = ["-model", self.model(key), "-src", f"{test}.src", "-output", output, "-beam_size", str(beam)]
-        words += ["-batch_size", "64", "-batch_type", "sents", "-max_length", "100", "-length_penalty", "avg"]
+        words = opennmt_words(self.model(key), Path(f"{test}.src"), output, beam)
         figures = self.wrapper(key, what, "translate", *words)
         return list(read_lines(output)), figures
+
+
+def files_of(key: str, text: Path) -> dict[str, object]:
+    """What the peer's configuration calls the files of segmented text in a folder."""
+    if key == "joeynmt":
+        return {split: text / split for split in SPLITS}
+    return {f"{split}_{side}": text / f"{split}.{side}" for split in SPLITS for side in ("src", "tgt")}
+
+
+def opennmt_words(model: Path, source: Path, output: Path, beam: int) -> list[object]:
+    """For OpenNMT-py's translation."""
+    words = ["-model", model, "-src", source, "-output", output, "-beam_size", beam]
+    return [*words, "-batch_size", 64, "-batch_type", "sents", "-max_length", 100, "-length_penalty", "avg"]
 
 
 def render(template: str, values: dict[str, object]) -> str:
