@@ -58,7 +58,7 @@ def typed(line: str) -> Typed | None:
     words = split(line)
     starts = [
         at for at, word in enumerate(words[:-1])
-        if word in ("nmt", "make") and re.fullmatch(r"[a-z][\w-]*|--\w+", words[at + 1])
+        if word in ("nmt", "make") and re.fullmatch(r"[a-z][\w-]*" if at else r"[a-z][\w-]*|--\w+", words[at + 1])
     ]  # fmt: skip
     if not starts:
         return None
