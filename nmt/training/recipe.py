@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
+from unicodedata import east_asian_width
 
 import pyarrow.compute as pc
 from omegaconf import OmegaConf
@@ -40,6 +41,7 @@ ENCODED = 10_000  # pairs whose pieces are counted
 COVERAGE = 0.998  # share of the text's characters that get a piece, where there are many different ones
 MANY_CHARACTERS = 1000
 SPECIAL = 260  # pieces that are not text: four special ones and 256 bytes
+WIDE = 3  # letters that a wide character is worth: a Chinese, Japanese or Korean one is a word or a syllable
 MULTI30K = 1_800_000  # `size` of Multi30k en-de (29,000 pairs), on which most rules were found
 LEAST_BATCH = 600  # tokens
 MOST_VALIDATIONS = 30
@@ -61,7 +63,7 @@ class Facts:
     """What the recipe knows about a training split."""
 
     pairs: int
-    size: int  # bytes of the smaller side: one for a Latin letter, three for a Chinese character
+    size: int  # characters of the smaller side, a wide one counted WIDE times
     alphabets: tuple[int, int]  # different characters that make up COVERAGE of the source and of the target
     one_script: bool  # are both sides mostly in the same script?
     seen_once: float  # share of different words that occur once, on the side with fewer; repeated texts count once
@@ -214,7 +216,7 @@ def group_file(group: str, choice: str) -> dict[str, Any]:
 
 def shown(facts: Facts, choices: list[Choice]) -> Iterator[str]:
     """Lines with the choices and their reasons, then the words that reproduce them."""
-    corpus = f"{counted(facts.pairs, 'pair')} ({facts.size / 1e6:.2f} MB a side)"
+    corpus = f"{counted(facts.pairs, 'pair')} ({rounded(facts.size):,} characters a side)"
     yield f"recipe for {corpus}; what you type replaces any of it:"
     reasons: dict[str, list[str]] = {}
     for each in choices:
@@ -448,13 +450,13 @@ def rounded(number: int | float) -> int:
 @cache
 def facts_of(train: Path) -> Facts:
     """Facts about the table of a training split; cached, because every job of a sweep asks for them."""
-    pairs, sizes = 0, [0, 0]
+    pairs, lengths = 0, [0, 0]
     letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     seen: tuple[set[str], set[str]] = set(), set()
     words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     for batch in read_batches(train):
         for side, column in enumerate(("src", "tgt")):
-            sizes[side] += pc.sum(pc.binary_length(batch[column])).as_py()
+            lengths[side] += pc.sum(pc.utf8_length(batch[column])).as_py()
             if pairs < LOOKED_AT:
                 for text in batch[column].to_pylist():
                     letters[side].update(text)
@@ -465,7 +467,7 @@ def facts_of(train: Path) -> Facts:
     src, tgt = letters
     return Facts(
         pairs=pairs,
-        size=max(1, min(sizes)),
+        size=max(1, min(round(length * worth(each)) for length, each in zip(lengths, letters, strict=True))),
         alphabets=(most_common(src), most_common(tgt)),
         one_script=main_script(src) == main_script(tgt),
         seen_once=min(sum(count == 1 for count in each.values()) / max(1, len(each)) for each in words),
@@ -483,6 +485,12 @@ def tokens_of(corpus: Corpus, tokenizers: TokenizerPair) -> int:
             looked_at += batch.num_rows
         pairs += batch.num_rows
     return tokens * pairs // looked_at
+
+
+def worth(letters: Counter[str]) -> float:
+    """Letters of an alphabet that a character of this text is worth, in the mean."""
+    wide = sum(count for character, count in letters.items() if east_asian_width(character) in "WF")
+    return 1 + (WIDE - 1) * wide / max(1, letters.total())
 
 
 def most_common(letters: Counter[str]) -> int:

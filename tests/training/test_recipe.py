@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.small_corpora import make_pairs
 from helpers.training_runs import write_corpus
 
 from nmt.config.compose import command_of
@@ -143,10 +144,34 @@ def test_the_facts_are_those_of_the_training_split(corpora: dict[str, Path]) -> 
         src, tgt = (list(corpus.train[side]) for side in ("src", "tgt"))
         facts = facts_of(corpus.path("train"))
         assert facts.pairs == len(src)
-        assert facts.size == min(sum(len(text.encode()) for text in side) for side in (src, tgt))
+        assert facts.size == min(
+            sum(3 if letter in HAN else 1 for text in side for letter in text) for side in (src, tgt)
+        )
         assert facts.one_script == (name == "latin")
         assert facts.alphabets[0] == 11  # ten letters and the space
         assert (facts.alphabets[1] > 1000) == (name == "han")
+
+
+@pytest.mark.parametrize("letters", ["абвгдежзик", "αβγδεζηθικ", "אבגדהוזחטי", "कखगघङचछजझञ", "กขฃคฅฆงจฉช"])
+def test_the_alphabet_decides_nothing(letters: str, tmp_path: Path) -> None:
+    """UTF-8 writes a letter in one, two or three bytes; the text is as long."""
+    pairs, spelled = make_pairs(60), str.maketrans("abcdefghij", letters)
+    other = [(src.translate(spelled), tgt.translate(spelled)) for src, tgt in pairs]
+    facts = []
+    for name, corpus in {"latin": pairs, "other": other}.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        write_corpus(folder, corpus)
+        run = command(folder, "data.dev_size=0", "data.test_size=0").run
+        facts.append(facts_of(read_corpus(run.data, Path(run.cache_dir)).path("train")))
+    latin, given = facts
+    assert given == latin
+
+
+def test_a_wide_character_counts_as_three_letters(tmp_path: Path) -> None:
+    write_corpus(tmp_path, [("你好世界", "はい 한국"), ("你好世界", "はい no")])
+    run = command(tmp_path, "data.dev_size=0", "data.test_size=0").run
+    assert facts_of(read_corpus(run.data, Path(run.cache_dir)).path("train")).size == 13 + 9
 
 
 def test_tokens_are_those_of_the_longer_side(corpora: dict[str, Path]) -> None:
