@@ -10,12 +10,14 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from urllib.parse import urlencode
 
+from nmt.cli.main import INTERRUPTED
 from nmt.data.corpus import read_lines, resolve
 from nmt.figures.attention import attention_figure
 from nmt.figures.curves import bleu_by_length_figure
@@ -26,10 +28,18 @@ from nmt.scoring.metrics import LengthBucket, bleu_by_length, score_corpus
 from nmt.translation.translator import Translator
 
 LEXICON, MORE = 0.04, 12_000  # few words, so that even a model without attention learns them within minutes
-RECIPE = ("tokenizer.vocab_size=1500", "train.max_epochs=8")  # in place of what is right for the whole lexicon
+RECIPE = (  # in place of what is right for the whole lexicon
+    "tokenizer.vocab_size=1500",
+    # few words are not learned by heart in so short a training
+    *("encoder.dropout=0", "decoder.dropout=0", "model.embed_dropout=0"),
+    *("optimizer.lr=0.008", "schedule.warmup=400", "train.batch_tokens=500"),
+    *("train.max_epochs=3", "train.validate_every=1000"),
+    *("train.parts=1", "train.workers=1"),  # one core for each model
+)
 SHOWN_LENGTH = 10  # words of the test sentence whose attention is drawn: the first that is translated right
 COMPARED_LENGTH = 14  # words of the one to see in both models: the first that only the model with attention gets right
 TRIED_LENGTH = 6  # words of the sentences that one may try
+LAST_LINES = 5  # of the log of a training that failed
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,8 @@ def main(given: Sequence[str]) -> int:
     start = perf_counter()
     root = corpus(arguments.pair, arguments.runs)
     words = [f"data.root={root}", *RECIPE, *words]
-    runs = {name: train(arguments.pair, arguments.runs, name, words) for name in ("general", "none")}
+    runs = {name: arguments.runs / f"demo_{arguments.pair}_{name}" for name in ("general", "none")}
+    train(arguments.pair, runs, words)
     src_lang, tgt_lang = arguments.pair.split("_")
     sources = list(read_lines(resolve(f"test.{src_lang}", root)))
     reference = list(read_lines(resolve(f"test.{tgt_lang}", root)))
@@ -124,25 +135,50 @@ def corpus(pair: str, runs: Path) -> str:
     return str((folder / f"demo_{pair}").resolve())
 
 
-def train(pair: str, runs: Path, attention: str, words: Sequence[str]) -> Path:
-    """A run of the demo recipe with this attention: new, continued, or found finished."""
-    run = runs / f"demo_{pair}_{attention}"
-    print(f"\n=== attention={attention}, {pair.replace('_', ' to ')}: {run} ===", flush=True)
+def train(pair: str, runs: Mapping[str, Path], words: Sequence[str]) -> None:
+    """Trains the demo recipe with each attention, both at the same time, and shows the first training."""
+    (shown, run), (other, beside) = runs.items()
+    log = beside.with_name(f"{beside.name}.log")
+    print(f"\n=== {pair.replace('_', ' to ')}, attention={shown}: {run} ===")
+    print(f"=== attention={other} is trained at the same time: {beside}, in {log} ===", flush=True)
+    with (
+        left_to_children(),
+        open(log, "a") as file,
+        subprocess.Popen(training(pair, other, beside, words), stdout=file, stderr=subprocess.STDOUT) as second,
+    ):
+        code = subprocess.run(training(pair, shown, run, words), check=False).returncode
+        if code == 0 and second.poll() is None:
+            print(f"\nattention={other} is not finished yet; what it does is in {log}", flush=True)
+        if code not in (0, INTERRUPTED):
+            second.terminate()
+    if code == 0 and second.returncode:
+        print(*log.read_text().splitlines()[-LAST_LINES:], sep="\n", file=sys.stderr)
+    if code or second.returncode:
+        sys.exit(code or second.returncode)
+
+
+def training(pair: str, attention: str, run: Path, words: Sequence[str]) -> list[str]:
+    """The command for a run: new, continued, or found finished."""
+    given = [f"experiment=demo_{pair}", f"attention={attention}", f"name={run.name}", f"runs_dir={run.parent}", *words]
     if (run / "manifest.json").exists():
-        command = [f"resume={run}"]
-    else:
-        command = [f"experiment=demo_{pair}", f"attention={attention}", f"name={run.name}", f"runs_dir={runs}", *words]
-    run_or_exit([sys.executable, "-m", "nmt.cli.main", "train", *command])
-    return run
+        given = [f"resume={run}"]
+    return [sys.executable, "-m", "nmt.cli.main", "train", *given]
+
+
+@contextmanager
+def left_to_children() -> Iterator[None]:
+    """Ctrl-C is left to the processes that are started: they save what they have."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run_or_exit(command: Sequence[str]) -> None:
-    """Runs a process, and ends with its exit code where it fails. Ctrl-C is left to it: it saves what it has."""
-    before = signal.signal(signal.SIGINT, lambda *_: None)
-    try:
+    """Runs a process, and ends with its exit code where it fails."""
+    with left_to_children():
         code = subprocess.run(command, check=False).returncode
-    finally:
-        signal.signal(signal.SIGINT, before)
     if code:
         sys.exit(code)
 
@@ -191,4 +227,4 @@ if __name__ == "__main__":
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:
         print("interrupted; the same command continues", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)

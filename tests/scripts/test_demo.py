@@ -2,11 +2,14 @@
 
 import re
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from command_line import ROOT
+from demo import __main__ as demo
 from demo.__main__ import chosen, next_steps, what_to_try
 from nmt.config.compose import command_of
 
@@ -41,3 +44,41 @@ def test_it_says_which_words_the_models_know(tmp_path: Path) -> None:
         "  g h i j k l",
         "  m n o p q r",
     ]
+
+
+def both(monkeypatch: pytest.MonkeyPatch, runs: Path, shown: str, other: str) -> None:
+    """Trains two runs, of which Python does the work."""
+    programs = {"general": shown, "none": other}
+    monkeypatch.setattr(demo, "training", lambda pair, name, run, words: [sys.executable, "-c", programs[name]])
+    demo.train("en_de", {name: runs / name for name in programs}, [])
+
+
+def test_the_models_are_trained_at_the_same_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each waits for a file that the other one writes."""
+    wait = (
+        "from pathlib import Path\nfrom time import sleep\n"
+        "Path({!r}).touch()\nwhile not Path({!r}).exists(): sleep(0.01)\nprint({!r})"
+    )
+    files = [str(tmp_path / name) for name in "ab"]
+    both(monkeypatch, tmp_path, wait.format(*files, "of one"), wait.format(*reversed(files), "of the other"))
+    assert (tmp_path / "none.log").read_text() == "of the other\n"
+    said = capfd.readouterr().out
+    assert "of one" in said
+    assert "of the other" not in said
+
+
+def test_a_training_that_fails_ends_the_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    start = time.monotonic()
+    with pytest.raises(SystemExit, match=r"^2$"):
+        both(monkeypatch, tmp_path, "raise SystemExit(2)", "import time; time.sleep(100)")
+    assert time.monotonic() - start < 50
+
+
+def test_the_other_training_says_why_it_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match=r"^3$"):
+        both(monkeypatch, tmp_path, "pass", "print('error: no room'); raise SystemExit(3)")
+    assert capsys.readouterr().err == "error: no room\n"
