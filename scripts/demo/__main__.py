@@ -23,6 +23,7 @@ from nmt.figures.attention import attention_figure
 from nmt.figures.curves import bleu_by_length_figure
 from nmt.figures.figure import save_figure
 from nmt.figures.terminal import attention_text
+from nmt.machine.signals import SAVED
 from nmt.scoring.alignment import source_length
 from nmt.scoring.metrics import LengthBucket, bleu_by_length, score_corpus
 from nmt.translation.translator import Translator
@@ -149,7 +150,7 @@ def train(pair: str, runs: Mapping[str, Path], words: Sequence[str]) -> None:
         code = subprocess.run(training(pair, shown, run, words), check=False).returncode
         if code == 0 and second.poll() is None:
             print(f"\nattention={other} is not finished yet; what it does is in {log}", flush=True)
-        if code not in (0, INTERRUPTED):
+        if code not in (0, SAVED, INTERRUPTED):  # after Ctrl-C, the other one is saving, too
             second.terminate()
     if code == 0 and second.returncode:
         print(*log.read_text().splitlines()[-LAST_LINES:], sep="\n", file=sys.stderr)

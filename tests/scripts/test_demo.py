@@ -11,7 +11,9 @@ import pytest
 from command_line import ROOT
 from demo import __main__ as demo
 from demo.__main__ import chosen, next_steps, what_to_try
+from nmt.cli.main import INTERRUPTED
 from nmt.config.compose import command_of
+from nmt.machine.signals import SAVED
 
 
 @pytest.mark.parametrize(("pair", "runs"), [("en_de", "runs"), ("en_zh", "runs"), ("en_de", "elsewhere")])
@@ -74,6 +76,13 @@ def test_a_training_that_fails_ends_the_other(monkeypatch: pytest.MonkeyPatch, t
     with pytest.raises(SystemExit, match=r"^2$"):
         both(monkeypatch, tmp_path, "raise SystemExit(2)", "import time; time.sleep(100)")
     assert time.monotonic() - start < 50
+
+
+@pytest.mark.parametrize("code", [SAVED, INTERRUPTED])
+def test_after_ctrl_c_both_trainings_may_save(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int) -> None:
+    with pytest.raises(SystemExit, match=rf"^{code}$"):
+        both(monkeypatch, tmp_path, f"raise SystemExit({code})", "import time; time.sleep(1); print('saved')")
+    assert (tmp_path / "none.log").read_text() == "saved\n"
 
 
 def test_the_other_training_says_why_it_failed(
