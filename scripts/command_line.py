@@ -13,11 +13,12 @@ ROOT = SCRIPTS.parent
 def run(folder: str, parts: Mapping[str, str], words: Sequence[str]) -> int:
     """The exit code of the part that the first word names, of FOLDER.everything without one.
 
-    2 after a user's mistake, 130 after Ctrl-C.
+    The exit codes are those of `nmt`.
 
     `parts`: word -> module with a function `main(words)`; only the one that runs is imported.
     """
-    from nmt.errors import NmtError  # not needed to write the demo corpora
+    from nmt.cli.main import BAD_INPUT, INTERRUPTED  # not needed to write the demo corpora
+    from nmt.errors import NmtError
 
     if not words or words[0].startswith("-"):
         module, rest = f"{folder}.everything", words
@@ -25,15 +26,15 @@ def run(folder: str, parts: Mapping[str, str], words: Sequence[str]) -> int:
         module, rest = parts[words[0]], words[1:]
     else:
         print(f"error: no part {words[0]!r} in scripts/{folder}; choose from: {', '.join(parts)}", file=sys.stderr)
-        return 2
+        return BAD_INPUT
     try:
         code: int = importlib.import_module(module).main(rest)
     except NmtError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     return code
 
 

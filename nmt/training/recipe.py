@@ -467,7 +467,7 @@ def facts_of(train: Path) -> Facts:
     src, tgt = letters
     return Facts(
         pairs=pairs,
-        size=max(1, min(round(length * worth(each)) for length, each in zip(lengths, letters, strict=True))),
+        size=max(1, min(map(in_letters, lengths, letters))),
         alphabets=(most_common(src), most_common(tgt)),
         one_script=main_script(src) == main_script(tgt),
         seen_once=min(sum(count == 1 for count in each.values()) / max(1, len(each)) for each in words),
@@ -487,10 +487,10 @@ def tokens_of(corpus: Corpus, tokenizers: TokenizerPair) -> int:
     return tokens * pairs // looked_at
 
 
-def worth(letters: Counter[str]) -> float:
-    """Letters of an alphabet that a character of this text is worth, in the mean."""
-    wide = sum(count for character, count in letters.items() if east_asian_width(character) in "WF")
-    return 1 + (WIDE - 1) * wide / max(1, letters.total())
+def in_letters(length: int, characters: Counter[str]) -> int:
+    """How many letters of an alphabet a text of this length is worth, judged by the characters of its beginning."""
+    wide = sum(count for character, count in characters.items() if east_asian_width(character) in "WF")
+    return round(length * (1 + (WIDE - 1) * wide / max(1, characters.total())))
 
 
 def most_common(letters: Counter[str]) -> int:

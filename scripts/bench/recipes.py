@@ -24,6 +24,7 @@ from bench.evaluation import evaluated
 from bench.processes import train_command
 from command_line import new_parser
 from nmt.config.compose import CONFIGS
+from nmt.config.times import seconds_of
 
 REFUSED = 2  # exit code
 MINUTES_FILE = "minutes.json"  # of the training, beside the run's own files
@@ -70,7 +71,7 @@ class Outcome:
     signature: str  # of the BLEU
 
     def __str__(self) -> str:
-        return f"{self.dev_bleu:.2f} | {self.test_bleu:.2f} | {self.test_chrf:.1f} | {self.minutes:.0f}"
+        return f"{self.dev_bleu:.2f} | {self.test_bleu:.2f} | {self.test_chrf:.1f} | {self.minutes:.1f}"
 
 
 def main(given: Sequence[str]) -> int:
@@ -91,7 +92,7 @@ def main(given: Sequence[str]) -> int:
                 continue
             found = outcome(run)
             signatures[found.signature] = None
-            print(f"| {name} | {recipe} | {found} |", flush=True)
+            print(f"| {name} | {recipe} | {found}{of_budget(recipe, found.minutes)} |", flush=True)
     print("\n" + "\n".join(f"`{each}`" for each in signatures))
     return 0
 
@@ -128,6 +129,13 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
 def is_budget(recipe: str) -> bool:
     """Is it the recipe for a given time?"""
     return recipe.startswith("budget=")
+
+
+def of_budget(recipe: str, minutes: float) -> str:
+    """How much of a budget the training took; nothing for other recipes."""
+    if not is_budget(recipe):
+        return ""
+    return f", {60 * minutes / seconds_of(recipe.removeprefix('budget=')):.2f} of the budget"
 
 
 def data_words(corpus: Corpus, folder: Path, cut: Path) -> list[str]:

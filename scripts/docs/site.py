@@ -27,7 +27,4 @@ def mkdocs(verb: str, *words: str) -> int:
         "NO_MKDOCS_2_WARNING": "true",  # about another project's plans
         "PYTHONWARNINGS": "ignore::DeprecationWarning",  # of libraries that the reference is read from
     }
-    try:
-        return subprocess.run(command, cwd=ROOT, env=os.environ | quiet).returncode
-    except KeyboardInterrupt:
-        return 130
+    return subprocess.run(command, cwd=ROOT, env=os.environ | quiet).returncode

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from helpers.small_corpora import make_pairs
 
-from bench.recipes import CORPORA, data_words, main
+from bench.recipes import CORPORA, data_words, main, of_budget
 
 FEW = ["train.max_updates=3", "train.bleu_sentences=5", "train.precision=fp32", "train.workers=1"]
 
@@ -45,6 +45,11 @@ def test_words_that_nmt_refuses_get_a_row(corpus: Path, tmp_path: Path, capfd: p
     words = ["--runs", str(tmp_path / "runs"), "--tatoeba", str(corpus), "--corpora", "tatoeba_1000"]
     assert main([*words, "--recipes", "known", f"cache_dir={tmp_path}/cache", "tokenizer.vocab_size=262"]) == 0
     assert "| tatoeba_1000 | known | refused |" in capfd.readouterr().out
+
+
+def test_a_budget_is_compared_with_the_time_that_it_took() -> None:
+    assert of_budget("budget=1m30s", 1.2) == ", 0.80 of the budget"
+    assert of_budget("auto", 1.2) == ""
 
 
 def test_sides_and_splits_are_those_of_the_corpus(tmp_path: Path) -> None:

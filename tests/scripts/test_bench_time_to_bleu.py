@@ -41,11 +41,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, good: int = 3, lines: int | None = 
         place: Workplace, what: str, name: str, command: Sequence[object], path: str | None = None, limit: float = 0
     ) -> str:
         words = list(map(str, command))
-        folder = (
-            place.folder
-            / "time_to_bleu"
-            / name.removesuffix("-pieces").removesuffix("-train").removesuffix("-translate")
-        )
+        folder = place.folder / "time_to_bleu" / name.rpartition("-")[0]
         if name.endswith("-pieces"):
             assert Path(words[5]) == folder
             pieces.main(*words[3:])

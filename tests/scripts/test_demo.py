@@ -1,4 +1,4 @@
-"""What `make demo` tells people to type next can be typed."""
+"""`make demo` trains both models at the same time, and what it tells people to type next can be typed."""
 
 import re
 import subprocess
@@ -81,7 +81,7 @@ def test_a_training_that_fails_ends_the_other(monkeypatch: pytest.MonkeyPatch, t
 @pytest.mark.parametrize("code", [SAVED, INTERRUPTED])
 def test_after_ctrl_c_both_trainings_may_save(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int) -> None:
     with pytest.raises(SystemExit, match=rf"^{code}$"):
-        both(monkeypatch, tmp_path, f"raise SystemExit({code})", "import time; time.sleep(1); print('saved')")
+        both(monkeypatch, tmp_path, f"raise SystemExit({code})", "import time; time.sleep(0.3); print('saved')")
     assert (tmp_path / "none.log").read_text() == "saved\n"
 
 
