@@ -19,6 +19,7 @@ from nmt.machine.device import has_fbgemm, multiplies_int8
 
 LARGEST_INT8, LARGEST_INT7 = 127, 63
 ZERO_OF_INT7 = 64  # FBGEMM's inputs have no sign
+ZERO_OF_INT8 = 128  # nor have VNNI's
 
 Product: TypeAlias = Callable[[Int8[Tensor, "R D"]], Float[Tensor, "R V"]]  # inputs -> inputs @ (scale * weight)ᵀ
 Prepared: TypeAlias = Callable[[Int8[Tensor, "V D"], Float[Tensor, " V"]], Product]  # weight and scale -> product
@@ -44,18 +45,25 @@ def kernel() -> Kernel:
 
 def by_torch(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
     """As integers; the product reorders the weights each time."""
+    if weight.shape[1] == 1:  # torch 2.13 gives anything there
+        return in_float32(weight, scale)
     return lambda whole: torch._int_mm(whole, weight.t()).float().mul_(scale)
 
 
 def by_onednn(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
-    """As integers, with weights in the order that oneDNN multiplies."""
+    """As integers, with weights in the order that oneDNN multiplies.
+
+    Inputs get 128 more, which the library subtracts from the sums again: VNNI multiplies unsigned inputs alone. Where a
+    processor has no AMX, signed ones would go through plain loops, thousands of times as slow.
+    """
     packed = torch.ops.onednn.qlinear_prepack(weight, None)
     zeros = torch.zeros(len(weight), dtype=torch.int64)
 
     def product(whole: Int8[Tensor, "R D"]) -> Float[Tensor, "R V"]:
         rows = whole if len(whole) > 1 else whole.expand(2, -1)  # there is no fast kernel for one row
+        unsigned = rows.bitwise_xor(-ZERO_OF_INT8).view(torch.uint8)  # another first bit is 128 more
         found: Tensor = torch.ops.onednn.qlinear_pointwise(
-            rows, 1.0, 0, packed, scale, zeros, None, 1.0, 0, torch.float32, "none", [], ""
+            unsigned, 1.0, ZERO_OF_INT8, packed, scale, zeros, None, 1.0, 0, torch.float32, "none", [], ""
         )
         return found[: len(whole)]
 

@@ -1,6 +1,7 @@
 """Layers in 8-bit integers beside the same in floating point."""
 
 import copy
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from helpers.models import random_batch, small_model
+from helpers.processes import finished
 from helpers.small_runs import make_run, sentences
 from helpers.small_transformers import model_of
 from torch import nn
@@ -15,7 +17,7 @@ from torch.nn import functional
 
 from nmt.data.batch import make_batch
 from nmt.errors import ConfigError
-from nmt.machine.device import choose_int8, has_fbgemm
+from nmt.machine.device import choose_int8, has_fbgemm, multiplies_int8
 from nmt.model.output_layer import Output
 from nmt.model.seq2seq import Seq2Seq
 from nmt.search.int8 import Int8Linear, Int8Lstm, Int8Product, rounded, tanh, with_int8_decoder
@@ -87,6 +89,38 @@ def test_over_some_pieces_it_is_what_the_whole_is_there(kind: type) -> None:
     output, given = kind(layer(2)), features(2)
     pieces = torch.tensor([0, 1, 2, 3, 9, 7, 300])
     torch.testing.assert_close(output.over(pieces)(given), output(given)[:, pieces])
+
+
+@pytest.mark.skipif(not multiplies_int8(), reason="needs VNNI or AMX")
+@pytest.mark.parametrize("seed", range(4))
+def test_packed_products_are_exact(seed: int) -> None:
+    torch.manual_seed(seed)
+    rows, d, vocab = (int(torch.randint(1, most, ())) for most in (90, 2000, 400))
+    weight = torch.randint(-127, 128, (vocab, d), dtype=torch.int8)
+    weight[0] = 127  # the largest sums there are
+    product = Int8Product(weight, torch.ones(vocab), torch.zeros(vocab), pays_from=1)
+    given = torch.randint(-127, 128, (rows, d), dtype=torch.int8)
+    given[0] = (-1) ** seed * 127
+    assert product.packed is not None
+    exact = (given.double() @ weight.double().T).float()
+    for some in (given, given[:1]):
+        assert torch.equal(product.packed(some), exact[: len(some)])
+        assert torch.equal(product.plain(some), exact[: len(some)])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not multiplies_int8(), reason="needs VNNI or AMX")
+def test_packed_products_never_go_through_plain_loops() -> None:
+    lines = (
+        "import torch",
+        "from nmt.search.int8_kernels import by_onednn",
+        "product = by_onednn(torch.ones(300, 64, dtype=torch.int8), torch.ones(300))",
+        "for rows in (1, 2, 5, 80): product(torch.ones(rows, 64, dtype=torch.int8))",
+    )
+    said = finished(["env", "ONEDNN_VERBOSE=1", sys.executable, "-c", "\n".join(lines)]).stdout
+    products = [line for line in said.splitlines() if ",exec,cpu,matmul," in line]
+    assert len(products) >= 3
+    assert not [line for line in products if ",ref" in line]
 
 
 @pytest.mark.skipif(not has_fbgemm(), reason="needs AVX2 and FBGEMM")
