@@ -36,6 +36,7 @@ from nmt.search.steering import UNSTEERED, Steering
 
 BEAM = 5  # the beam width that batch_sentences refers to
 GROUPS = 512  # groups of vocabulary entries; most entries are only read once, to find the likeliest groups
+PAD_AND_BOS = slice(PAD, BOS + 1, BOS - PAD)
 FEW_LOG_PROBS = 2**15  # up to this many log-probabilities in a step, groups do not pay
 
 AnySource = TypeVar("AnySource", bound=Rows)
@@ -165,8 +166,7 @@ def _cover(beam: Beam, attention: Float[Tensor, "R L H 1 S"], penalty: float) ->
 
 def _forbid(log_probs: Float[Tensor, "R V"], history: Int[Tensor, "N K T"] | None, ngram: int | None) -> None:
     """Sets to -inf the tokens that must not come next: pad, bos, the last token of an n-gram that has occurred."""
-    log_probs[:, PAD] = -inf
-    log_probs[:, BOS] = -inf
+    log_probs[:, PAD_AND_BOS] = -inf
     if history is None or ngram is None or history.shape[-1] < ngram:
         return
     seen = history.flatten(0, 1).unfold(1, ngram, 1)  # [R, T - ngram + 1, ngram]

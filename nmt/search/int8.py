@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from nmt.model.interfaces import Decoder, Memory, Source, State
 from nmt.model.output_layer import Logits
+from nmt.model.rnn import RnnLayer
 from nmt.model.seq2seq import Seq2Seq
 from nmt.search.int8_kernels import LARGEST_INT8, Product, kernel
 
@@ -41,8 +42,8 @@ class Int8Decoder(nn.Module):
         self.max_length = decoder.max_length
         for module in list(self.decoder.modules()):
             for name, child in list(module.named_children()):
-                if type(child) is nn.LSTM:
-                    setattr(module, name, Int8Lstm(child))
+                if isinstance(child, RnnLayer) and isinstance(child.rnn, nn.LSTM):
+                    setattr(module, name, Int8Lstm(child.rnn))
                 elif type(child) is nn.Tanh:
                     setattr(module, name, QuickTanh())
                 elif isinstance(child, nn.Linear) and module is self.decoder:
@@ -63,7 +64,7 @@ class Int8Linear(nn.Module):
     def __init__(self, weight: Float[Tensor, "V D"], bias: Float[Tensor, " V"] | None) -> None:
         super().__init__()
         whole, scale = rounded(weight.detach().float(), LARGEST_INT8)
-        self.weight = nn.Buffer(whole)
+        self.weight = nn.Buffer(whole.to(torch.int8))
         self.scale = nn.Buffer(scale[:, 0])
         self.bias = nn.Buffer(scale.new_zeros(len(weight)) if bias is None else bias.detach().float())
         self.product = Int8Product(self.weight, self.scale, self.bias, pays_from=1)
@@ -111,14 +112,14 @@ class Int8Product:
             return None
         try:
             product = self.kernel.pack(self.weight, self.scale)
-            product(torch.zeros_like(self.weight[:1]))
+            product(torch.zeros(1, self.weight.shape[1]))
         except (AttributeError, RuntimeError):
             return None
         return product
 
 
 class Int8Lstm(nn.Module):
-    """One LSTM layer in 8-bit integers, called like torch's with batch_first."""
+    """An RnnLayer of an LSTM in 8-bit integers."""
 
     def __init__(self, lstm: nn.LSTM) -> None:
         super().__init__()
@@ -129,17 +130,17 @@ class Int8Lstm(nn.Module):
         self.recurrent = Int8Linear(parameters["weight_hh_l0"], parameters["bias_hh_l0"])
 
     def forward(
-        self, inputs: Float[Tensor, "R T E"], state: tuple[Float[Tensor, "1 R D"], Float[Tensor, "1 R D"]]
-    ) -> tuple[Float[Tensor, "R T D"], tuple[Float[Tensor, "1 R D"], Float[Tensor, "1 R D"]]]:
-        hidden, cell = state[0][0], state[1][0]
+        self, inputs: Float[Tensor, "R T E"], state: Float[Tensor, "R 2 D"]
+    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R 2 D"]]:
+        hidden, cell = state.unbind(1)
         outputs = []
         for given in inputs.unbind(1):
-            gates = self.inputs(given).add_(self.recurrent(hidden)).sigmoid_()
+            gates = self.inputs.product(given).add_(self.recurrent.product(hidden)).sigmoid_()
             taken, kept, new, shown = gates.chunk(4, 1)
             cell = torch.addcmul(kept * cell, taken, new.mul_(2).sub_(1))
             hidden = shown * tanh(cell)
             outputs.append(hidden)
-        return torch.stack(outputs, 1), (hidden[None], cell[None])
+        return torch.stack(outputs, 1), torch.stack([hidden, cell], 1)
 
 
 class QuickTanh(nn.Module):
@@ -154,7 +155,7 @@ def tanh(x: Float[Tensor, "*X"]) -> Float[Tensor, "*X"]:
     return (2 * x).sigmoid_().mul_(2).sub_(1)
 
 
-def rounded(rows: Float[Tensor, "R D"], largest: int) -> tuple[Int8[Tensor, "R D"], Float[Tensor, "R 1"]]:
-    """The rows as integers from -`largest` to `largest`, and the factor that restores each row."""
+def rounded(rows: Float[Tensor, "R D"], largest: int) -> tuple[Float[Tensor, "R D"], Float[Tensor, "R 1"]]:
+    """The rows as whole numbers from -`largest` to `largest`, and the factor that restores each row."""
     scale = rows.abs().amax(1, keepdim=True).clamp_(min=torch.finfo(torch.float32).tiny).div_(largest)
-    return (rows / scale).round_().to(torch.int8), scale
+    return (rows / scale).round_(), scale

@@ -21,7 +21,8 @@ LARGEST_INT8, LARGEST_INT7 = 127, 63
 ZERO_OF_INT7 = 64  # FBGEMM's inputs have no sign
 ZERO_OF_INT8 = 128  # nor have VNNI's
 
-Product: TypeAlias = Callable[[Int8[Tensor, "R D"]], Float[Tensor, "R V"]]  # inputs -> inputs @ (scale * weight)ᵀ
+# whole numbers from -`largest` to `largest` -> these @ (scale * weight)ᵀ
+Product: TypeAlias = Callable[[Float[Tensor, "R D"]], Float[Tensor, "R V"]]
 Prepared: TypeAlias = Callable[[Int8[Tensor, "V D"], Float[Tensor, " V"]], Product]  # weight and scale -> product
 
 
@@ -47,7 +48,7 @@ def by_torch(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product
     """As integers; the product reorders the weights each time."""
     if weight.shape[1] == 1:  # torch 2.13 gives anything there
         return in_float32(weight, scale)
-    return lambda whole: torch._int_mm(whole, weight.t()).float().mul_(scale)
+    return lambda whole: torch._int_mm(whole.to(torch.int8), weight.t()).float().mul_(scale)
 
 
 def by_onednn(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
@@ -59,13 +60,14 @@ def by_onednn(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Produc
     packed = torch.ops.onednn.qlinear_prepack(weight, None)
     zeros = torch.zeros(len(weight), dtype=torch.int64)
 
-    def product(whole: Int8[Tensor, "R D"]) -> Float[Tensor, "R V"]:
-        rows = whole if len(whole) > 1 else whole.expand(2, -1)  # there is no fast kernel for one row
-        unsigned = rows.bitwise_xor(-ZERO_OF_INT8).view(torch.uint8)  # another first bit is 128 more
+    def product(whole: Float[Tensor, "R D"]) -> Float[Tensor, "R V"]:
+        if len(whole) == 1:  # there is no fast kernel for one row
+            return product(whole.expand(2, -1))[:1]
+        unsigned = (whole + ZERO_OF_INT8).to(torch.uint8)
         found: Tensor = torch.ops.onednn.qlinear_pointwise(
             unsigned, 1.0, ZERO_OF_INT8, packed, scale, zeros, None, 1.0, 0, torch.float32, "none", [], ""
         )
-        return found[: len(whole)]
+        return found
 
     return product
 
@@ -73,16 +75,16 @@ def by_onednn(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Produc
 def in_float32(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
     """As float32, which is exact for sums below 2²⁴: of 2,000 products of 7 bits by 8."""
     weight = weight.float()
-    return lambda whole: functional.linear(whole.float(), weight).mul_(scale)
+    return lambda whole: functional.linear(whole, weight).mul_(scale)
 
 
 def by_fbgemm(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
     """As integers, with weights in the order of FBGEMM, which AVX2 multiplies."""
     packed = torch.ops.quantized.linear_prepack(with_scale(weight, scale), None)
 
-    def product(whole: Int8[Tensor, "R D"]) -> Float[Tensor, "R V"]:
+    def product(whole: Float[Tensor, "R D"]) -> Float[Tensor, "R V"]:
         found: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
-            whole.float(), 1.0, ZERO_OF_INT7, packed
+            whole, 1.0, ZERO_OF_INT7, packed
         )
         return found
 
