@@ -85,7 +85,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ("bleu_sentences", -1, "train.bleu_sentences is -1; it must be at least 0"),
         ("bleu_sentences", 0, "train.metric is bleu, but train.bleu_sentences is 0; set train.metric=loss"),
         ("clip_norm", 0.0, "train.clip_norm is 0.0; it must be above 0, or null (largest gradient norm: a larger"),
-        ("init_range", 0.0, "train.init_range is 0.0; it must be above 0, or null (weight matrices start"),
+        ("init_range", 0.0, "train.init_range is 0.0; it must be above 0, or null (all weights and biases but"),
         ("label_smoothing", 1.0, "train.label_smoothing is 1.0; it must be at least 0 and below 1 (share of the"),
         ("label_smoothing", -0.1, "train.label_smoothing is -0.1; it must be at least 0 and below 1 (share of the"),
         ("consistency", -1.0, "train.consistency is -1.0; it must be at least 0"),
@@ -111,18 +111,13 @@ def test_seeds_are_of_limited_size(data: Path, tmp_path: Path, seed: int, monkey
     assert message == f"seed is {seed}; it must be at {bound} (decides every random choice)"
 
 
-def test_matrices_are_drawn_from_the_range_that_is_asked_for(data: Path, tmp_path: Path) -> None:
+def test_weights_are_drawn_from_the_range_that_is_asked_for(data: Path, tmp_path: Path) -> None:
     bound = 0.03
-    for name, value in (("own", None), ("drawn", bound)):
-        assert start(data, tmp_path / name, train__init_range=value, train__max_updates=1, optimizer__lr=1e-12) == 0
-    before, after = (tensors(tmp_path / name / "run" / "model.safetensors") for name in ("own", "drawn"))
-    for name, weight in after.items():
-        if weight.dim() < 2:
-            assert torch.allclose(weight, before[name], atol=1e-6), name
-        else:
-            assert weight.abs().max() <= bound + 1e-6, name
-            assert weight.abs().max() > bound * 0.9, name
-            assert weight.std() == pytest.approx(bound / 3**0.5, rel=0.2), name
+    assert start(data, tmp_path, train__init_range=bound, train__max_updates=1, optimizer__lr=1e-12) == 0
+    for name, weight in tensors(tmp_path / "run" / "model.safetensors").items():
+        assert weight.abs().max() <= bound + 1e-6, name
+        assert weight.abs().max() > bound * 0.8, name
+        assert weight.std() == pytest.approx(bound / 3**0.5, rel=0.25), name
 
 
 def test_a_missing_package_for_bleu_is_said_before_any_work(
