@@ -37,7 +37,7 @@ from nmt.search.steering import UNSTEERED, Steering
 BEAM = 5  # the beam width that batch_sentences refers to
 GROUPS = 512  # groups of vocabulary entries; most entries are only read once, to find the likeliest groups
 PAD_AND_BOS = slice(PAD, BOS + 1, BOS - PAD)
-FEW_LOG_PROBS = 2**15  # up to this many log-probabilities in a step, groups do not pay
+FEW_LOG_PROBS = 2**16  # up to this many log-probabilities in a step, groups do not pay
 
 AnySource = TypeVar("AnySource", bound=Rows)
 AnyState = TypeVar("AnyState", bound=Rows)
