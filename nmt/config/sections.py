@@ -315,8 +315,8 @@ class TrainConfig(Section):
     ]
     init_range: Annotated[
         Positive | None,
-        "all weights and biases but those of norms start uniformly between ± this (Luong et al. 2015: 0.1); null = "
-        "each layer's default",
+        "all matrices, and the biases of linear layers and RNNs, start uniformly between ± this (Luong et al. 2015: "
+        "0.1); null = each layer's default",
     ]
     clip_norm: Annotated[Positive | None, "largest gradient norm: a larger gradient is scaled down to it; null = off"]
     on_nonfinite: Annotated[

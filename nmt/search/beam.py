@@ -36,7 +36,7 @@ from nmt.search.steering import UNSTEERED, Steering
 
 BEAM = 5  # the beam width that batch_sentences refers to
 GROUPS = 512  # groups of vocabulary entries; most entries are only read once, to find the likeliest groups
-PAD_AND_BOS = slice(PAD, BOS + 1, BOS - PAD)
+PAD_AND_BOS = slice(PAD, BOS + 1, BOS - PAD)  # both columns in one operation
 FEW_LOG_PROBS = 2**16  # up to this many log-probabilities in a step, groups do not pay
 
 AnySource = TypeVar("AnySource", bound=Rows)

@@ -28,7 +28,9 @@ def with_int8_decoder(model: Seq2Seq) -> Seq2Seq:
 
 
 class Int8Decoder(nn.Module):
-    """A copy of a decoder with its LSTM layers and its own linear layers in 8-bit integers; the rest is float32.
+    """A copy of a decoder with its layers of LSTMs (RnnLayer) and its own linear layers in 8-bit integers.
+
+    The rest is float32.
 
     The steps of a search are small, and float32 is the fastest for small products. Attention layers stay as they are,
     because most of their products are computed once per sentence.
@@ -42,7 +44,7 @@ class Int8Decoder(nn.Module):
         self.max_length = decoder.max_length
         for module in list(self.decoder.modules()):
             for name, child in list(module.named_children()):
-                if isinstance(child, RnnLayer) and isinstance(child.rnn, nn.LSTM):
+                if type(child) is RnnLayer and type(child.rnn) is nn.LSTM:
                     setattr(module, name, Int8Lstm(child.rnn))
                 elif type(child) is nn.Tanh:
                     setattr(module, name, QuickTanh())

@@ -19,7 +19,7 @@ from nmt.machine.device import has_fbgemm, multiplies_int8
 
 LARGEST_INT8, LARGEST_INT7 = 127, 63
 ZERO_OF_INT7 = 64  # FBGEMM's inputs have no sign
-ZERO_OF_INT8 = 128  # nor have VNNI's
+ZERO_OF_INT8 = 128  # nor do VNNI's
 
 # whole numbers from -`largest` to `largest` -> these @ (scale * weight)ᵀ
 Product: TypeAlias = Callable[[Float[Tensor, "R D"]], Float[Tensor, "R V"]]
@@ -46,7 +46,7 @@ def kernel() -> Kernel:
 
 def by_torch(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
     """As integers; the product reorders the weights each time."""
-    if weight.shape[1] == 1:  # torch 2.13 gives anything there
+    if weight.shape[1] == 1:  # torch 2.13 gives wrong sums there
         return in_float32(weight, scale)
     return lambda whole: torch._int_mm(whole.to(torch.int8), weight.t()).float().mul_(scale)
 
@@ -54,8 +54,8 @@ def by_torch(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product
 def by_onednn(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
     """As integers, with weights in the order that oneDNN multiplies.
 
-    Inputs get 128 more, which the library subtracts from the sums again: VNNI multiplies unsigned inputs alone. Where a
-    processor has no AMX, signed ones would go through plain loops, thousands of times as slow.
+    128 is added to the inputs, and the library subtracts its share from the sums: VNNI multiplies only unsigned inputs
+    (by signed weights). Signed ones would go through plain loops where there is no AMX, thousands of times as slow.
     """
     packed = torch.ops.onednn.qlinear_prepack(weight, None)
     zeros = torch.zeros(len(weight), dtype=torch.int64)

@@ -28,14 +28,15 @@ def random_model(config: RunConfig, tokenizers: TokenizerPair) -> Seq2Seq:
 
 @torch.no_grad()
 def draw_weights(model: Seq2Seq, bound: float) -> None:
-    """Draws every matrix and bias uniformly from ±`bound` (Luong et al. 2015, §4.1); norms stay as they are.
+    """Draws all matrices, and the biases of linear layers and RNNs, uniformly from ±`bound` (Luong et al. 2015, §4.1).
 
-    So the forget gates of an LSTM start half open, not open. This speeds up the first epochs (docs/quality.md).
+    So the forget gates of an LSTM start half open, not open (docs/recipe.md, "The first updates").
     """
-    for module in model.modules():
-        for name, parameter in module.named_parameters(recurse=False):
-            if parameter.dim() > 1 or ("bias" in name and not isinstance(module, nn.LayerNorm)):
-                parameter.uniform_(-bound, bound)
+    layers = [module for module in model.modules() if isinstance(module, nn.Linear | nn.RNNBase)]
+    theirs = {id(parameter) for layer in layers for parameter in layer.parameters(recurse=False)}
+    for parameter in model.parameters():
+        if parameter.dim() > 1 or id(parameter) in theirs:
+            parameter.uniform_(-bound, bound)
 
 
 def config_from(

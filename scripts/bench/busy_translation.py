@@ -30,6 +30,7 @@ from bench.neighbours import busy_neighbours, fair_share, spread
 from bench.translate import WORDS, each_ms, load, of_words, read
 from bench.usage import Usage
 from command_line import new_parser
+from nmt.errors import ConfigError
 from nmt.translation.translator import Translator
 
 FIXED = ["search.beam=5", "shortlist=false"]
@@ -52,8 +53,7 @@ def main(given: Sequence[str]) -> int:
     sources = read(arguments, "en")
     singles = list(islice(cycle(of_words(sources)), arguments.singles))
     if not singles:
-        print(f"error: none of the first {len(sources)} sentences has {WORDS} words; give --sentences 1000")
-        return 2
+        raise ConfigError(f"none of the first {len(sources)} sentences has {WORDS} words; give --sentences 1000")
     translator = load(arguments.model, [*FIXED, *words])
     translator.translate(sources)
     rounds = [

@@ -23,8 +23,9 @@ from bench.arguments import add_tatoeba, check_tatoeba, chosen, whole_numbers
 from bench.evaluation import Score, evaluated
 from bench.noise import KINDS, SHARE, Pair, noisy, read
 from bench.processes import run_nmt
-from bench.recipes import REFUSED, split_words, train
+from bench.recipes import split_words, train
 from command_line import new_parser
+from nmt.cli.main import BAD_INPUT
 from nmt.machine.safe_files import folder_beside, put_in_place
 
 SIDES = {"src": "en", "tgt": "de"}
@@ -48,13 +49,13 @@ def main(given: Sequence[str]) -> int:
     if "cleaned" in arguments.only and not clean_by_halves(
         folders["filtered"], folders["cleaned"], tatoeba, of_scorers
     ):
-        return REFUSED
+        return BAD_INPUT
     print("| trained on | pairs | BLEU of each seed | mean |\n|---|---:|---:|---:|")
     means: dict[str, float] = {}
     for name in arguments.only:
         scores = scores_of_seeds(runs / name, [*training_words(folders[name], tatoeba), *words], arguments.seeds)
         if not scores:
-            return REFUSED
+            return BAD_INPUT
         means[name] = fmean(score.score for score in scores)
         each = ", ".join(f"{score.score:.2f}" for score in scores)
         print(f"| {name} | {len(pairs_in(folders[name])):,} | {each} | {means[name]:.2f} |", flush=True)

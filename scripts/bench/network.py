@@ -36,6 +36,7 @@ from bench.on_paper import Network, Training, least_bits_per_s, sent_bytes, upda
 from bench.processes import command_of
 from bench.training_loop import ready_to_train
 from command_line import SCRIPTS, new_parser
+from nmt.errors import NmtError
 from nmt.machine.peers import Peers, joined
 
 NETWORKS = {
@@ -97,17 +98,14 @@ class Timed(Peers):
 
 
 def main(given: Sequence[str]) -> int:
-    """Measures in turn and prints the table; 2 where it cannot."""
+    """Measures in turn and prints the table."""
     arguments, words = parse_arguments(given)
     all_words = [*words_of(arguments.recipe, arguments.multi30k), "train.parts=4", *words]
     if arguments.case:
         measure(all_words, arguments.updates)
         return 0
     if lacking := what_is_lacking():
-        print(
-            f"error: {lacking}; bench network needs root on Linux, with ip and tc (package iproute2)", file=sys.stderr
-        )
-        return 2
+        raise NmtError(f"{lacking}; bench network needs root on Linux, with ip and tc (package iproute2)")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the namespaces go as well
     print(machine.describe())
     workers = {count: alone(given, count) for count in (1, 2)}

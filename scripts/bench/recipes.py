@@ -23,10 +23,10 @@ from pathlib import Path
 from bench.evaluation import evaluated
 from bench.processes import train_command
 from command_line import new_parser
+from nmt.cli.main import BAD_INPUT
 from nmt.config.compose import CONFIGS
 from nmt.config.times import seconds_of
 
-REFUSED = 2  # exit code
 MINUTES_FILE = "minutes.json"  # of the training, beside the run's own files
 DEMO = CONFIGS.parent / "data" / "demo_en_de"
 
@@ -77,8 +77,8 @@ class Outcome:
 def main(given: Sequence[str]) -> int:
     """Trains what is missing and prints a row for each training."""
     arguments, words = parse_arguments(given)
-    print("| corpus | recipe | dev BLEU | test BLEU | test chrF | minutes |")
-    print("|---|---|---:|---:|---:|---:|")
+    print("| corpus | recipe | dev BLEU | test BLEU | test chrF | minutes | ÷ budget |")
+    print("|---|---|---:|---:|---:|---:|---:|")
     signatures: dict[str, None] = {}
     for name in arguments.corpora:
         corpus = CORPORA[name]
@@ -88,11 +88,11 @@ def main(given: Sequence[str]) -> int:
             own = (recipe,) if is_budget(recipe) else RECIPES[recipe] or corpus.known
             run = arguments.runs.resolve() / f"{name}-{recipe.replace(' ', '_')}"
             if not train(run, [*own, *data, *words]):
-                print(f"| {name} | {recipe} | refused | | | |", flush=True)
+                print(f"| {name} | {recipe} | refused | | | | |", flush=True)
                 continue
             found = outcome(run)
             signatures[found.signature] = None
-            print(f"| {name} | {recipe} | {found}{of_budget(recipe, found.minutes)} |", flush=True)
+            print(f"| {name} | {recipe} | {found} | {of_budget(recipe, found.minutes)} |", flush=True)
     print("\n" + "\n".join(f"`{each}`" for each in signatures))
     return 0
 
@@ -135,7 +135,7 @@ def of_budget(recipe: str, minutes: float) -> str:
     """How much of a budget the training took; nothing for other recipes."""
     if not is_budget(recipe):
         return ""
-    return f", {60 * minutes / seconds_of(recipe.removeprefix('budget=')):.2f} of the budget"
+    return f"{60 * minutes / seconds_of(recipe.removeprefix('budget=')):.2f}"
 
 
 def data_words(corpus: Corpus, folder: Path, cut: Path) -> list[str]:
@@ -170,7 +170,7 @@ def train(run: Path, words: Sequence[str]) -> bool:
     start = time.monotonic()
     code = subprocess.run(train_command(None, own), stdout=sys.stderr).returncode
     minutes = before["minutes"] + (time.monotonic() - start) / 60
-    if not run.is_dir() and code == REFUSED:
+    if not run.is_dir() and code == BAD_INPUT:
         return False
     if run.is_dir():
         done.write_text(json.dumps({"minutes": minutes, "finished": code == 0}))

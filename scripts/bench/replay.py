@@ -20,8 +20,9 @@ from typing import Any
 from bench.arguments import add_multi30k, add_tatoeba, check_model, check_multi30k, check_tatoeba
 from bench.evaluation import Score, evaluated
 from bench.processes import run_nmt
-from bench.recipes import REFUSED, split_words, train
+from bench.recipes import split_words, train
 from command_line import new_parser
+from nmt.cli.main import BAD_INPUT
 from nmt.errors import ConfigError
 
 SIDES = {"src": "en", "tgt": "de"}
@@ -62,7 +63,7 @@ def main(given: Sequence[str]) -> int:
         length = [f"train.max_updates={updates}", f"train.validate_every={max(1, updates // 5)}", *LENGTH]
         corpora = training_words(folders, own if name == "replay" else None)
         if not train(models[name], [f"init_from={general}", *corpora, *length, *words]):
-            return REFUSED
+            return BAD_INPUT
     if not models["mean"].exists():
         parts = [f"model=[{general},{models['replay']}]", f"weights=[1,{OWN_SHARE}]"]
         run_nmt(["average", *parts, f"runs_dir={runs}", "name=mean"])

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from command_line import ROOT
+from nmt.errors import NmtError
 
 CONFIG = ROOT / "scripts" / "docs" / "mkdocs.yml"
 SITE = ROOT / "site"
@@ -18,10 +19,9 @@ def build(output: Path) -> int:
 
 
 def mkdocs(verb: str, *words: str) -> int:
-    """The exit code of `mkdocs VERB`; 2 where mkdocs is not installed."""
+    """The exit code of `mkdocs VERB`; refuses without mkdocs."""
     if find_spec("mkdocs") is None or find_spec("material") is None:
-        print("error: mkdocs-material is not installed; type make docs, or pip install -e '.[docs]'", file=sys.stderr)
-        return 2
+        raise NmtError("mkdocs-material is not installed; type make docs, or pip install -e '.[docs]'")
     command = [sys.executable, "-m", "mkdocs", verb, "--config-file", str(CONFIG), *words]
     quiet = {
         "NO_MKDOCS_2_WARNING": "true",  # about another project's plans

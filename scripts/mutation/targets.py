@@ -32,6 +32,7 @@ TESTS = {
     "search/hypotheses": ["search/test_beam"],
     "search/ensemble": [DEVICES, "search/test_ensemble"],
     "search/int8": ["search/test_int8"],
+    "search/int8_kernels": ["search/test_int8"],
     "search/shortlist": [DEVICES, "search/test_shortlist"],
 }
 TARGETS = {f"nmt/{path}.py": [f"tests/{name}.py" for name in names] for path, names in TESTS.items()}

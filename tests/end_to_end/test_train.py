@@ -85,7 +85,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ("bleu_sentences", -1, "train.bleu_sentences is -1; it must be at least 0"),
         ("bleu_sentences", 0, "train.metric is bleu, but train.bleu_sentences is 0; set train.metric=loss"),
         ("clip_norm", 0.0, "train.clip_norm is 0.0; it must be above 0, or null (largest gradient norm: a larger"),
-        ("init_range", 0.0, "train.init_range is 0.0; it must be above 0, or null (all weights and biases but"),
+        ("init_range", 0.0, "train.init_range is 0.0; it must be above 0, or null (all matrices, and the biases"),
         ("label_smoothing", 1.0, "train.label_smoothing is 1.0; it must be at least 0 and below 1 (share of the"),
         ("label_smoothing", -0.1, "train.label_smoothing is -0.1; it must be at least 0 and below 1 (share of the"),
         ("consistency", -1.0, "train.consistency is -1.0; it must be at least 0"),

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ import torch
 from bench import busy_translation, machine, network, on_paper, workers
 from bench.on_paper import Network, Training
 from bench.processes import train_command
+from nmt.errors import ConfigError, NmtError
 from nmt.machine.peers import Peers
 
 FAST, SLOW = Network(None, 0.0), Network(1e9, 0.001)
@@ -230,6 +232,13 @@ def test_exchanges_are_timed_and_done(monkeypatch: pytest.MonkeyPatch) -> None:
     assert peers.seconds == 3.0, "one second each, of a clock that counts its readings"
 
 
+def test_sentences_of_no_fitting_length_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(busy_translation, "parse_arguments", lambda words: (SimpleNamespace(singles=3), []))
+    monkeypatch.setattr(busy_translation, "read", lambda arguments, side: ["Two words", "Two words"])
+    with pytest.raises(ConfigError, match=r"^none of the first 2 sentences has 13 words; give --sentences 1000$"):
+        busy_translation.main([])
+
+
 @pytest.mark.parametrize(
     ("platform", "user", "programs", "message"),
     [
@@ -240,17 +249,14 @@ def test_exchanges_are_timed_and_done(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_without_namespaces_one_line_says_so(
     platform: str, user: int, programs: list[str], message: str, corpus: list[str],
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(network.sys, "platform", platform)
     monkeypatch.setattr(network.os, "geteuid", lambda: user)
     monkeypatch.setattr(network.shutil, "which", lambda program: program if program in programs else None)
-    assert network.main(corpus) == 2
-    said = capsys.readouterr()
-    assert said.err.splitlines() == [
-        f"error: {message}; bench network needs root on Linux, with ip and tc (package iproute2)"
-    ]
-    assert said.out == ""
+    expected = f"^{message}; bench network needs root on Linux, with ip and tc \\(package iproute2\\)$"
+    with pytest.raises(NmtError, match=expected):
+        network.main(corpus)
 
 
 def test_namespaces_go_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from docs.site import CONFIG, build
 from nmt.cli.main import VERBS
 from nmt.cli.run import all_keys
 from nmt.config.compose import CONFIGS
+from nmt.errors import NmtError
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +112,14 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
     settings = CONFIG.read_text("utf-8")
     assert "font: false" in settings
     assert "://" not in re.sub(r"#.*", "", settings)
+
+
+def test_without_mkdocs_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("docs.site.find_spec", lambda name: None)
+    with pytest.raises(
+        NmtError, match=r"^mkdocs-material is not installed; type make docs, or pip install -e '.\[docs\]'$"
+    ):
+        build(tmp_path / "site")
 
 
 @pytest.mark.slow

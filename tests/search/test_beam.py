@@ -325,7 +325,7 @@ def test_tensors_are_made_where_the_inputs_are(sample: bool) -> None:
     divisors = length_divisors(4, cfg, meta)
     for width in (1, 3):
         log_probs = torch.zeros(3, width, vocab, device=meta)
-        assert log_probs.numel() <= FEW_LOG_PROBS or width == 3
+        assert (log_probs.numel() > FEW_LOG_PROBS) == (width == 3)
         found = draw(log_probs, beam.log_prob, cfg, None) if sample else likeliest(log_probs, beam.log_prob, 6)
         found = _force_eos(found, log_probs, beam, 1)
         finished = finish(finished, found, beam, 1, 3, divisors[1], 0.1)

@@ -92,15 +92,15 @@ def test_over_some_pieces_it_is_what_the_whole_is_there(kind: type) -> None:
 
 
 @pytest.mark.skipif(not multiplies_int8(), reason="needs VNNI or AMX")
-@pytest.mark.parametrize("seed", range(4))
-def test_packed_products_are_exact(seed: int) -> None:
-    torch.manual_seed(seed)
-    rows, d, vocab = (int(torch.randint(1, most, ())) for most in (90, 2000, 400))
+@pytest.mark.parametrize("d", [1, 2, 333, 2000])
+def test_packed_products_are_exact(d: int) -> None:
+    torch.manual_seed(d)
+    rows, vocab = (int(torch.randint(1, most, ())) for most in (90, 400))
     weight = torch.randint(-127, 128, (vocab, d), dtype=torch.int8)
     weight[0] = 127  # the largest sums there are
     product = Int8Product(weight, torch.ones(vocab), torch.zeros(vocab), pays_from=1)
     given = torch.randint(-127, 128, (rows, d)).float()
-    given[0] = (-1) ** seed * 127
+    given[0], given[-1] = 127, -127
     assert product.packed is not None
     exact = (given.double() @ weight.double().T).float()
     for some in (given, given[:1]):
@@ -119,7 +119,7 @@ def test_packed_products_never_go_through_plain_loops() -> None:
     )
     said = finished(["env", "ONEDNN_VERBOSE=1", sys.executable, "-c", "\n".join(lines)]).stdout
     products = [line for line in said.splitlines() if ",exec,cpu,matmul," in line]
-    assert len(products) >= 3
+    assert len(products) == 4
     assert not [line for line in products if ",ref" in line]
 
 
