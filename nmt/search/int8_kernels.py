@@ -7,7 +7,7 @@ inference")
 
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple, TypeAlias
 
 import torch
@@ -18,8 +18,8 @@ from torch.nn import functional
 from nmt.machine.device import has_fbgemm, multiplies_int8
 
 LARGEST_INT8, LARGEST_INT7 = 127, 63
-ZERO_OF_INT7 = 64  # FBGEMM's inputs have no sign
-ZERO_OF_INT8 = 128  # nor do VNNI's
+ZERO_OF_INT7, ZERO_OF_INT8 = 64, 128  # the libraries' inputs have no sign
+FEW_ROWS = 16  # up to so many, FBGEMM is faster than oneDNN, which takes longer to begin
 
 # whole numbers from -`largest` to `largest` -> these @ (scale * weight)ᵀ
 Product: TypeAlias = Callable[[Float[Tensor, "R D"]], Float[Tensor, "R V"]]
@@ -36,12 +36,12 @@ class Kernel(NamedTuple):
 
 def kernel() -> Kernel:
     """The one for this processor."""
-    if multiplies_int8():
-        return Kernel(LARGEST_INT8, by_torch, by_onednn)
-    if has_fbgemm():
+    native, fbgemm = multiplies_int8(), has_fbgemm()
+    if fbgemm:
         let_torch_warn_unseen()
-        return Kernel(LARGEST_INT7, in_float32, by_fbgemm)
-    return Kernel(LARGEST_INT7, in_float32, None)
+    if native:
+        return Kernel(LARGEST_INT8, by_torch, by_both if fbgemm else None)
+    return Kernel(LARGEST_INT7, in_float32, partial(by_fbgemm, zero=ZERO_OF_INT7) if fbgemm else None)
 
 
 def by_torch(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
@@ -49,6 +49,13 @@ def by_torch(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product
     if weight.shape[1] == 1:  # torch 2.13 gives wrong sums there
         return in_float32(weight, scale)
     return lambda whole: torch._int_mm(whole.to(torch.int8), weight.t()).float().mul_(scale)
+
+
+def by_both(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
+    """A few rows by FBGEMM, many by oneDNN: the same bits."""
+    few = by_fbgemm(weight, scale, ZERO_OF_INT8)
+    many = cache(partial(by_onednn, weight, scale))  # packed when it is needed
+    return lambda whole: few(whole) if len(whole) <= FEW_ROWS else many()(whole)
 
 
 def by_onednn(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
@@ -61,8 +68,6 @@ def by_onednn(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Produc
     zeros = torch.zeros(len(weight), dtype=torch.int64)
 
     def product(whole: Float[Tensor, "R D"]) -> Float[Tensor, "R V"]:
-        if len(whole) == 1:  # there is no fast kernel for one row
-            return product(whole.expand(2, -1))[:1]
         unsigned = (whole + ZERO_OF_INT8).to(torch.uint8)
         found: Tensor = torch.ops.onednn.qlinear_pointwise(
             unsigned, 1.0, ZERO_OF_INT8, packed, scale, zeros, None, 1.0, 0, torch.float32, "none", [], ""
@@ -78,14 +83,12 @@ def in_float32(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Produ
     return lambda whole: functional.linear(whole, weight).mul_(scale)
 
 
-def by_fbgemm(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
-    """As integers, with weights in the order of FBGEMM, which AVX2 multiplies."""
+def by_fbgemm(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"], zero: int) -> Product:
+    """As integers, with weights in the order of FBGEMM, which AVX2 and VNNI multiply; `zero` is above all inputs."""
     packed = torch.ops.quantized.linear_prepack(with_scale(weight, scale), None)
 
     def product(whole: Float[Tensor, "R D"]) -> Float[Tensor, "R V"]:
-        found: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
-            whole, 1.0, ZERO_OF_INT7, packed
-        )
+        found: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(whole, 1.0, zero, packed)
         return found
 
     return product
