@@ -120,11 +120,8 @@ def finish(
     coverage_penalty: float,
 ) -> Finished:
     """`finished` with the candidates that end in eos, if they are among the best `width`."""
-    goes_on = candidates.token[:, :width] != EOS
-    if goes_on.is_cpu and goes_on.all():  # a GPU would have to be waited for
-        return finished
     parent = candidates.parent[:, :width]
-    log_prob = candidates.log_prob[:, :width].masked_fill(goes_on, -inf)
+    log_prob = candidates.log_prob[:, :width].masked_fill(candidates.token[:, :width] != EOS, -inf)
     score = log_prob / divisor
     if beam.coverage is not None:
         score = score + coverage_penalty * coverage_log(beam.coverage, beam.mask).gather(1, parent)
