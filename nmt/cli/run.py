@@ -26,7 +26,7 @@ from nmt.config.habits import files_meant, option_meant
 from nmt.config.hydra_private import hydra_options, run_jobs
 from nmt.config.overrides import readable
 from nmt.errors import ConfigError, nearest
-from nmt.machine.launch import refuse_several
+from nmt.machine.launch import begin_anew, refuse_several
 from nmt.machine.signals import SAVED
 
 NOT_OURS = {  # Hydra's options that nmt refuses -> the remedy
@@ -58,6 +58,8 @@ def run(verb: str, entry: str, words: list[str]) -> int:
     codes = [0]
 
     def job(config: DictConfig) -> None:
+        if sweep:
+            begin_anew()
         try:
             codes.append(call_verb(verb, entry, config))
         except Exception as error:

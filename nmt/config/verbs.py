@@ -42,7 +42,7 @@ class TrainCommand(Section):
         "configs/; an experiment is a recipe of its own",
     ]
     budget: Annotated[
-        str | None,
+        str | int | float | None,
         "time for the whole command, such as 30m or 1h30m; it and the speed of this machine decide the size of the "
         "model, the passes and the length of the training; null = as long as training pays",
     ]

@@ -8,12 +8,18 @@ import time
 
 from nmt.errors import ConfigError
 
-BEGAN = time.monotonic()  # every command imports this module first
+began = time.monotonic()  # every command imports this module first
+
+
+def begin_anew() -> None:
+    """Lets the time of a command begin now: that of the next job of a sweep."""
+    global began
+    began = time.monotonic()
 
 
 def since_start_s() -> float:
-    """Seconds since the command began."""
-    return time.monotonic() - BEGAN
+    """Seconds since the command began, or this job of a sweep."""
+    return time.monotonic() - began
 
 
 def cores() -> int:

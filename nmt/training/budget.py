@@ -25,6 +25,7 @@ from nmt.machine.launch import since_start_s
 from nmt.machine.peers import Peers
 from nmt.model.build import build_outline
 from nmt.model.seq2seq import Seq2Seq
+from nmt.training.agreement import agreed
 from nmt.training.first_weights import random_model
 from nmt.training.progress import Progress
 from nmt.training.recipe import (
@@ -107,7 +108,9 @@ def within_budget(
         updates, every = affordable(command, pace, left())
         return with_length(command, config, updates, every), pace.validation_s
 
-    filled = recipe.filled
+    def filled(effort: Effort) -> RunConfig:
+        """All processes get the parts of the first one: machines may have different numbers of cores."""
+        return agreed(recipe.filled(effort), command.trust, peers)
 
     def pace_of(training: Training | None) -> Pace:
         unlimited = Effort(MANY, MANY, 1.0, training, quick)
@@ -132,7 +135,7 @@ def within_budget(
     share = pace.readings(updates) / recommended
     effort = Effort(updates, min(every, updates), share, training, quick)
     if effort.share < LITTLE:
-        print(f"caution: {too_short(command.budget, effort, pace)}", file=sys.stderr)
+        print(f"caution: {too_short(str(command.budget), effort, pace)}", file=sys.stderr)
     recipe.say(effort)
     return filled(effort), pace.validation_s
 

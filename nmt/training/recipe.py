@@ -9,12 +9,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any, TypeVar
 from unicodedata import east_asian_width
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from omegaconf import OmegaConf
+from pyarrow import RecordBatch
 
 from nmt.config.changes import Changes
 from nmt.config.compose import CONFIGS
@@ -36,8 +40,11 @@ from nmt.training.first_weights import config_from
 C = TypeVar("C", bound=TrainCommand)
 N = TypeVar("N", int, float)
 
-LOOKED_AT = 100_000  # pairs whose characters are counted
-ENCODED = 10_000  # pairs whose pieces are counted
+# Facts are taken from so many pairs at most, from all over the corpus:
+LOOKED_AT = 100_000  # pairs to count characters and copies in
+ENCODED = 10_000  # pairs to count pieces and words in
+WORDS = 40_000  # running words of which some occur once: fewer of a longer text do
+WORD_LENGTHS = (2, 15)  # characters of a word in the mean; what lies outside is no text with spaces between words
 COVERAGE = 0.998  # share of the text's characters that get a piece, where there are many different ones
 MANY_CHARACTERS = 1000
 SPECIAL = 260  # pieces that are not text: four special ones and 256 bytes
@@ -48,13 +55,15 @@ MOST_VALIDATIONS = 30
 MOST_BETWEEN = 5_000  # updates between validations
 LITTLE_TEXT = 3e6  # `size` below which a model learns the text by heart before it has learned all that it can
 LEAST_TEXT = 0.4e6  # `size` below which it does so sooner
-REGULAR = 0.4  # share of the different words that occur once: below it, text is as regular as that of a grammar
+REGULAR = 0.5  # share of the different words that occur once: below it, text is as regular as that of a grammar
 MOST_TIMES_AS_LONG = 4  # times the readings without a budget, at most: longer training does not pay
 SHORT = "so short a training learns little by heart"
 SLOW = "validations take time as well"
+NEARLY_ALL = 0.95  # share of new text; below it, the recipe names the copies
 QUICK_SENTENCES = 200  # of dev, translated at a validation where time is short
 FURTHER_LR, FURTHER_READINGS = 0.5, 1 / 5  # of the rate in `Training`, and of the readings of a new model
 FURTHER = "a trained model needs smaller steps"
+SIDES = ("src", "tgt")
 SECTIONS = ("tokenizer", "model", "encoder", "decoder", "optimizer", "schedule", "train")
 
 
@@ -63,13 +72,14 @@ class Facts:
     """What the recipe knows about a training split."""
 
     pairs: int
-    size: int  # characters of the smaller side, a wide one counted WIDE times
+    size: int  # characters of the smaller side, a wide one counted WIDE times; pairs that occur twice count once
     alphabets: tuple[int, int]  # different characters that make up COVERAGE of the source and of the target
     one_script: bool  # are both sides mostly in the same script?
-    seen_once: float  # share of different words that occur once, on the side with fewer; repeated texts count once
+    seen_once: float  # share of different words that occur once in WORDS of them, on the side with more
     tokens: int = 0  # of the longer side, summed over the pairs; 0 before there is a tokenizer
     epoch: float = 1.0  # share of the pairs that an epoch has; below 1 where parts of the corpus have weights
     whole_part: float = 1.0  # share of the pairs in the part that an epoch reads as a whole
+    new: float = 1.0  # share of the text in pairs that have not occurred before
 
 
 @dataclass(frozen=True)
@@ -157,7 +167,9 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
         facts = replace(facts, epoch=mix.share, whole_part=mix.whole_part)
     if given is not None:
         config, _, tokenizers = given
-        return Recipe(replace(command, run=config), replace(facts, tokens=tokens_of(corpus, tokenizers)), [])
+        return Recipe(
+            replace(command, run=config), replace(facts, tokens=tokens_of(corpus, facts.pairs, tokenizers)), []
+        )
     pieces = [each for each in tokenizer_choices(facts, run) if each.key not in typed.values]
     tokenizer = with_choices(run, pieces, typed, command.trust).tokenizer
     found = fitting(corpus, tokenizer, cache_dir)
@@ -166,7 +178,7 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
         fits = [Choice("tokenizer.joint", found.joint, why), Choice("tokenizer.vocab_size", found.vocab_size, why)]
         pieces = [each for each in pieces if each.key not in [fit.key for fit in fits]]
         pieces += [each for each in fits if each.key not in typed.values]
-    facts = replace(facts, tokens=tokens_of(corpus, trained_tokenizers(corpus, found, cache_dir)))
+    facts = replace(facts, tokens=tokens_of(corpus, facts.pairs, trained_tokenizers(corpus, found, cache_dir)))
     return Recipe(command, facts, pieces)
 
 
@@ -216,7 +228,8 @@ def group_file(group: str, choice: str) -> dict[str, Any]:
 
 def shown(facts: Facts, choices: list[Choice]) -> Iterator[str]:
     """Lines with the choices and their reasons, then the words that reproduce them."""
-    corpus = f"{counted(facts.pairs, 'pair')} ({rounded(facts.size):,} characters a side)"
+    copies = f", {1 - facts.new:.0%} of the text in copies" if facts.new < NEARLY_ALL else ""
+    corpus = f"{counted(facts.pairs, 'pair')} ({rounded(facts.size):,} characters a side{copies})"
     yield f"recipe for {corpus}; what you type replaces any of it:"
     reasons: dict[str, list[str]] = {}
     for each in choices:
@@ -255,7 +268,8 @@ def tokenizer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
     """More text allows more pieces: 5,000 for Multi30k, 8,000 for three times as much text (Tatoeba en-de)."""
     if run.tokenizer.model not in ("unigram", "bpe"):  # char, word: the text decides the pieces
         return
-    if not facts.one_script:  # Tatoeba en-zh: 1.9 to 3.8 BLEU better than one vocabulary for both
+    # Tatoeba en-zh: 1.9 to 3.8 BLEU better than one vocabulary for both
+    if not facts.one_script and run.model.tie != "all":
         yield Choice("tokenizer.joint", False, "the sides are written in different scripts")
     alphabet = sum(facts.alphabets) if facts.one_script else max(facts.alphabets)
     if alphabet > MANY_CHARACTERS:
@@ -373,7 +387,7 @@ def batch_of(facts: Facts, run: RunConfig, typed: Collection[str], training: Tra
 def readings_of(facts: Facts, further: bool = False) -> int:
     """How often a training without a budget reads the text; with two passes of each batch, an epoch has two readings.
 
-    A mix has epochs of fewer pairs, so there are more of them.
+    A mix has epochs of fewer pairs, so there are more of them; an epoch with copies reads the same text again.
 
     `further`: the model is trained already; it has the rest of a mix behind it, so the part that each epoch reads as a
     whole decides. With 300 captions, Tatoeba en-de's was best on dev after 4 to 12 epochs.
@@ -384,7 +398,7 @@ def readings_of(facts: Facts, further: bool = False) -> int:
     power = 1 / 3 if size < MULTI30K else 1 / 2
     by_size: float = 24 * (MULTI30K / size) ** power
     readings = min(80, max(3, round(by_size)))
-    return max(1, round(FURTHER_READINGS * readings if further else readings / facts.epoch))
+    return max(1, round(facts.new * (FURTHER_READINGS * readings if further else readings / facts.epoch)))
 
 
 def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort: Effort | None) -> Iterator[Choice]:
@@ -451,44 +465,87 @@ def rounded(number: int | float) -> int:
 def facts_of(train: Path) -> Facts:
     """Facts about the table of a training split; cached, because every job of a sweep asks for them."""
     pairs, lengths = 0, [0, 0]
-    letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    seen: tuple[set[str], set[str]] = set(), set()
-    words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     for batch in read_batches(train):
-        for side, column in enumerate(("src", "tgt")):
-            lengths[side] += pc.sum(pc.utf8_length(batch[column])).as_py()
-            if pairs < LOOKED_AT:
-                for text in batch[column].to_pylist():
-                    letters[side].update(text)
-                    if text not in seen[side]:
-                        seen[side].add(text)
-                        words[side].update(text.split())
         pairs += batch.num_rows
+        for side, column in enumerate(SIDES):
+            lengths[side] += pc.sum(pc.utf8_length(batch[column])).as_py()
+    letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    for batch in spread(train, pairs, LOOKED_AT):
+        for side, column in enumerate(SIDES):
+            letters[side].update("".join(batch[column].to_pylist()))
     src, tgt = letters
+    new = share_of_new(train, pairs)
     return Facts(
         pairs=pairs,
-        size=max(1, min(map(in_letters, lengths, letters))),
+        size=max(1, round(new * min(map(in_letters, lengths, letters)))),
         alphabets=(most_common(src), most_common(tgt)),
         one_script=main_script(src) == main_script(tgt),
-        seen_once=min(sum(count == 1 for count in each.values()) / max(1, len(each)) for each in words),
+        seen_once=share_seen_once(train, pairs),
+        new=new,
     )
 
 
-def tokens_of(corpus: Corpus, tokenizers: TokenizerPair) -> int:
-    """Tokens of the longer side, eos included, summed over all training pairs; extrapolated from the first of many."""
-    pairs, looked_at, tokens = 0, 0, 0
-    for batch in read_batches(corpus.path("train")):
-        if looked_at < ENCODED:
-            src = tokenizers.src.encode_batch(batch["src"].to_pylist())
-            tgt = tokenizers.tgt.encode_batch(batch["tgt"].to_pylist())
-            tokens += sum(max(map(len, pair)) + 1 for pair in zip(src, tgt, strict=True))
-            looked_at += batch.num_rows
-        pairs += batch.num_rows
+def spread(train: Path, pairs: int, most: int) -> Iterator[RecordBatch]:
+    """At most so many of the pairs in a table, at equal distances."""
+    distance, before = max(1, -(-pairs // most)), 0
+    for batch in read_batches(train):
+        yield batch.take(pa.array(range(-before % distance, batch.num_rows, distance), pa.int64()))
+        before += batch.num_rows
+
+
+def share_of_new(train: Path, pairs: int) -> float:
+    """Share of the characters in pairs that have not occurred before.
+
+    Of a large corpus, it looks at the pairs whose lengths have one of several remainders; copies have the same one.
+    """
+    remainders = max(1, -(-pairs // LOOKED_AT))
+    seen: set[tuple[str, str]] = set()
+    characters = new = 0
+    for batch in read_batches(train):
+        src, tgt = (pc.utf8_length(batch[column]).to_numpy() for column in SIDES)
+        chosen = batch.filter(pa.array((31 * src + tgt) % remainders == 0))
+        for pair in zip(*(chosen[column].to_pylist() for column in SIDES), strict=True):
+            length = sum(map(len, pair))
+            characters += length
+            if pair not in seen:
+                seen.add(pair)
+                new += length
+    return new / characters if characters else 1.0
+
+
+def share_seen_once(train: Path, pairs: int) -> float:
+    """Share of the different words that occur once, on the side with more of them; 1 where no side has words.
+
+    Texts that are repeated count once. A text without spaces, or with spaces between characters, has no words.
+    """
+    texts: tuple[dict[str, None], dict[str, None]] = {}, {}  # dictionaries keep the order
+    for batch in spread(train, pairs, ENCODED):
+        for side, column in enumerate(SIDES):
+            texts[side].update(dict.fromkeys(batch[column].to_pylist()))
+    shares: list[float] = []
+    shortest, longest = WORD_LENGTHS
+    for each in texts:
+        mixed = Random(0).sample(list(each), len(each))  # words from all over the corpus
+        words = list(islice((word for text in mixed for word in text.split()), WORDS))
+        if words and shortest <= sum(map(len, words)) / len(words) <= longest:
+            counts = Counter(words)
+            shares.append(sum(count == 1 for count in counts.values()) / len(counts))
+    return max(shares, default=1.0)
+
+
+def tokens_of(corpus: Corpus, pairs: int, tokenizers: TokenizerPair) -> int:
+    """Tokens of the longer side, eos included, summed over all training pairs; extrapolated from some of many."""
+    looked_at, tokens = 0, 0
+    for batch in spread(corpus.path("train"), pairs, ENCODED):
+        src = tokenizers.src.encode_batch(batch["src"].to_pylist())
+        tgt = tokenizers.tgt.encode_batch(batch["tgt"].to_pylist())
+        tokens += sum(max(map(len, pair)) + 1 for pair in zip(src, tgt, strict=True))
+        looked_at += batch.num_rows
     return tokens * pairs // looked_at
 
 
 def in_letters(length: int, characters: Counter[str]) -> int:
-    """How many letters of an alphabet a text of this length is worth, judged by the characters of its beginning."""
+    """How many letters of an alphabet a text of this length is worth, judged by some of its characters."""
     wide = sum(count for character, count in characters.items() if east_asian_width(character) in "WF")
     return round(length * (1 + (WIDE - 1) * wide / max(1, characters.total())))
 

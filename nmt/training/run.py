@@ -4,7 +4,6 @@ import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -13,14 +12,8 @@ from typing import Any
 import torch
 
 from nmt.config.changes import NO_CHANGES, Changes
-from nmt.config.identity import (
-    ANYWHERE,
-    differences,
-    refuse_changes,
-    refuse_other_tokenizer,
-    with_places_of,
-)
-from nmt.config.run import RunConfig, read_run_config
+from nmt.config.identity import refuse_changes, refuse_other_tokenizer, with_places_of
+from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand
 from nmt.data.letter_case import LetterCase
 from nmt.data.prepare import Prepared, prepare
@@ -48,6 +41,7 @@ from nmt.runs.learned import caution_of
 from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.tensors import parameters_of, read_tensors, set_parameters, signed
 from nmt.scoring.cautions import LOOKED_AT, of_language, of_words
+from nmt.training.agreement import agreed
 from nmt.training.budget import within_budget
 from nmt.training.first_weights import config_from, random_model, refuse_other_model
 from nmt.training.parts import optimiser_forms, refuse_untrainable
@@ -217,20 +211,6 @@ def given_model(path: Path, stored: RunConfig, config: RunConfig, tokenizers: To
 def say_size(model: Seq2Seq) -> None:
     """Prints the number of parameters on the console."""
     print(f"model: {sum(p.numel() for p in model.parameters()):,} parameters", file=sys.stderr)
-
-
-def agreed(config: RunConfig, trust: Sequence[str], peers: Peers) -> RunConfig:
-    """The configuration, which all processes must share; only `train.parts` is taken from the first process."""
-    if peers.count == 1:
-        return config
-    first, *others = [read_run_config(each, trust) for each in peers.gathered(config.plain())]
-    for rank, other in enumerate(others, 1):
-        for key, (here, there) in differences(first, other).items():
-            if key not in (*ANYWHERE, "train.parts"):
-                raise ConfigError(
-                    f"{key} is {here} in process 0 and {there} in process {rank}; start all with the same words"
-                )
-    return replace(config, train=replace(config.train, parts=first.train.parts))
 
 
 def read_data(config: RunConfig, given: TokenizerPair | None, peers: Peers = ALONE) -> Prepared:

@@ -12,6 +12,7 @@ what was interrupted goes on. Rows of corpora whose folder is not given are left
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import time
@@ -28,7 +29,7 @@ from nmt.config.compose import CONFIGS
 from nmt.config.times import seconds_of
 
 MINUTES_FILE = "minutes.json"  # of the training, beside the run's own files
-DEMO = CONFIGS.parent / "data" / "demo_en_de"
+DEMO, DEMO_ZH = (CONFIGS.parent / "data" / name for name in ("demo_en_de", "demo_en_zh"))
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ CORPORA = {
     "tatoeba_zh_en": Corpus("tatoeba_zh", ("zh", "en"), "dev", "test", ("experiment=tatoeba_en_zh",)),
     "demo_3000": Corpus("demo", ("en", "de"), "dev", "test", ("experiment=demo_en_de",), 3_000),
     "demo_en_de": Corpus("demo", ("en", "de"), "dev", "test", ("experiment=demo_en_de",)),
+    "demo_en_zh": Corpus("demo_zh", ("en", "zh"), "dev", "test", ("experiment=demo_en_zh",)),
 }
 RECIPES = {"auto": ("recipe=auto",), "former defaults": ("recipe=null",), "known": None}
 
@@ -86,7 +88,7 @@ def main(given: Sequence[str]) -> int:
         data = data_words(corpus, folder.resolve(), arguments.runs.resolve() / "data" / name)
         for recipe in arguments.recipes:
             own = (recipe,) if is_budget(recipe) else RECIPES[recipe] or corpus.known
-            run = arguments.runs.resolve() / f"{name}-{recipe.replace(' ', '_')}"
+            run = arguments.runs.resolve() / "-".join([name, recipe.replace(" ", "_"), *map(as_name, words)])
             if not train(run, [*own, *data, *words]):
                 print(f"| {name} | {recipe} | refused | | | | |", flush=True)
                 continue
@@ -108,7 +110,8 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser.add_argument("--recipes", default=",".join(RECIPES), help="which, with commas (%(default)s)")
     arguments, words = parser.parse_known_args(given)
     folders = {"multi30k": arguments.multi30k, "tatoeba": arguments.tatoeba, "tatoeba_zh": arguments.tatoeba_zh}
-    arguments.folders = {name: each for name, each in folders.items() if each is not None} | {"demo": DEMO}
+    arguments.folders = {name: each for name, each in folders.items() if each is not None}
+    arguments.folders |= {"demo": DEMO, "demo_zh": DEMO_ZH}
     there = [name for name, corpus in CORPORA.items() if corpus.folder in arguments.folders]
     arguments.corpora = arguments.corpora.split(",") if arguments.corpora else there
     arguments.recipes = arguments.recipes.split(",")
@@ -124,6 +127,11 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
         if not is_budget(name) and name not in RECIPES:
             parser.error(f"--recipes {name} is not one of {', '.join(RECIPES)}, budget=TIME")
     return arguments, words
+
+
+def as_name(word: str) -> str:
+    """A word for nmt train as a part of a folder's name: seed=2 gets a run of its own."""
+    return re.sub(r"[^\w=.]+", "_", word)
 
 
 def is_budget(recipe: str) -> bool:

@@ -19,6 +19,7 @@ def test_codes_of_languages_are_taken(code: str) -> None:
         ("jp", "ja"), ("cn", "zh"), ("gr", "el"), ("cz", "cs"), ("dk", "da"), ("ua", "uk"), ("us", "en"), ("at", "de"),
         ("Deutsch", "de"), ("deutch", "de"), ("español", "es"), ("中文", "zh"), ("mandarin", "zh"), ("thia", "th"),
         ("simplified chinese", "zh-Hans"), ("farsi", "fa"), (" english ", "en"), ("bavarian", "bar"),
+        ("jap", "ja"), ("viet", "vi"), ("engl", "en"), ("Port", "pt"), ("chin", "zh"),
     ],
 )  # fmt: skip
 def test_names_and_countries_lead_to_the_code(wrong: str, right: str) -> None:

@@ -25,6 +25,7 @@ from nmt.config.keys import hints_of
 from nmt.config.overrides import parse, readable, run_name
 from nmt.config.verbs import COMMANDS, TrainCommand
 from nmt.errors import DataError
+from nmt.machine import launch
 from nmt.machine.signals import SAVED
 
 ROOT = Path(__file__).parents[2]
@@ -112,6 +113,23 @@ def test_a_sweep_runs_every_job_under_its_own_name(calls: Calls, tmp_path: Path)
     assert names[0] == "demo_en_de_attention-dot_seed1"
     assert [command.run.seed for command in calls] == [1, 2, 1, 2]
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+
+
+@pytest.mark.slow
+def test_the_time_of_each_job_of_a_sweep_begins_with_it(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+    monkeypatch.setattr("nmt.cli.run.begin_anew", lambda: begun.append(len(calls)))
+    assert main(["train", "-m", "seed=1,2"]) == 0
+    assert begun == [0, 1]
+    assert main(["train"]) == 0
+    assert begun == [0, 1], "the time of a command begins with its process"
+
+
+def test_time_can_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "began", time.monotonic() - 1000)
+    assert launch.since_start_s() >= 1000
+    launch.begin_anew()
+    assert launch.since_start_s() < 500
 
 
 @pytest.mark.slow

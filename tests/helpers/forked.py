@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from multiprocessing import forkserver
@@ -22,7 +21,7 @@ CONTEXT.set_forkserver_preload(["nmt.commands.train", "nmt.commands.translate", 
 
 def _live(module: str, name: str, given: Sequence[Any], place: Mapping[str, Any]) -> None:
     """In the child: where the test is, with the environment of the test; exits with what the function returns."""
-    launch.BEGAN = time.monotonic()  # not when the process began that it is forked from, minutes ago
+    launch.begin_anew()  # not when the process began that it is forked from, minutes ago
     os.environ.clear()
     os.environ.update(place["environment"])
     os.chdir(place["folder"])

@@ -5,6 +5,7 @@ import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ SMALL = ["model.d_embed=8", "encoder.d_hidden=8", "decoder.d_hidden=16", "tokeni
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
-    numbers = [" ".join(f"{number * step % 97}" for step in (1, 3, 7, 11)) for number in range(300)]
+    numbers = [" ".join(f"{number * step % 307}" for step in (1, 3, 7, 11)) for number in range(300)]
     write_corpus(folder, [(text, text[::-1]) for text in numbers])
     return folder
 
@@ -67,6 +68,27 @@ def paced(monkeypatch: pytest.MonkeyPatch, pace: Pace, gone: float = 10.0) -> li
     return found
 
 
+def test_all_processes_take_the_parts_of_the_first(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of two machines has twice the cores of this one."""
+    timed_runs = paced(monkeypatch, PACE)
+    given = command(corpus, "budget=5m")
+    own = plan(given).train.parts
+    assert own is not None
+
+    def gathered(value: Any) -> list[Any]:
+        first = value | {"train": value["train"] | {"parts": 2 * own}} if isinstance(value, dict) else value
+        return [first, value]
+
+    found = recipe_for(given)
+    assert found is not None
+    prepared = prepare(found.filled().data, found.filled().tokenizer, Path(given.run.cache_dir or ""))
+    peers = SimpleNamespace(count=2, rank=1, first=False, gathered=gathered)
+    timed_runs.clear()
+    run, _ = within_budget(given, found, found.filled(), prepared, peers)  # type: ignore[arg-type]
+    assert timed_runs
+    assert {each.train.parts for each in (run, *timed_runs)} == {2 * own}
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"), [("30m", 1800), ("2h", 7200), ("1h30m", 5400), ("90s", 90), ("0.5h", 1800), ("1m30s", 90)]
 )
@@ -90,6 +112,8 @@ def test_what_is_no_time_is_refused(text: str) -> None:
             "budget=5m is for a new run, and resume=runs/other ends where that run was planned to end",
         ),
         (["budget=soon"], "budget=soon is not a length of time"),
+        (["budget=30"], "budget=30 is not a length of time; give one such as 30m"),
+        (["budget=1.5"], "budget=1.5 is not a length of time; give one such as 30m"),
     ],
 )
 def test_what_does_not_go_with_it_is_refused(corpus: Path, words: list[str], said: str) -> None:
@@ -131,17 +155,17 @@ def test_a_typed_interval_between_validations_makes_the_run_shorter(
 @pytest.mark.parametrize(
     ("seconds", "few", "typed", "sentences", "examples"),
     [
-        (167, 10, [], 10, 1),
-        (167, 10, ["train.bleu_sentences=5", "train.examples=2"], 5, 2),
-        (169, 10, [], None, 4),
-        (167, 28, [], None, 4),
+        (179, 10, [], 10, 1),
+        (179, 10, ["train.bleu_sentences=5", "train.examples=2"], 5, 2),
+        (181, 10, [], None, 4),
+        (179, 30, [], None, 4),
     ],
 )
 def test_a_short_budget_has_quick_validations(
     corpus: Path, monkeypatch: pytest.MonkeyPatch,
     seconds: int, few: int, typed: list[str], sentences: int | None, examples: int,
 ) -> None:  # fmt: skip
-    """Short by the number of dev sentences, here 28."""
+    """Short by the number of dev sentences, here 30."""
     timed_runs = paced(monkeypatch, PACE)
     monkeypatch.setattr(budget, "QUICK_S", 6.0)
     for module in (budget, recipe):

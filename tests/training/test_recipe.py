@@ -18,6 +18,7 @@ from nmt.config.verbs import TrainCommand
 from nmt.data.batching import Mix
 from nmt.data.corpus import read_corpus
 from nmt.data.prepare import prepare
+from nmt.training import recipe
 from nmt.training.recipe import (
     Choice,
     Facts,
@@ -31,7 +32,7 @@ from nmt.training.recipe import (
 )
 from nmt.training.run import start
 
-FACTS = Facts(pairs=29_000, size=1_800_000, alphabets=(60, 70), one_script=True, seen_once=0.5, tokens=480_000)
+FACTS = Facts(pairs=29_000, size=1_800_000, alphabets=(60, 70), one_script=True, seen_once=0.6, tokens=480_000)
 HAN = "".join(chr(0x4E00 + number) for number in range(2000))
 
 
@@ -179,7 +180,9 @@ def test_tokens_are_those_of_the_longer_side(corpora: dict[str, Path]) -> None:
     prepared = prepare(run.data, run.tokenizer, Path(run.cache_dir))
     sides = (prepared.train[:]["src_ids"], prepared.train[:]["tgt_ids"])
     corpus = read_corpus(run.data, Path(run.cache_dir))
-    assert tokens_of(corpus, prepared.tokenizers) == sum(max(map(len, pair)) + 1 for pair in zip(*sides, strict=True))
+    assert tokens_of(corpus, len(prepared.train), prepared.tokenizers) == sum(
+        max(map(len, pair)) + 1 for pair in zip(*sides, strict=True)
+    )
 
 
 def test_different_scripts_get_a_vocabulary_each() -> None:
@@ -255,7 +258,7 @@ def test_a_file_of_the_users_own_sets_what_it_sets(corpora: dict[str, Path], tmp
 
 
 def test_regular_text_gets_less_dropout() -> None:
-    natural, regular = (values(replace(FACTS, seen_once=share)) for share in (0.5, 0.3))
+    natural, regular = (values(replace(FACTS, seen_once=share)) for share in (0.6, 0.4))
     assert natural["encoder.dropout"] > regular["encoder.dropout"] > 0
     assert natural["model.word_dropout"] > regular["model.word_dropout"] == 0
 
@@ -266,7 +269,68 @@ def test_words_are_counted_in_different_sentences(tmp_path: Path) -> None:
         write_corpus(folder, [(f"the {word}", f"das {word} da") for word in "abcdefgh"] * times)
         run = command(folder, "data.dev_size=0", "data.test_size=0").run
         facts = facts_of(read_corpus(run.data, Path(run.cache_dir)).path("train"))
-        assert facts.seen_once == 8 / 10
+        assert facts.seen_once == 8 / 9
+        assert facts.new == 1 / times
+
+
+def table(folder: Path, pairs: list[tuple[str, str]]) -> Path:
+    folder.mkdir()
+    write_corpus(folder, pairs)
+    run = command(folder, "data.dev_size=0", "data.test_size=0").run
+    return read_corpus(run.data, Path(run.cache_dir)).path("train")
+
+
+@pytest.mark.parametrize("looked_at", [100_000, 50])
+def test_copies_count_once(looked_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = make_pairs(300)
+    monkeypatch.setattr(recipe, "LOOKED_AT", looked_at)
+    alone, copied = facts_of(table(tmp_path / "alone", pairs)), facts_of(table(tmp_path / "copied", pairs * 10))
+    assert copied.new == pytest.approx(0.1, rel=0.01)
+    assert alone.new > 0.95
+    assert copied.size == pytest.approx(alone.size, rel=0.01)
+    alone, copied = (replace(each, tokens=10 * each.pairs) for each in (alone, copied))
+    few, many = (values(each) for each in (alone, copied))
+    assert many["encoder.dropout"] == few["encoder.dropout"]
+    assert 10 * many["train.max_epochs"] == pytest.approx(few["train.max_epochs"], abs=5)
+
+
+def test_text_without_words_says_nothing_of_its_words(tmp_path: Path) -> None:
+    generator = random.Random(1)
+    chinese = [[chr(generator.randrange(0x4E00, 0x4E40)) for _ in range(20)] for _ in range(40)]
+    natural = [(" ".join(f"word{generator.randrange(900)}" for _ in range(9)), text) for text in chinese]
+    spaced = [(src, " ".join(tgt)) for src, tgt in natural]
+    joined = [(src, "".join(tgt)) for src, tgt in natural]
+    first, second = facts_of(table(tmp_path / "spaced", spaced)), facts_of(table(tmp_path / "joined", joined))
+    assert first.seen_once == second.seen_once > 0.5
+    assert facts_of(table(tmp_path / "neither", [(tgt, tgt[::-1]) for _, tgt in joined])).seen_once == 1
+
+
+def test_tokens_of_an_ordered_corpus_are_counted_all_over(
+    corpora: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = filled(command(corpora["latin"])).run
+    tokenizers = prepare(run.data, run.tokenizer, Path(run.cache_dir)).tokenizers
+    terms, sentences = [("a b", "b a")] * 100, [("abc def ghi abc def ghi", "ghi def abc ghi def abc")] * 100
+    folder = tmp_path / "ordered"
+    folder.mkdir()
+    write_corpus(folder, terms + sentences)
+    given = command(folder, "data.dev_size=0", "data.test_size=0").run
+    corpus = read_corpus(given.data, Path(given.cache_dir))
+    exact = tokens_of(corpus, 200, tokenizers)
+    monkeypatch.setattr(recipe, "ENCODED", 20)
+    assert tokens_of(corpus, 200, tokenizers) == exact
+
+
+@pytest.mark.parametrize("share", [1.0, 0.03])
+def test_copies_are_named(share: float) -> None:
+    line = next(recipe.shown(replace(FACTS, new=share), []))
+    assert ("97% of the text in copies" in line) == (share < 1)
+
+
+def test_pieces_that_both_sides_share_stay_one_vocabulary() -> None:
+    tied = command_of("train", ["data=demo_en_de", "model.tie=all"]).run
+    keys = [each.key for each in tokenizer_choices(replace(FACTS, one_script=False), tied)]
+    assert "tokenizer.joint" not in keys
 
 
 def test_a_typed_batch_decides_how_long_an_epoch_is(corpora: dict[str, Path]) -> None:
