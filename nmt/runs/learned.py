@@ -12,8 +12,8 @@ from nmt.machine.safe_files import read_file, write_atomically
 
 LEARNED_FILE = "learned.json"
 MOST_BYTES = 10_000
-LEAST_BLEU = 1.0  # percent; a lower score comes only from the smoothing of zero counts
-CLEAR_BLEU = 5.0  # percent; no model that cannot translate has as much
+LEAST_BLEU = 1.0  # percent; where words are counted, a lower score comes only from the smoothing of zero counts
+CLEAR = 5.0  # times the least BLEU; no model that cannot translate has as much
 LEAST_GAIN = 0.1  # nats per token: the least advantage of a translation's own source over another sentence's
 FEW_PAIRS = 20_000
 FEW_UPDATES = 1000
@@ -37,6 +37,7 @@ class Learned:
     unknown: float  # share of dev target pieces that are not in the vocabulary
     epochs: int = 0  # done
     finished: bool = True  # was this measured at the end of training?
+    least_bleu: float = LEAST_BLEU  # what translations of other sentences would have
 
     def caution(self) -> str | None:
         """A warning if the model has learned next to nothing: the sign, the likely cause and the remedy; else None."""
@@ -46,9 +47,12 @@ class Learned:
 
     def sign(self) -> str | None:
         """What shows that it has learned next to nothing; None: it has learned something."""
-        if self.bleu is not None and self.bleu < LEAST_BLEU:
-            return f"its greedy translations of the dev split have {self.bleu:.2f} BLEU"
-        if self.bleu is not None and self.bleu >= CLEAR_BLEU:
+        if self.bleu is not None and self.bleu < self.least_bleu:
+            others = (
+                f"; references of other sentences have {self.least_bleu:.2f}" if self.least_bleu > LEAST_BLEU else ""
+            )
+            return f"its greedy translations of the dev split have {self.bleu:.2f} BLEU{others}"
+        if self.bleu is not None and self.bleu >= CLEAR * self.least_bleu:
             return None
         if self.ignores_sources():
             return (

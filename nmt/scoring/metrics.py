@@ -98,6 +98,12 @@ def bleu(hyps: Sequence[str], refs: Sequence[Sequence[str]], word_rule: WordRule
     return float(BLEU(tokenize=bleu_tokenizer(word_rule), force=True).corpus_score(hyps, given).score)
 
 
+def bleu_of_others(references: Sequence[str], word_rule: WordRule) -> float:
+    """Corpus BLEU in percent that the references have in place of one another, each in that of the next longer one."""
+    by_length = sorted(references, key=len)
+    return bleu(by_length[1:] + by_length[:1], [by_length], word_rule)
+
+
 def bleu_by_length(
     src_lengths: Sequence[int],
     hyps: Sequence[str],

@@ -25,11 +25,12 @@ class Validation:
     nll: float  # nats per token
     bleu: float | None
     checksum: str | None = None  # of the model's weights
+    least_bleu: float = LEAST_BLEU  # from which BLEU on it decides
 
     def goodness(self, metric: Literal["bleu", "loss"]) -> tuple[float, float]:
-        """Higher is better. BLEU decides from LEAST_BLEU on; below that, and between equals, dev loss decides."""
+        """Higher is better. BLEU decides from `least_bleu` on; below that, and between equals, dev loss decides."""
         bleu = self.bleu if metric == "bleu" and self.bleu is not None else 0.0
-        return (bleu if bleu >= LEAST_BLEU else 0.0), -self.loss
+        return (bleu if bleu >= self.least_bleu else 0.0), -self.loss
 
 
 @dataclass

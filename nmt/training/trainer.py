@@ -21,7 +21,7 @@ from nmt.machine.seeds import dropout_seed
 from nmt.machine.signals import Interrupted, StopRequest
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.checkpoints import average, last_good, prune, read_checkpoint_part, save_checkpoint, saved_updates
-from nmt.runs.learned import FEW_UPDATES, LEARNED_FILE, Learned, write_learned
+from nmt.runs.learned import FEW_UPDATES, LEARNED_FILE, LEAST_BLEU, Learned, write_learned
 from nmt.runs.tensors import Signed, parameters_of, set_parameters, signed, write_signed
 from nmt.scoring.word_rules import word_rule_of
 from nmt.training import failures
@@ -238,7 +238,8 @@ class Trainer:
 
     def validation(self, scores: DevScores) -> Validation:
         """A record of these scores at the current update."""
-        return Validation(self.progress.update, self.progress.epoch, scores.loss, scores.nll, scores.bleu)
+        p, least = self.progress, LEAST_BLEU if self.validator is None else self.validator.least_bleu
+        return Validation(p.update, p.epoch, scores.loss, scores.nll, scores.bleu, least_bleu=least)
 
     def publish(self, parameters: Signed, validation: Validation | None = None) -> None:
         """Makes these weights, which a validation may have scored, the run's model."""
@@ -263,6 +264,7 @@ class Trainer:
             unknown=self.unknown,
             epochs=self.progress.epoch,
             finished=False,
+            least_bleu=scores.least_bleu,
         )
 
     @cached_property

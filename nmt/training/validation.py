@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -26,8 +26,9 @@ from nmt.machine.peers import ALONE, Peers
 from nmt.machine.signals import Interrupted
 from nmt.machine.threads import Workers
 from nmt.model.seq2seq import Seq2Seq, evaluation_mode
+from nmt.runs.learned import LEAST_BLEU
 from nmt.scoring.countable import is_countable
-from nmt.scoring.metrics import bleu
+from nmt.scoring.metrics import bleu, bleu_of_others
 from nmt.scoring.word_rules import WordRule, bleu_tokenizer
 from nmt.search.beam import search
 from nmt.training.loss import batch_loss
@@ -113,6 +114,13 @@ class Validator:
         references = [self.dev[: self.sentences]["tgt"]]
         score = bleu(translations, references, self.word_rule) if self.counts_bleu else None
         return DevScores(loss, nll, score, entropy), translations
+
+    @cached_property
+    def least_bleu(self) -> float:
+        """BLEU from which on it says something of a model. Characters agree by chance, so they need more of it."""
+        if not self.counts_bleu or bleu_tokenizer(self.word_rule) != "char":
+            return LEAST_BLEU
+        return max(LEAST_BLEU, bleu_of_others(self.dev[: self.sentences]["tgt"], self.word_rule))
 
     def counting(self) -> str | None:
         """How dev BLEU is counted, for people; None: as in most languages, or not at all because nobody wants it."""

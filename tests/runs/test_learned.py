@@ -31,6 +31,8 @@ GOOD = Learned(
         {"bleu": None},
         {"bleu": 1.0},
         {"bleu": 85.0, "nll_of_others": 2.08},
+        {"bleu": 14.0, "least_bleu": 13.0},
+        {"bleu": 70.0, "least_bleu": 13.0, "nll_of_others": 2.08},
         {"length_correlation": None},
         {"pairs": 300},
         {"length_correlation": 0.0},
@@ -43,7 +45,9 @@ def test_a_model_that_translates_has_no_caution(changes: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("changes", "sign"),
     [
-        ({"bleu": 0.02}, "its greedy translations of the dev split have 0.02 BLEU"),
+        ({"bleu": 0.02}, "its greedy translations of the dev split have 0.02 BLEU. "),
+        ({"bleu": 9.7, "least_bleu": 13.1}, "have 9.70 BLEU; references of other sentences have 13.10. "),
+        ({"bleu": 20.0, "least_bleu": 13.1, "nll_of_others": 2.05}, "no more of the translation than another"),
         ({"bleu": None, "nll_of_others": 2.05}, "no more of the translation than another sentence's (2.00 and 2.05"),
         ({"bleu": None, "nll": 6.5}, "knows dev translations no better (6.50 nats per token) than"),
         ({"bleu": 4.9, "nll_of_others": 2.05}, "no more of the translation than another sentence's"),

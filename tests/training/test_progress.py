@@ -39,6 +39,13 @@ def test_bleu_decides_where_it_is_a_signal(scores: list[tuple[float | None, floa
     assert best(progress(*scores)) == update
 
 
+def test_bleu_that_chance_brings_is_no_signal() -> None:
+    scores = [(9.0, 3.0), (7.0, 2.5), (8.0, 2.8)]
+    others = [Validation(n, 0, loss, loss, bleu, least_bleu=9.5) for n, (bleu, loss) in enumerate(scores, 1)]
+    assert best(Progress(update=3, validations=others)) == 2
+    assert best(Progress(update=3, validations=[replace(each, least_bleu=8.5) for each in others])) == 1
+
+
 def test_loss_decides_where_it_is_asked_for() -> None:
     assert best(progress((9.0, 3.0), (1.0, 2.0)), "loss") == 20
 

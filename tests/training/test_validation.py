@@ -13,6 +13,7 @@ from datasets import Dataset
 from helpers.models import VOCAB, random_batch, small_model
 from helpers.small_runs import small_tokenizer
 from helpers.training_runs import run_config
+from sacrebleu.metrics.bleu import BLEU
 
 from nmt.data.batch import Batch
 from nmt.data.tokenizer import TokenizerPair
@@ -20,6 +21,7 @@ from nmt.errors import DataError
 from nmt.machine.signals import Interrupted
 from nmt.machine.threads import Workers
 from nmt.model.seq2seq import Seq2Seq
+from nmt.scoring.word_rules import CHARACTERS
 from nmt.search.beam import search
 from nmt.training import validation
 from nmt.training.loss import batch_loss
@@ -64,6 +66,25 @@ def validator(check_stop: Callable[[], None] = lambda: None) -> Validator:
     settings = run_config(Path(), Path(), **short).search
     tokenizer = small_tokenizer()
     return Validator(dev, TokenizerPair(tokenizer, tokenizer), settings, None, 0.1, 40, None, check_stop, Workers(1))
+
+
+def test_characters_need_more_bleu_than_chance_brings() -> None:
+    given = validator()
+    rng = random.Random(2)
+    thai = ["".join(rng.choices("กขคงจฉชซ", weights=range(1, 9), k=rng.randint(20, 30))) for _ in range(20)]
+    given.dev = Dataset.from_dict({"tgt": thai})
+    given.counts_bleu = True
+    assert given.least_bleu == 1
+    for rule, chance in ((CHARACTERS, True), ("th", True), ("zh", False)):
+        given.word_rule = rule
+        vars(given).pop("least_bleu")
+        by_length = sorted(thai, key=len)
+        found = BLEU(tokenize="char", force=True).corpus_score([*by_length[1:], by_length[0]], [by_length]).score
+        assert found > 2
+        assert given.least_bleu == (pytest.approx(found) if chance else 1)
+    given.counts_bleu, given.word_rule = False, CHARACTERS
+    vars(given).pop("least_bleu")
+    assert given.least_bleu == 1
 
 
 LOOPS: dict[str, Callable[[Validator, Seq2Seq], object]] = {
