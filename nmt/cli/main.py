@@ -93,6 +93,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         if debug or not lacks_memory(error):
             raise
+        if not _is_first_to_say(error):
+            return BAD_INPUT
         said = printable(" ".join(str(error).split())[:200])
         helps = "free some, or lower train.batch_tokens, search.batch_sentences or the size of the model"
         print(f"error: nmt {words[0]} ran out of memory{said and f' ({said})'}; {helps}", file=sys.stderr)
@@ -105,13 +107,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         if error.filename is None:
             _let_go_of_output()
+        if not _is_first_to_say(error):
+            return BAD_INPUT
         where, helps = place_of(error) or "standard output or a file", remedy(error)
         print(f"error: cannot use {where} ({error.strerror}); {helps}, or use another folder", file=sys.stderr)
         return BAD_INPUT
     return code
 
 
-def _is_first_to_say(error: NmtError) -> bool:
+def _is_first_to_say(error: Exception) -> bool:
     """Should this process print the error, rather than another one that torchrun started with it?"""
     if os.environ.get("WORLD_SIZE", "1") == "1":
         return True

@@ -20,7 +20,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]  # torch does not list them
 
-from nmt.errors import ConfigError, PeerError
+from nmt.errors import ConfigError, PeerError, counted
 from nmt.machine.boxes import Boxes, machine_name
 from nmt.machine.launch import processes
 
@@ -178,10 +178,10 @@ def several() -> bool:
 
 
 @contextmanager
-def joined(timeout_s: int) -> Iterator[Peers]:
+def joined(timeout_s: int, device: str) -> Iterator[Peers]:
     """Joins the processes that torchrun started, if it did; inside the block, only the first one prints.
 
-    A process that waits longer than `timeout_s` for another gives up.
+    A process that waits longer than `timeout_s` for another gives up. If the `device` may be a GPU, each takes one.
     """
     if not several():
         yield ALONE
@@ -192,6 +192,7 @@ def joined(timeout_s: int) -> Iterator[Peers]:
                 f"WORLD_SIZE={os.environ.get('WORLD_SIZE')}, but {name} is not set; start processes with torchrun"
             )
     rank, count = int(os.environ["RANK"]), processes()
+    take_gpu(device)
     try:
         limit = timedelta(seconds=timeout_s)
         _, store = _known_stores(limit)
@@ -203,8 +204,6 @@ def joined(timeout_s: int) -> Iterator[Peers]:
             f"{os.environ['MASTER_PORT']}; check that all were started and that no firewall separates them "
             "(GLOO_SOCKET_IFNAME names the network interface)"
         ) from None
-    if torch.cuda.is_available():
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     store.set(f"host {rank}", socket.gethostname())
     try:
         with contextlib.ExitStack() as silence:
@@ -220,6 +219,19 @@ def joined(timeout_s: int) -> Iterator[Peers]:
                 peers.disconnect_neighbours()
     finally:
         dist.destroy_process_group()
+
+
+def take_gpu(device: str) -> None:
+    """Gives this process the GPU of its number on this machine; refuses more processes than GPUs."""
+    if device == "cpu" or not torch.cuda.is_available():
+        return
+    number, there = int(os.environ.get("LOCAL_RANK", 0)), torch.cuda.device_count()
+    if number >= there:
+        raise ConfigError(
+            f"LOCAL_RANK={number}, but this machine has {counted(there, 'GPU')}; start one process for each, or set "
+            "train.device=cpu"
+        )
+    torch.cuda.set_device(number)
 
 
 def begun_before(run: Path) -> bool:

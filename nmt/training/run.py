@@ -8,6 +8,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import torch
 
@@ -55,7 +56,7 @@ OF_ONE_COMMAND = ("recipe", "budget", "resume", "resume_with", "trust")  # keys 
 
 def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
     """Trains as the command says, with the other processes that torchrun started; returns the exit code."""
-    with joined(command.run.train.peer_timeout_s) as peers:
+    with joined(command.run.train.peer_timeout_s, command.run.train.device) as peers:
         if command.resume is not None:
             allowed = [command.resume_with] if isinstance(command.resume_with, str) else command.resume_with
             return resume(expanded(command.resume), command.changes, command.trust, allowed, watch, peers)
@@ -285,8 +286,24 @@ def refuse_other_states(peers: Peers, update: int, model: Seq2Seq, dtype: torch.
                 raise ConfigError(f"{what} is {own} in process 0 and {its} in process {rank}; {remedy}")
 
 
+def refuse_unshared(peers: Peers, run: Path) -> None:
+    """Refuses processes that do not see what the first one writes into the run's folder."""
+    mark = run / f".seen-{peers.gathered(uuid4().hex)[0]}"
+    if peers.first and peers.count > 1:
+        mark.touch()
+    peers.gathered(None)
+    blind = [rank for rank, sees in enumerate(peers.gathered(peers.count == 1 or mark.exists())) if not sees]
+    if peers.first:
+        mark.unlink(missing_ok=True)
+    if blind:
+        raise ConfigError(
+            f"process {blind[0]} does not see what process 0 writes to {run}; give a runs_dir that all machines share"
+        )
+
+
 def train(trainer: Trainer, run: Path) -> int:
     """Runs the trainer and prints what to type next; returns the exit code."""
+    refuse_unshared(trainer.peers, run)
     refuse_other_states(trainer.peers, trainer.progress.update, trainer.model, trainer.dtype, trainer.device)
     counting = None if trainer.validator is None else trainer.validator.counting()
     if counting is not None and trainer.peers.first:

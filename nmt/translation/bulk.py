@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,7 +40,7 @@ def plan(sources: Iterable[Path], folder: Path) -> Plan:
     for source in dict.fromkeys(sources):
         if not source.is_file():
             raise DataError(f"{source} is not a regular file, input; name files, or another output= than a folder")
-        if source.suffix == ".zip":
+        if source.suffix.lower() == ".zip":
             raise DataError(f"{source} is a zip, which cannot be written to {folder}; unpack it first")
         if source.name in found:
             raise DataError(
@@ -115,19 +116,19 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
     """Writes the lines of `translated(source)` to each source's target, unless that exists or is being written.
 
     `share` selects the sources of this process. A source that cannot be read does not stop the others; an error at the
-    end names it.
+    end names it. At the end, what other processes had claimed is tried again: some may have ended without writing it.
     """
     counts: Counter[str] = Counter()
     newer: list[Path] = []
     bad: list[Path] = []
-    held: list[Path] = []  # claimed by other processes when this one reached them
+    held: dict[Path, Path] = {}  # claimed by other processes when this one reached them
     targets = list(plan.targets.items())[share]
-    for source, target in targets:
+    for source, target in chain(targets, again(held)):
         begin = time.perf_counter()
         with _writing(target):
             try:
                 with claimed_file(target) as file:
-                    lines = None if file is None else _write(translated(source), file, source.suffix)
+                    lines = None if file is None else _write(translated(source), file, source.suffix.lower())
             except DataError as error:
                 caution(f"{error}; the other files go on")
                 counts["not readable"] += 1
@@ -138,13 +139,17 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
             print(f"{target}: {counted(lines, 'line')}, {rate:,.0f} a second", file=sys.stderr)
             counts["translated"] += 1
         elif not target.is_file():
-            held.append(target)
+            held[source] = target
+        elif source in held:
+            counts["done by other processes meanwhile"] += 1
         else:
             counts["there already"] += 1
             if _is_newer(source, target):
                 newer.append(target)
-    for target in held:
-        counts["done by other processes meanwhile" if target.is_file() else "in the hands of other processes"] += 1
+        if lines is not None or target.is_file():
+            held.pop(source, None)
+    if held:
+        counts["in the hands of other processes"] += len(held)
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items())
     print(f"{len(targets):,} of {len(plan.targets):,} files{said and f': {said}'}", file=sys.stderr)
     if newer:
@@ -160,6 +165,14 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
             f"{len(bad):,} of {len(targets):,} files cannot be read, for the reasons above: {_named(bad)}; "
             "repair them, and type the same command again"
         )
+
+
+def again(held: Mapping[Path, Path]) -> Iterator[tuple[Path, Path]]:
+    """What is held at the end of the first pass, then what is held at the end of this one, until that is no less."""
+    before = len(held) + 1
+    while 0 < len(held) < before:
+        before = len(held)
+        yield from list(held.items())
 
 
 def _write(lines: Iterable[str], file: IO[bytes], suffix: str) -> int:

@@ -4,12 +4,12 @@
     make bench ARGS="--multi30k FOLDER --tatoeba FOLDER --quick"   (short forms: to see that everything runs)
 
 Without --quick docs/speed.md gets all that was printed. --only does some sections again (or goes on after an
-interruption); of the others the page keeps what they printed last. A part alone,
-with the options that --help names: python scripts/bench PART --help, where PART is also network (which needs root),
-on_paper or precision.
+interruption); the page keeps all other sections. A part alone, with the options that --help names: python scripts/bench
+PART --help, where PART is also network (which needs root), on_paper or precision.
 """
 
 import argparse
+import re
 import shlex
 import subprocess
 import sys
@@ -46,8 +46,6 @@ def main(words: Sequence[str]) -> int:
     arguments = parse_arguments(words)
     folders = [folder.expanduser().resolve() for folder in (arguments.multi30k, arguments.tatoeba, arguments.work)]
     names = dict(zip(map(str, folders), ("MULTI30K", "TATOEBA", "WORK"), strict=True))
-    kept = folders[2] / "printed"  # what each part printed last
-    kept.mkdir(parents=True, exist_ok=True)
     listed = benches(*map(str, folders))
     for bench in listed:
         if bench.name in arguments.only:
@@ -57,10 +55,7 @@ def main(words: Sequence[str]) -> int:
             printed = said(command)
             if not arguments.quick:
                 text = f"{said_of_now()}\n\n```\n{shown}\n```\n\n{fenced(printed)}\n"
-                (kept / f"{bench.name}.md").write_text(replaced(text, names), "utf-8")
-    if not arguments.quick:
-        known = {bench: path for bench in listed if (path := kept / f"{bench.name}.md").is_file()}
-        write({bench.title: path.read_text("utf-8") for bench, path in known.items()})
+                write(bench.title, replaced(text, names))
     return 0
 
 
@@ -163,16 +158,23 @@ def said_of_now() -> str:
     return f"{datetime.now(UTC).date()}, {machine.describe()}"
 
 
-def write(sections: Mapping[str, str]) -> None:
-    """docs/speed.md, of titles and texts; the pictures are those of the last part, how cost grows."""
-    page = "".join(f"\n## {title}\n\n{text}" for title, text in sections.items())
+def write(title: str, text: str) -> None:
+    """One section of docs/speed.md; the others stay. The pictures are those of the last part, how cost grows."""
+    page = ROOT / "docs" / "speed.md"
     why = (
         "[Where the time goes](explanation/speed.md) explains them; [these notes](speed-tried.md) list what was tried."
     )
-    head = f"# Speed\n\n`make bench` writes these figures. {why}\n"
+    sections = (sections_of(page.read_text("utf-8")) if page.exists() else {}) | {title: text}
+    body = "".join(f"\n## {name}\n\n{each}" for name, each in sections.items())
     pictures = sorted((ROOT / "docs" / "speed").glob("*.png"))
     shown = "".join(f"\n![{path.stem.replace('_', ' ')}](speed/{path.name})\n" for path in pictures)
-    (ROOT / "docs" / "speed.md").write_text(head + page + shown, "utf-8")
+    page.write_text(f"# Speed\n\n`make bench` writes these figures. {why}\n{body}{shown}", "utf-8")
+
+
+def sections_of(page: str) -> dict[str, str]:
+    """Title -> text of each section of the page, without its pictures."""
+    _, *sections = re.split("^## ", re.sub(r"\n!\[.*\]\(.*\)\n", "", page), flags=re.MULTILINE)
+    return {title: f"{text.strip()}\n" for title, _, text in (each.partition("\n") for each in sections)}
 
 
 def fenced(printed: str) -> str:

@@ -154,7 +154,7 @@ def what_is_lacking() -> str | None:
 
 def measure(words: Sequence[str], updates: int) -> None:
     """A process of a training; the first prints its times."""
-    with joined(timeout_s=LIMIT_S) as others, ready_to_train(words, peers := Timed(others)) as trainer:
+    with joined(LIMIT_S, device="cpu") as others, ready_to_train(words, peers := Timed(others)) as trainer:
         found = []
         for _ in range(WARM_UP + updates):
             peers.seconds, start, sent = 0.0, time.perf_counter(), sent_so_far()

@@ -3,10 +3,10 @@
     python scripts/torture processes                       (20 kills)
     python scripts/torture processes --kills 100 --seed 2
 
-A small model is trained to its end by one process with one worker. Then torchrun trains it in two, three or four
-processes and starts all anew whenever one of them is killed, by SIGKILL at an instant of the clock. Weights,
-optimiser, what is on record, metrics.jsonl and tensorboard must be the same bits in the end, but for times and speeds.
-Exit code 1 if anything differs.
+A small model is trained to its end by one process with one worker. Then torchrun trains it in two processes (with two
+workers each), three or four, and starts all anew whenever one of them is killed, by SIGKILL at an instant of the clock.
+Weights, optimiser, what is on record, metrics.jsonl and tensorboard must be the same bits in the end, but for times and
+speeds. Exit code 1 if anything differs.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -38,6 +39,7 @@ SETTINGS = (
     ),
 )  # fmt: skip
 COUNTS = (2, 3, 4)  # processes
+WORKERS = {2: 2, 3: 1, 4: 1}  # of each of so many
 MOST_OF_ONE = 4  # kills of one run
 LATEST_S = 6.0  # after a checkpoint, or after all were started
 
@@ -67,7 +69,11 @@ def tortured(place: Path, arguments: argparse.Namespace) -> int:
             alone[setting], _ = trained(place, setting, f"alone-{len(alone)}", Fate())
         run = place / "runs" / f"together-{runs}"
         killed, failed = killed_again_and_again(
-            place, words_of(place, setting, run.name), count, min(MOST_OF_ONE, arguments.kills - kills), chance
+            place,
+            words_of(place, replace(setting, workers=WORKERS[count]), run.name),
+            count,
+            min(MOST_OF_ONE, arguments.kills - kills),
+            chance,
         )
         kills, runs = kills + killed, runs + 1
         found = [failed] if failed else list(differences(alone[setting], run))

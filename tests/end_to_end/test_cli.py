@@ -531,6 +531,16 @@ def test_lack_of_memory_is_one_line(
     assert fails(capsys, "train", "name=x") == f"error: nmt train ran out of memory{said}; {remedy}\n"
 
 
+@pytest.mark.parametrize("error", [MemoryError(), OSError(errno.ENOSPC, "No space left on device", "runs/x")])
+def test_of_several_processes_one_says_an_error(
+    calls: Calls, error: BaseException, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls.result = error
+    monkeypatch.setattr(cli, "_is_first_to_say", lambda error: False)
+    assert main(["train", "name=x"]) == 2
+    assert capsys.readouterr().err == ""
+
+
 def test_other_errors_of_the_runtime_keep_their_traceback(calls: Calls) -> None:
     calls.result = RuntimeError("mat1 and mat2 shapes cannot be multiplied")
     with pytest.raises(RuntimeError, match="mat1 and mat2"):

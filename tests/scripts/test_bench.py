@@ -154,6 +154,10 @@ def test_the_page_gets_what_was_printed(tmp_path: Path, monkeypatch: pytest.Monk
     printed = {"peers": f"2026:\n| a |\n|---|\n| 1 |\n{corpus}\n", "data": "plain\n"}
     monkeypatch.setattr(everything, "said", lambda command: printed[command[1]])
     words = ["--multi30k", str(corpus), "--tatoeba", str(corpus), "--work", str(work)]
+    by_hand = "## On a GPU\n\nBy hand.\n\n- One.\n"
+    (tmp_path / "docs" / "speed.md").write_text(
+        f"# Speed\n\nIntroduction.\n\n{by_hand}\n![old](speed/old.png)\n", "utf-8"
+    )
     for only in ("peers", "data", "data"):  # what is not asked for is kept; a second time changes nothing
         assert everything.main([*words, "--only", only]) == 0
     page = (tmp_path / "docs" / "speed.md").read_text("utf-8")
@@ -161,6 +165,9 @@ def test_the_page_gets_what_was_printed(tmp_path: Path, monkeypatch: pytest.Monk
     assert "```\n\n2026:\n| a |\n|---|\n| 1 |\nTATOEBA\n" in page
     assert page.index("## Beside other toolkits") < page.index("## Start-up and data")
     assert "```\nplain\n```" in page
+    assert by_hand in page
+    assert page.count("\n## ") == 3
+    assert "old.png" not in page
     assert str(tmp_path) not in page
     assert page.endswith("\n![scale pairs](speed/scale_pairs.png)\n")
     printed["data"] = "other\n"

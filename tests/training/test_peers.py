@@ -25,10 +25,10 @@ from helpers.training_runs import corpus, metrics, resume, run_config, same, sta
 from nmt.cli.main import main
 from nmt.config.plain import leaves
 from nmt.errors import ConfigError
-from nmt.machine.peers import Peers, _attempt
+from nmt.machine.peers import Peers, _attempt, take_gpu
 from nmt.machine.signals import SAVED
 from nmt.runs.checkpoints import saved_updates
-from nmt.training.run import refuse_other_states
+from nmt.training.run import refuse_other_states, refuse_unshared
 from nmt.training.step import BatchPart, Stepper
 from nmt.training.tree_sum import nodes_left
 from torture.processes import children_of
@@ -290,6 +290,45 @@ def test_processes_that_begin_in_different_states_are_refused(number: int, what:
     differs = True
     with pytest.raises(ConfigError, match=rf"^{what} is \w+ in process 0 and {value} in process 1; {remedy}"):
         refuse_other_states(*given)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_processes_must_see_the_folder_of_the_first(shared: bool, tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    class Two(Peers):
+        def gathered(self, value: Any) -> list[Any]:
+            asked.append(value)
+            return [value, shared if value is True else value]
+
+    if shared:
+        refuse_unshared(Two(0, 2), tmp_path)
+    else:
+        with pytest.raises(ConfigError, match=rf"^process 1 does not see what process 0 writes to {tmp_path}; give a"):
+            refuse_unshared(Two(0, 2), tmp_path)
+    assert asked[-1] is True, "the first process does not see its own file"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("device", "there", "given"),
+    [("cpu", 1, None), ("auto", 0, None), ("auto", 2, 1), ("cuda", 2, 1), ("auto", 1, "1 GPU"), ("cuda", 1, "1 GPU")],
+)
+def test_each_process_takes_a_gpu_of_its_own(
+    device: str, there: int, given: int | str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: there)
+    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
+    if isinstance(given, str):
+        with pytest.raises(ConfigError, match=rf"^LOCAL_RANK=1, but this machine has {given}; start one process for"):
+            take_gpu(device)
+        given = None
+    else:
+        take_gpu(device)
+    assert taken == ([] if given is None else [given])
 
 
 @pytest.mark.slow

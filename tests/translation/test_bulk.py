@@ -156,6 +156,26 @@ def test_what_another_process_has_is_left_to_it(
     assert len(os.listdir(out)) == 11
 
 
+def test_what_another_process_leaves_unwritten_is_taken_at_the_end(
+    sources: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    run(sources[9:], out)
+    (out / sources[9].name).unlink()
+    other = claimed_file(out / sources[3].name)
+    other.__enter__()
+
+    def translated(source: Path) -> Iterator[str]:
+        yield from capitals(source)
+        if source == sources[9]:
+            with suppress(KeyboardInterrupt):
+                other.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+
+    bulk.translate_files(bulk.plan(sources, out), EVERYTHING, translated)
+    assert capsys.readouterr().err.endswith("10 of 10 files: 10 translated\n")
+    assert len(os.listdir(out)) == 11
+
+
 def test_a_bad_file_does_not_keep_the_others(
     sources: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -310,7 +330,13 @@ def test_without_locks_shards_are_needed(
 
 def test_a_translation_is_compressed_as_its_source_and_none_is_a_zip(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    pack = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "zst": zstandard.compress}
+    pack = {
+        "gz": gzip.compress,
+        "GZ": gzip.compress,
+        "xz": lzma.compress,
+        "bz2": bz2.compress,
+        "zst": zstandard.compress,
+    }
     for suffix, compress in pack.items():
         (tmp_path / "in" / f"a.{suffix}").write_bytes(compress(b"line\n" * 300))
     run(sorted((tmp_path / "in").iterdir()), tmp_path / "out")
@@ -318,6 +344,7 @@ def test_a_translation_is_compressed_as_its_source_and_none_is_a_zip(tmp_path: P
         packed = tmp_path / "out" / f"a.{suffix}"
         assert packed_format(packed.read_bytes()) is not None
         assert list(read_lines(packed)) == ["LINE"] * 300
-    (tmp_path / "in" / "a.zip").write_bytes(b"PK")
-    with pytest.raises(DataError, match=r"a\.zip is a zip, which cannot be written to .*; unpack it first"):
-        bulk.plan([tmp_path / "in" / "a.zip"], tmp_path / "out")
+    for name in ("a.zip", "a.ZIP"):
+        (tmp_path / "in" / name).write_bytes(b"PK")
+        with pytest.raises(DataError, match=rf"{name} is a zip, which cannot be written to .*; unpack it first"):
+            bulk.plan([tmp_path / "in" / name], tmp_path / "out")
