@@ -24,8 +24,7 @@ from nmt.errors import ConfigError, PeerError, counted
 from nmt.machine.boxes import Boxes, machine_name
 from nmt.machine.launch import processes
 
-PREPARING = timedelta(days=7)  # how long a machine's other processes wait while its first prepares a corpus
-ASKED_EACH_S = 0.02  # seconds between two looks for the others, when they join
+ASKED_EACH_S = 0.02  # seconds between two looks for what others leave: waiting in the store would not hear Ctrl-C
 ANSWER_S = 3.0  # seconds to report after a failure; a process that does not has failed
 
 
@@ -139,7 +138,8 @@ class Peers:
         if self.count > 1 and not first:
             with self._meeting():
                 assert self._store is not None
-                self._store.wait([mine], PREPARING)
+                while not self._store.check([mine]):  # however long the first one prepares a corpus
+                    time.sleep(ASKED_EACH_S)
         yield
         if self.count > 1 and first:
             assert self._store is not None
@@ -284,14 +284,16 @@ def _attempt(job: dist.Store, rank: int, count: int, limit: timedelta) -> str:
     The first one answers each of them with the word of the attempt, until all have taken it. What killed processes have
     left is answered, too, but nobody takes that.
     """
-    own = uuid4().hex
+    own, end = uuid4().hex, time.monotonic() + limit.total_seconds()
     if rank:
         job.set(f"process {rank}", own)
-        job.wait([f"answer to {own}"], limit)
+        while not job.check([f"answer to {own}"]):
+            if time.monotonic() > end:
+                raise RuntimeError("no answer of the first process")
+            time.sleep(ASKED_EACH_S)
         attempt: str = job.get(f"answer to {own}").decode()
         job.set(f"{attempt} taken by {rank}", "")
         return attempt
-    end = time.monotonic() + limit.total_seconds()
     others = set(range(1, count))
     while others := {other for other in others if not job.check([f"{own} taken by {other}"])}:
         if time.monotonic() > end:

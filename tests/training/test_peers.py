@@ -292,6 +292,14 @@ def test_processes_that_begin_in_different_states_are_refused(number: int, what:
         refuse_other_states(*given)
 
 
+def test_ctrl_c_is_heard_while_another_process_prepares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    interrupt = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt), Peers(1, 2, dist.HashStore()).first_of_machine_before_others():
+        pytest.fail("the first process has not been there")
+
+
 @pytest.mark.parametrize("shared", [True, False])
 def test_processes_must_see_the_folder_of_the_first(shared: bool, tmp_path: Path) -> None:
     asked: list[Any] = []
