@@ -38,7 +38,7 @@ from nmt.scoring.cautions import (
 )
 from nmt.scoring.countable import of_short_references
 from nmt.scoring.metrics import bleu_by_length, paired_bootstrap, score_corpus
-from nmt.scoring.word_rules import bleu_tokenizer
+from nmt.scoring.word_rules import lacking
 from nmt.translation.align import gold_scores
 from nmt.translation.notes import caution
 from nmt.translation.open import as_typed, means, model_folders, open_model
@@ -99,7 +99,8 @@ def read_test_set(
     for note in whole.notes:
         print(note, file=sys.stderr)
     benchmark, gold = with_references(whole, read_alignments(command, data, whole))
-    bleu_tokenizer(benchmark.word_rule)  # reports a missing package before the work
+    if (missing := lacking(data)) is not None:
+        print(missing, file=sys.stderr)
     for each in translators:
         refuse_other_languages(each.config.data, data)
     refuse_unfit(whole.name, whole.sources, whole.references)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 
 from sacrebleu.metrics.bleu import BLEU
 
@@ -32,11 +33,14 @@ _TOKENIZERS = {TOKENIZED: "none", CHARACTERS: "char", "zh": "zh", "ja": "ja-meca
 
 
 def word_rule_of(data: DataConfig, references: Iterable[str] = ()) -> WordRule:
-    """What counts as a word in the references: by the corpus's language if it has a rule, else by their script."""
+    """What counts as a word in the references: by the corpus's language if it has a rule, else by their script.
+
+    Without the package that finds the words of the language, characters count. `lacking` says so.
+    """
     if data.tokenized:
         return TOKENIZED
     if language_of(data.tgt_lang) in _TOKENIZERS:
-        return data.tgt_lang
+        return data.tgt_lang if is_installed(language_of(data.tgt_lang)) else CHARACTERS
     return rule_of_script(references) or data.tgt_lang
 
 
@@ -56,10 +60,31 @@ def rule_of_script(texts: Iterable[str]) -> WordRule:
     return CHARACTERS if letters.total() - letters["CJK"] > HARDLY * len(without) else "zh"
 
 
+@cache
+def is_installed(language: str) -> bool:
+    """Can sacreBLEU find the words of this language, one of those with a rule?"""
+    try:
+        BLEU(tokenize=_TOKENIZERS[language])
+    except (RuntimeError, ImportError):
+        return False
+    return True
+
+
+def lacking(data: DataConfig) -> str | None:
+    """A line for people if the target's language has words that only a missing package finds."""
+    language = language_of(data.tgt_lang)
+    if data.tokenized or language not in _TOKENIZERS or is_installed(language):
+        return None
+    return (
+        f"BLEU counts characters, because sacreBLEU's tok:{_TOKENIZERS[language]}, which finds the words of "
+        f"data.tgt_lang={data.tgt_lang}, is not installed; to count words: pip install 'sacrebleu[{language}]'"
+    )
+
+
 def bleu_tokenizer(word_rule: WordRule) -> str:
     """sacreBLEU's tokeniser for a target language (ISO 639 code), for TOKENIZED text or for CHARACTERS.
 
-    Raises ConfigError if the tokeniser needs a package that is missing, so that a run can find out before it starts.
+    Raises ConfigError if the tokeniser needs a package that is missing.
     """
     name = _TOKENIZERS.get(language_of(word_rule), "13a")
     try:

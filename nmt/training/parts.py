@@ -9,7 +9,6 @@ from nmt.errors import ConfigError
 from nmt.machine.device import choose_device, choose_dtype
 from nmt.model.build import build_outline
 from nmt.runs.tensors import Form
-from nmt.scoring.word_rules import bleu_tokenizer, word_rule_of
 from nmt.training.optim import Schedule
 
 GIVE_DEV = "give data.dev.src and data.dev.tgt, or a larger data.dev_size"
@@ -26,8 +25,6 @@ def refuse_untrainable(config: RunConfig) -> None:
     ends = [end for end in (config.train.max_updates, config.train.max_epochs) if end is not None]
     schedule = config.schedule(min(ends, default=None))
     choose_dtype(config.train.precision, choose_device(config.train.device))
-    if config.train.bleu_sentences != 0:
-        bleu_tokenizer(word_rule_of(config.data))  # may need a package that is missing
     if not config.data.has_dev:
         refuse_without_dev(config, schedule)
 

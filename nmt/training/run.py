@@ -42,6 +42,7 @@ from nmt.runs.learned import caution_of
 from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.tensors import parameters_of, read_tensors, set_parameters, signed
 from nmt.scoring.cautions import LOOKED_AT, of_language, of_words
+from nmt.scoring.word_rules import lacking
 from nmt.training.agreement import agreed
 from nmt.training.budget import within_budget
 from nmt.training.first_weights import config_from, random_model, refuse_other_model
@@ -224,6 +225,8 @@ def read_data(config: RunConfig, given: TokenizerPair | None, peers: Peers = ALO
         )
     for line in prepared.report:
         print(line, file=sys.stderr)
+    if config.train.bleu_sentences != 0 and (missing := lacking(config.data)) is not None:
+        print(missing, file=sys.stderr)
     return prepared
 
 

@@ -120,19 +120,6 @@ def test_weights_are_drawn_from_the_range_that_is_asked_for(data: Path, tmp_path
         assert weight.std() == pytest.approx(bound / 3**0.5, rel=0.25), name
 
 
-def test_a_missing_package_for_bleu_is_said_before_any_work(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_work(monkeypatch)
-
-    def missing(tgt_lang: str | None) -> str:
-        raise ConfigError(f"BLEU for target language '{tgt_lang}' needs a package; install it")
-
-    monkeypatch.setattr("nmt.training.parts.bleu_tokenizer", missing)
-    assert "target language 'ja'" in refusal(ConfigError, lambda: start(data, tmp_path, data__tgt_lang="ja"))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_that_cannot_be_written_is_said_before_any_work(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,8 +3,9 @@
 import pytest
 from helpers.small_corpora import data_config
 
+from nmt.scoring import word_rules
 from nmt.scoring.metrics import bleu, score_corpus
-from nmt.scoring.word_rules import CHARACTERS, bleu_tokenizer, word_rule_of
+from nmt.scoring.word_rules import CHARACTERS, bleu_tokenizer, lacking, word_rule_of
 
 TEXTS = {
     "thai": ("ฉันรักคุณมาก", "13a", "char"),
@@ -49,6 +50,37 @@ def test_where_the_language_has_no_rule_the_script_decides(code: str, name: str)
     text, _, tokeniser = TEXTS[name]
     assert bleu_tokenizer(word_rule_of(data_config("text", tgt_lang=code), [text])) == tokeniser
     assert word_rule_of(data_config("text", tgt_lang=code), [TEXTS["german"][0]]) == code
+
+
+@pytest.mark.parametrize(("code", "tokeniser"), [("ja", "ja-mecab"), ("jpn", "ja-mecab"), ("ko-KR", "ko-mecab")])
+def test_where_a_package_is_missing_characters_count(
+    code: str, tokeniser: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = data_config("text", tgt_lang=code)
+    monkeypatch.setattr(word_rules, "is_installed", lambda language: True)
+    assert word_rule_of(data) == code
+    assert lacking(data) is None
+    monkeypatch.setattr(word_rules, "is_installed", lambda language: language not in ("ja", "ko"))
+    assert word_rule_of(data) == CHARACTERS
+    said = lacking(data)
+    assert said == (
+        f"BLEU counts characters, because sacreBLEU's tok:{tokeniser}, which finds the words of "
+        f"data.tgt_lang={code}, is not installed; to count words: pip install 'sacrebleu[{tokeniser[:2]}]'"
+    )
+    for other in (data_config("text", tgt_lang=code, tokenized=True), data_config("text", tgt_lang="de")):
+        assert lacking(other) is None
+
+
+def test_what_is_installed_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(tokenize: str) -> None:
+        if "mecab" in tokenize:
+            raise RuntimeError("no MeCab")
+
+    monkeypatch.setattr(word_rules, "BLEU", missing)
+    word_rules.is_installed.cache_clear()
+    assert word_rules.is_installed("zh")
+    assert not word_rules.is_installed("ja")
+    word_rules.is_installed.cache_clear()
 
 
 def test_a_rule_of_the_language_counts_more_than_the_script() -> None:

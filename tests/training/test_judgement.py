@@ -142,14 +142,38 @@ def test_translations_too_short_for_bleu_are_judged_by_loss(tmp_path: Path, caps
 
 
 @pytest.mark.slow
-def test_without_bleu_nothing_is_needed_to_count_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_bleu_nothing_is_needed_to_count_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def missing(*given: object, **options: object) -> None:
         raise RuntimeError("no MeCab")
 
     monkeypatch.setattr(word_rules, "BLEU", missing)
+    word_rules.is_installed.cache_clear()
     write_corpus(tmp_path, easy_pairs(60))
     words = {"tokenizer__vocab_size": 40, "data__tgt_lang": "ja", "train__bleu_sentences": 0, "train__metric": "loss"}
     assert start(tmp_path, tmp_path / "runs", **words) == 0
+    assert "sacrebleu[ja]" not in capsys.readouterr().err
+    word_rules.is_installed.cache_clear()
+
+
+@pytest.mark.slow
+def test_japanese_without_mecab_is_counted_by_characters_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(word_rules, "is_installed", lambda language: language != "ja")
+    letters = str.maketrans("klmnopqrst", "あいうえおかきくけこ")
+    write_corpus(tmp_path, [(src, tgt.translate(letters).replace(" ", "")) for src, tgt in easy_pairs(60)])
+    words = {"tokenizer__vocab_size": 24, "tokenizer__joint": False, "data__tgt_lang": "ja"}
+    hint = "data.tgt_lang=ja, is not installed; to count words: pip install 'sacrebleu[ja]'"
+    assert start(tmp_path, tmp_path / "runs", **words) == 0
+    said = capsys.readouterr().err
+    assert said.count(hint) == 1
+    assert "dev BLEU is counted with sacreBLEU's tok:char" in said
+    assert main(["evaluate", f"model={tmp_path}/runs/run", "split=dev", f"data.root={tmp_path}"]) == 0
+    found = capsys.readouterr()
+    assert found.err.count(hint) == 1
+    assert "tok:char" in found.out
 
 
 @pytest.mark.slow
