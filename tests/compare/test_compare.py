@@ -264,7 +264,9 @@ def test_what_makes_scores_mislead_is_said_once_and_stands_on_the_page(
 
     def in_pieces(translator: Translator, *given: Any) -> list[str]:
         texts = translate_all(translator, *given)
-        return texts if translator.has_attention else [f"{text}@@" for text in texts]
+        if translator.has_attention:
+            return texts
+        return [f"{text} {number}@@" for number, text in enumerate(texts)]  # not all the same, as untrained ones are
 
     monkeypatch.setattr(scores, "translate_all", in_pieces)
     seen = "29 of 30 test pairs (96.7%) stand in the training data of the model, 29 of them letter for letter"
