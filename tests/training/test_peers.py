@@ -294,10 +294,14 @@ def test_processes_that_begin_in_different_states_are_refused(number: int, what:
 
 def test_ctrl_c_is_heard_while_another_process_prepares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCAL_RANK", "1")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background of a shell ignore it
     interrupt = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     interrupt.start()
-    with pytest.raises(KeyboardInterrupt), Peers(1, 2, dist.HashStore()).first_of_machine_before_others():
-        pytest.fail("the first process has not been there")
+    try:
+        with pytest.raises(KeyboardInterrupt), Peers(1, 2, dist.HashStore()).first_of_machine_before_others():
+            pytest.fail("the first process has not been there")
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("shared", [True, False])
