@@ -25,7 +25,7 @@ def swaps(name: str) -> None:
     rank = int(os.environ["RANK"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(peers, "machine_name", lambda: name or None)
-        with peers.joined(30) as here:
+        with peers.joined(30, "cpu") as here:
             for turn in range(8):
                 wanted = [chunk(of, rank, turn) for of in range(3)]
                 received = here.dealt([chunk(rank, to, turn) for to in range(3)], [len(each) for each in wanted])
