@@ -5,7 +5,7 @@ import re
 from nmt.errors import ConfigError
 
 
-def seconds_of(budget: str | float) -> float:
+def seconds_of(budget: str | int | float) -> float:
     """The seconds of a typed duration such as 30m, 2h, 1h30m or 90s; refuses a number without a unit."""
     found = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?", str(budget))
     hours, minutes, seconds = (float(each or 0) for each in found.groups()) if found else (0.0, 0.0, 0.0)

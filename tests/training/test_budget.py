@@ -5,7 +5,6 @@ import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -75,16 +74,16 @@ def test_all_processes_take_the_parts_of_the_first(corpus: Path, monkeypatch: py
     own = plan(given).train.parts
     assert own is not None
 
-    def gathered(value: Any) -> list[Any]:
-        first = value | {"train": value["train"] | {"parts": 2 * own}} if isinstance(value, dict) else value
-        return [first, value]
+    class Two(Peers):
+        def gathered(self, value: Any) -> list[Any]:
+            first = value | {"train": value["train"] | {"parts": 2 * own}} if isinstance(value, dict) else value
+            return [first, value]
 
     found = recipe_for(given)
     assert found is not None
     prepared = prepare(found.filled().data, found.filled().tokenizer, Path(given.run.cache_dir or ""))
-    peers = SimpleNamespace(count=2, rank=1, first=False, gathered=gathered)
     timed_runs.clear()
-    run, _ = within_budget(given, found, found.filled(), prepared, peers)  # type: ignore[arg-type]
+    run, _ = within_budget(given, found, found.filled(), prepared, Two(1, 2))
     assert timed_runs
     assert {each.train.parts for each in (run, *timed_runs)} == {2 * own}
 
