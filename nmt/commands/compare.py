@@ -26,7 +26,7 @@ from nmt.scoring.alignment import source_length
 from nmt.scoring.benchmark import referenced
 from nmt.scoring.cautions import of_gaps, refuse_unfit
 from nmt.scoring.countable import of_short_references
-from nmt.scoring.word_rules import lacking, word_rule_of
+from nmt.scoring.word_rules import say_lacking, word_rule_of
 from nmt.translation.notes import caution
 
 
@@ -60,8 +60,7 @@ def test_set(sweep: Sweep, prepared: Prepared) -> TestSet:
     data, rows = sweep.jobs[0].config.data, getattr(prepared, sweep.split)
     sources, references = list(rows["src"]), list(rows["tgt"])
     refuse_unfit(sweep.split, sources, [references])
-    if (missing := lacking(data)) is not None:
-        print(missing, file=sys.stderr)
+    say_lacking(data)
     gold = None
     if data.gold is not None and sweep.split == "test":  # a corpus has gold alignments for its test split alone
         path = resolve(data.gold, data.root)

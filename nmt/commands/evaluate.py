@@ -38,7 +38,7 @@ from nmt.scoring.cautions import (
 )
 from nmt.scoring.countable import of_short_references
 from nmt.scoring.metrics import bleu_by_length, paired_bootstrap, score_corpus
-from nmt.scoring.word_rules import lacking
+from nmt.scoring.word_rules import say_lacking
 from nmt.translation.align import gold_scores
 from nmt.translation.notes import caution
 from nmt.translation.open import as_typed, means, model_folders, open_model
@@ -99,8 +99,7 @@ def read_test_set(
     for note in whole.notes:
         print(note, file=sys.stderr)
     benchmark, gold = with_references(whole, read_alignments(command, data, whole))
-    if (missing := lacking(data)) is not None:
-        print(missing, file=sys.stderr)
+    say_lacking(data)
     for each in translators:
         refuse_other_languages(each.config.data, data)
     refuse_unfit(whole.name, whole.sources, whole.references)

@@ -81,9 +81,9 @@ def meant_language(word: str) -> str | None:
         return None
     names = language_names() | OTHER_NAMES
     common = {name: code for name, code in names.items() if len(code) == 2 or name in OTHER_NAMES}
-    begun = sorted((len(name), name) for name in common if len(word) > 2 and name.startswith(word.lower()))
+    begun = [name for name in common if len(word) > 2 and name.startswith(word.lower())]
     if begun:  # jap, viet
-        return names[begun[0][1]]
+        return names[min(begun, key=len)]
     for known, cutoff in ((common, 0.75), (names, 0.85)):  # a rare language must be spelled better
         if close := difflib.get_close_matches(word.lower(), known, n=1, cutoff=cutoff):
             return names[close[0]]

@@ -1,6 +1,7 @@
 """What BLEU counts as a word: decided by the target's language, or by the script of the references."""
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
@@ -79,6 +80,12 @@ def lacking(data: DataConfig) -> str | None:
         f"BLEU counts characters, because sacreBLEU's tok:{_TOKENIZERS[language]}, which finds the words of "
         f"data.tgt_lang={data.tgt_lang}, is not installed; to count words: pip install 'sacrebleu[{language}]'"
     )
+
+
+def say_lacking(data: DataConfig) -> None:
+    """Prints that line, if there is one."""
+    if (line := lacking(data)) is not None:
+        print(line, file=sys.stderr)
 
 
 def bleu_tokenizer(word_rule: WordRule) -> str:

@@ -42,7 +42,7 @@ from nmt.runs.learned import caution_of
 from nmt.runs.lock import PLACE, hold_run
 from nmt.runs.tensors import parameters_of, read_tensors, set_parameters, signed
 from nmt.scoring.cautions import LOOKED_AT, of_language, of_words
-from nmt.scoring.word_rules import lacking
+from nmt.scoring.word_rules import say_lacking
 from nmt.training.agreement import agreed
 from nmt.training.budget import within_budget
 from nmt.training.first_weights import config_from, random_model, refuse_other_model
@@ -225,8 +225,8 @@ def read_data(config: RunConfig, given: TokenizerPair | None, peers: Peers = ALO
         )
     for line in prepared.report:
         print(line, file=sys.stderr)
-    if config.train.bleu_sentences != 0 and (missing := lacking(config.data)) is not None:
-        print(missing, file=sys.stderr)
+    if config.train.bleu_sentences != 0:
+        say_lacking(config.data)
     return prepared
 
 
@@ -291,11 +291,13 @@ def refuse_other_states(peers: Peers, update: int, model: Seq2Seq, dtype: torch.
 
 def refuse_unshared(peers: Peers, run: Path) -> None:
     """Refuses processes that do not see what the first one writes into the run's folder."""
+    if peers.count == 1:
+        return
     mark = run / f".seen-{peers.gathered(uuid4().hex)[0]}"
-    if peers.first and peers.count > 1:
+    if peers.first:
         mark.touch()
-    peers.gathered(None)
-    blind = [rank for rank, sees in enumerate(peers.gathered(peers.count == 1 or mark.exists())) if not sees]
+    peers.meet()
+    blind = [rank for rank, sees in enumerate(peers.gathered(mark.exists())) if not sees]
     if peers.first:
         mark.unlink(missing_ok=True)
     if blind:

@@ -124,6 +124,7 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
     held: dict[Path, Path] = {}  # claimed by other processes when this one reached them
     targets = list(plan.targets.items())[share]
     for source, target in chain(targets, again(held)):
+        was_held = held.pop(source, None) is not None
         begin = time.perf_counter()
         with _writing(target):
             try:
@@ -140,14 +141,12 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
             counts["translated"] += 1
         elif not target.is_file():
             held[source] = target
-        elif source in held:
+        elif was_held:
             counts["done by other processes meanwhile"] += 1
         else:
             counts["there already"] += 1
             if _is_newer(source, target):
                 newer.append(target)
-        if lines is not None or target.is_file():
-            held.pop(source, None)
     if held:
         counts["in the hands of other processes"] += len(held)
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items())

@@ -12,7 +12,6 @@ what was interrupted goes on. Rows of corpora whose folder is not given are left
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 import time
@@ -26,6 +25,7 @@ from bench.processes import train_command
 from command_line import new_parser
 from nmt.cli.main import BAD_INPUT
 from nmt.config.compose import CONFIGS
+from nmt.config.overrides import folder_name
 from nmt.config.times import seconds_of
 
 MINUTES_FILE = "minutes.json"  # of the training, beside the run's own files
@@ -88,7 +88,7 @@ def main(given: Sequence[str]) -> int:
         data = data_words(corpus, folder.resolve(), arguments.runs.resolve() / "data" / name)
         for recipe in arguments.recipes:
             own = (recipe,) if is_budget(recipe) else RECIPES[recipe] or corpus.known
-            run = arguments.runs.resolve() / "-".join([name, recipe.replace(" ", "_"), *map(as_name, words)])
+            run = arguments.runs.resolve() / folder_name("-".join([name, recipe.replace(" ", "_"), *words]))
             if not train(run, [*own, *data, *words]):
                 print(f"| {name} | {recipe} | refused | | | | |", flush=True)
                 continue
@@ -127,11 +127,6 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
         if not is_budget(name) and name not in RECIPES:
             parser.error(f"--recipes {name} is not one of {', '.join(RECIPES)}, budget=TIME")
     return arguments, words
-
-
-def as_name(word: str) -> str:
-    """A word for nmt train as a part of a folder's name: seed=2 gets a run of its own."""
-    return re.sub(r"[^\w=.]+", "_", word)
 
 
 def is_budget(recipe: str) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from helpers.small_corpora import make_pairs
 
-from bench.recipes import CORPORA, as_name, data_words, main, of_budget
+from bench.recipes import CORPORA, data_words, main, of_budget
 
 FEW = ["train.max_updates=3", "train.bleu_sentences=5", "train.precision=fp32", "train.workers=1"]
 
@@ -50,11 +50,6 @@ def test_words_that_nmt_refuses_get_a_row(corpus: Path, tmp_path: Path, capfd: p
 def test_a_budget_is_compared_with_the_time_that_it_took() -> None:
     assert of_budget("budget=1m30s", 1.2) == "0.80"
     assert of_budget("auto", 1.2) == ""
-
-
-def test_other_words_get_another_run() -> None:
-    assert as_name("seed=2") == "seed=2"
-    assert as_name("data.dev.src=a/b c") == "data.dev.src=a_b_c"
 
 
 def test_sides_and_splits_are_those_of_the_corpus(tmp_path: Path) -> None:

@@ -313,6 +313,9 @@ def test_processes_must_see_the_folder_of_the_first(shared: bool, tmp_path: Path
             asked.append(value)
             return [value, shared if value is True else value]
 
+        def meet(self) -> None:
+            pass
+
     if shared:
         refuse_unshared(Two(0, 2), tmp_path)
     else:

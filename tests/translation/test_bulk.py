@@ -176,6 +176,29 @@ def test_what_another_process_leaves_unwritten_is_taken_at_the_end(
     assert len(os.listdir(out)) == 11
 
 
+def test_a_bad_file_that_another_process_had_is_counted_once(
+    sources: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    run(sources[9:], out)
+    (out / sources[9].name).unlink()
+    others = [claimed_file(out / sources[number].name) for number in (3, 5)]
+    for other in others:
+        other.__enter__()
+
+    def translated(source: Path) -> Iterator[str]:
+        if source == sources[3]:
+            raise DataError("line 1 is bad")
+        yield from capitals(source)
+        for other in others if source == sources[9] else ():
+            with suppress(KeyboardInterrupt):
+                other.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+
+    with pytest.raises(DataError, match=r"^1 of 10 files cannot be read, for the reasons above: "):
+        bulk.translate_files(bulk.plan(sources, out), EVERYTHING, translated)
+    assert "10 of 10 files: 9 translated, 1 not readable\n" in capsys.readouterr().err
+
+
 def test_a_bad_file_does_not_keep_the_others(
     sources: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
