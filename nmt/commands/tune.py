@@ -1,6 +1,7 @@
 """`nmt tune`: searches for good settings."""
 
 import sys
+import time
 
 from nmt.config.identity import essence
 from nmt.config.run import RunConfig
@@ -29,16 +30,21 @@ def main(plan: Plan, config: RunConfig) -> int:
             f"note: {plan.folder} is on a file system without locks: do not start a second process for it",
             file=sys.stderr,
         )
+    start = time.monotonic()
     made_of = digest([essence(config), [repr(each) for each in plan.space], plan.startup])
     with alone_at(plan.folder):
         study = opened_study(plan, made_of)
+    out_of_time = False
     try:
-        while one_trial(plan, study):
-            pass
+        while not out_of_time and one_trial(plan, study):
+            out_of_time = plan.time_limit_s is not None and time.monotonic() - start >= plan.time_limit_s
     except KeyboardInterrupt:
         print("stopped; the same command continues", file=sys.stderr)
         return SAVED
-    if (missing := plan.trials - done(study)) > 0:
+    missing = plan.trials - done(study)
+    if out_of_time and missing > 0:
+        print(f"\ntime_limit is over after {counted(done(study), 'trial')} of {plan.trials}", file=sys.stderr)
+    elif missing > 0:
         print(f"other processes run the last {counted(missing, 'trial')} of {plan.trials}", file=sys.stderr)
         return 0
     with alone_at(plan.folder):

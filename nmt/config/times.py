@@ -5,11 +5,11 @@ import re
 from nmt.errors import ConfigError
 
 
-def seconds_of(budget: str | int | float) -> float:
-    """The seconds of a typed duration such as 30m, 2h, 1h30m or 90s; refuses a number without a unit."""
-    found = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?", str(budget))
+def seconds_of(key: str, typed: str | int | float) -> float:
+    """The seconds of a duration such as 30m, 2h, 1h30m or 90s, typed for `key`; refuses a number without a unit."""
+    found = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?", str(typed))
     hours, minutes, seconds = (float(each or 0) for each in found.groups()) if found else (0.0, 0.0, 0.0)
     total = 3600 * hours + 60 * minutes + seconds
     if total <= 0:
-        raise ConfigError(f"budget={budget} is not a length of time; give one such as 30m, 2h, 1h30m or 90s")
+        raise ConfigError(f"{key}={typed} is not a length of time; give one such as 30m, 2h, 1h30m or 90s")
     return total

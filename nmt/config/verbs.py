@@ -60,7 +60,7 @@ class TrainCommand(Section):
                 "resume and init_from are both given; resume goes on with a run, init_from starts a new one"
             )
         if self.budget is not None:
-            seconds_of(self.budget)
+            seconds_of("budget", self.budget)
             if self.resume is not None:
                 raise ConfigError(
                     f"budget={self.budget} is for a new run, and resume={self.resume} ends where that run was "
@@ -93,6 +93,10 @@ class TuneCommand(TrainCommand):
     """nmt tune."""
 
     trials: Annotated[Whole, "runs in total, including those of earlier calls; 0 = only draw the pictures"]
+    time_limit: Annotated[
+        str | int | float | None,
+        "time such as 90m or 2h, counted from the start of this call, after which no trial begins; null = none",
+    ]
     startup: Annotated[
         Count, "first trials, with random settings and without pruning; later ones use TPE and the median rule"
     ]
@@ -102,8 +106,11 @@ class TuneCommand(TrainCommand):
         for key in ("budget", "resume", "resume_with", "init_from"):
             if getattr(self.run if key == "init_from" else self, key):
                 why = "all trials are as long" if key == "budget" else "every trial is a new run"
-                raise ConfigError(f"{key} is for nmt train; leave it out: {why}")
+                instead = "; time_limit= ends a study" if key == "budget" else ""
+                raise ConfigError(f"{key} is for nmt train; leave it out: {why}{instead}")
         super().refuse()
+        if self.time_limit is not None:
+            seconds_of("time_limit", self.time_limit)
         if not self.run.data.has_dev:
             raise ConfigError(
                 "data.dev_size=0 leaves no dev sentences to choose settings by; raise it, or give data.dev.src and "

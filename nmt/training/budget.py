@@ -98,7 +98,7 @@ def within_budget(
     the same result.
     """
     assert command.budget is not None
-    budget = seconds_of(command.budget)
+    budget = seconds_of("budget", command.budget)
     timed_s = min(MOST_TIMED_S, max(LEAST_TIMED_S, TIMED_SHARE * budget))
     quick = len(prepared.dev) > QUICK_SENTENCES and budget < QUICK_S * len(prepared.dev)
     left = partial(seconds_left, budget, peers)

@@ -8,13 +8,14 @@ from typing import Literal
 from nmt.config.compose import command_of
 from nmt.config.overrides import parse, readable
 from nmt.config.run import RunConfig
+from nmt.config.times import seconds_of
 from nmt.config.verbs import TrainCommand, TuneCommand
 from nmt.errors import ConfigError
 from nmt.machine.home import expanded
 from nmt.training.recipe import filled
 from nmt.tune.search_space import Choices, Range, Value, read_space, word
 
-OWN = ("trials", "startup", "space", "name", "runs_dir")  # keys of the study, which trials do not get
+OWN = ("trials", "time_limit", "startup", "space", "name", "runs_dir")  # keys of the study, which trials do not get
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Plan:
     words: list[str]  # overrides that every trial gets
     config_dir: str | None
     trials: int
+    time_limit_s: float | None
     startup: int
     seed: int
     metric: Literal["bleu", "loss"]  # train.metric
@@ -51,5 +53,14 @@ def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
     run = command.run
     folder = expanded(run.runs_dir) / "studies" / run.name
     return Plan(
-        folder, space, words, config_dir, command.trials, command.startup, run.seed, run.train.metric, command.trust
+        folder=folder,
+        space=space,
+        words=words,
+        config_dir=config_dir,
+        trials=command.trials,
+        time_limit_s=None if command.time_limit is None else seconds_of("time_limit", command.time_limit),
+        startup=command.startup,
+        seed=run.seed,
+        metric=run.train.metric,
+        trust=command.trust,
     )

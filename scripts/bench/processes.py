@@ -24,9 +24,14 @@ def measured_apart(kind: type[Figures], part: str, words: Sequence[str]) -> Figu
     return kind(**json.loads(done.stdout.splitlines()[-1]))
 
 
+def nmt_command(*words: str) -> list[str]:
+    """`nmt WORDS`."""
+    return [sys.executable, "-m", "nmt.cli.main", *words]
+
+
 def run_nmt(words: Sequence[str]) -> None:
     """`nmt WORDS`, with its output on stderr; its failure ends this process."""
-    if code := subprocess.run([sys.executable, "-m", "nmt.cli.main", *words], stdout=sys.stderr).returncode:
+    if code := subprocess.run(nmt_command(*words), stdout=sys.stderr).returncode:
         sys.exit(code)
 
 

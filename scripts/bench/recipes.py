@@ -7,11 +7,13 @@
 The folders hold Multi30k (train, val and test_2016_flickr), Tatoeba English–German and English–Chinese (train, dev and
 test). A corpus such as tatoeba_3000 is the first 3,000 pairs of a training split. Each run is `nmt train` as a user
 starts it, then `nmt evaluate` on dev and on the test split, beam 5. What is finished in RUNS is not trained again, and
-what was interrupted goes on. Rows of corpora whose folder is not given are left out.
+what was interrupted goes on. Rows of corpora whose folder is not given are left out. The row `tune` is the best trial
+of `nmt tune` around the recipe: up to 30 trials, of which the last begins within 90 minutes.
 """
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 import time
@@ -19,9 +21,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from bench.evaluation import evaluated
-from bench.processes import train_command
+from bench.processes import nmt_command, train_command
 from command_line import new_parser
 from nmt.cli.main import BAD_INPUT
 from nmt.config.compose import CONFIGS
@@ -60,6 +63,10 @@ CORPORA = {
     "demo_en_zh": Corpus("demo_zh", ("en", "zh"), "dev", "test", ("experiment=demo_en_zh",)),
 }
 RECIPES = {"auto": ("recipe=auto",), "former defaults": ("recipe=null",), "known": None}
+TUNE = "tune"
+BEST = "nmt evaluate model="  # how nmt tune names the best trial
+OTHERS = f"{TUNE}, budget=TIME"  # recipes that are trained only where they are named
+STUDY = ("recipe=auto", "space=rnn_small", "trials=30", "time_limit=90m")
 
 
 @dataclass(frozen=True)
@@ -87,12 +94,14 @@ def main(given: Sequence[str]) -> int:
         folder: Path = arguments.folders[corpus.folder]
         data = data_words(corpus, folder.resolve(), arguments.runs.resolve() / "data" / name)
         for recipe in arguments.recipes:
-            own = (recipe,) if is_budget(recipe) else RECIPES[recipe] or corpus.known
             run = arguments.runs.resolve() / folder_name("-".join([name, recipe.replace(" ", "_"), *words]))
-            if not train(run, [*own, *data, *words]):
+            if recipe == TUNE:
+                found = tuned(run, [*STUDY, *data, *words])
+            elif train(run, [*words_of(recipe, corpus), *data, *words]):
+                found = outcome(run, json.loads((run / MINUTES_FILE).read_text())["minutes"])
+            else:
                 print(f"| {name} | {recipe} | refused | | | | |", flush=True)
                 continue
-            found = outcome(run)
             signatures[found.signature] = None
             print(f"| {name} | {recipe} | {found} | {of_budget(recipe, found.minutes)} |", flush=True)
     print("\n" + "\n".join(f"`{each}`" for each in signatures))
@@ -107,7 +116,7 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser.add_argument("--tatoeba", type=Path, help="folder of Tatoeba English–German")
     parser.add_argument("--tatoeba-zh", type=Path, help="folder of Tatoeba English–Chinese")
     parser.add_argument("--corpora", help=f"which, with commas (all whose folder is given): {', '.join(CORPORA)}")
-    parser.add_argument("--recipes", default=",".join(RECIPES), help="which, with commas (%(default)s)")
+    parser.add_argument("--recipes", default=",".join(RECIPES), help=f"which, with commas (%(default)s); {OTHERS}")
     arguments, words = parser.parse_known_args(given)
     folders = {"multi30k": arguments.multi30k, "tatoeba": arguments.tatoeba, "tatoeba_zh": arguments.tatoeba_zh}
     arguments.folders = {name: each for name, each in folders.items() if each is not None}
@@ -124,9 +133,14 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
         if not file.is_file():
             parser.error(f"{file} is missing; name the folder that holds it")
     for name in arguments.recipes:
-        if not is_budget(name) and name not in RECIPES:
-            parser.error(f"--recipes {name} is not one of {', '.join(RECIPES)}, budget=TIME")
+        if not is_budget(name) and name not in (*RECIPES, TUNE):
+            parser.error(f"--recipes {name} is not one of {', '.join(RECIPES)}, {OTHERS}")
     return arguments, words
+
+
+def words_of(recipe: str, corpus: Corpus) -> tuple[str, ...]:
+    """The words of a recipe, but for the data."""
+    return (recipe,) if is_budget(recipe) else RECIPES[recipe] or corpus.known
 
 
 def is_budget(recipe: str) -> bool:
@@ -138,7 +152,7 @@ def of_budget(recipe: str, minutes: float) -> str:
     """How much of a budget the training took; nothing for other recipes."""
     if not is_budget(recipe):
         return ""
-    return f"{60 * minutes / seconds_of(recipe.removeprefix('budget=')):.2f}"
+    return f"{60 * minutes / seconds_of(*recipe.split('=')):.2f}"
 
 
 def data_words(corpus: Corpus, folder: Path, cut: Path) -> list[str]:
@@ -182,8 +196,27 @@ def train(run: Path, words: Sequence[str]) -> bool:
     return True
 
 
-def outcome(run: Path) -> Outcome:
-    """BLEU on dev, BLEU and chrF on the test split, and how long it was trained."""
+def tuned(folder: Path, words: Sequence[str]) -> Outcome:
+    """The best trial of a study, and how long the study took; goes on with one that was interrupted."""
+    done = folder / "study.json"
+    study: dict[str, Any] = json.loads(done.read_text()) if done.exists() else {"minutes": 0.0, "best": None}
+    if study["best"] is None:
+        start = time.monotonic()
+        command = [*nmt_command("tune"), f"runs_dir={folder}", "name=study", *words]
+        ended = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        study["minutes"] += (time.monotonic() - start) / 60
+        if ended.returncode == 0:
+            best = next(line for line in ended.stdout.splitlines() if line.startswith(BEST))
+            study["best"] = shlex.split(best.removeprefix(BEST))[0]
+            print(ended.stdout, file=sys.stderr)
+        folder.mkdir(parents=True, exist_ok=True)
+        done.write_text(json.dumps(study))
+        if ended.returncode:
+            sys.exit(ended.returncode)
+    return outcome(Path(study["best"]), study["minutes"])
+
+
+def outcome(run: Path, minutes: float) -> Outcome:
+    """BLEU on dev, BLEU and chrF on the test split of a run that took so many minutes."""
     dev, test = (evaluated(run, [f"split={split}"], run / "evaluations" / split) for split in ("dev", "test"))
-    minutes = json.loads((run / MINUTES_FILE).read_text())["minutes"]
     return Outcome(dev["BLEU"].score, test["BLEU"].score, test["chrF2"].score, minutes, test["BLEU"].signature)

@@ -41,6 +41,25 @@ def test_a_row_for_each_training_and_none_is_trained_twice(
 
 
 @pytest.mark.slow
+def test_the_best_trial_of_a_study_has_a_row_and_is_not_searched_twice(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bench.recipes.STUDY", ("recipe=auto", "space=rnn_small", "trials=2"))
+    words = ["--runs", str(tmp_path / "runs"), "--tatoeba", str(corpus), "--corpora", "tatoeba_1000"]
+    words += ["--recipes", "tune", f"cache_dir={tmp_path}/cache", "space.tokenizer.vocab_size.choices=[400]", *FEW]
+    assert main(words) == 0
+    first = capfd.readouterr()
+    assert "trial-0001 of 2" in first.err
+    (row,) = [line for line in first.out.splitlines() if line.startswith("| tatoeba_1000 | tune | ")]
+    assert row.endswith(" |  |")
+    assert len(list((tmp_path / "runs").glob("tatoeba_1000-tune*/studies/study/trial-*/model.safetensors"))) == 1
+    assert main(words) == 0
+    second = capfd.readouterr()
+    assert "trial-" not in second.err
+    assert row in second.out
+
+
+@pytest.mark.slow
 def test_words_that_nmt_refuses_get_a_row(corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["--runs", str(tmp_path / "runs"), "--tatoeba", str(corpus), "--corpora", "tatoeba_1000"]
     assert main([*words, "--recipes", "known", f"cache_dir={tmp_path}/cache", "tokenizer.vocab_size=262"]) == 0
@@ -66,7 +85,7 @@ def test_sides_and_splits_are_those_of_the_corpus(tmp_path: Path) -> None:
     [
         (["--corpora", "tatoeba"], "--corpora tatoeba is not one of"),
         (["--corpora", "tatoeba_en_zh"], "--corpora tatoeba_en_zh needs --tatoeba-zh FOLDER"),
-        (["--recipes", "best"], "--recipes best is not one of auto, former defaults, known"),
+        (["--recipes", "best"], "--recipes best is not one of auto, former defaults, known, tune, budget=TIME"),
         (["--multi30k", "nowhere"], "nowhere/train.en is missing"),
     ],
 )

@@ -92,13 +92,13 @@ def test_all_processes_take_the_parts_of_the_first(corpus: Path, monkeypatch: py
     ("text", "seconds"), [("30m", 1800), ("2h", 7200), ("1h30m", 5400), ("90s", 90), ("0.5h", 1800), ("1m30s", 90)]
 )
 def test_times_are_read(text: str, seconds: float) -> None:
-    assert seconds_of(text) == seconds
+    assert seconds_of("budget", text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "30", "m", "0m", "1d", "-5m", "30 m", "m30", "1m1h", "nan", "infm"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"is not a length of time; give one such as 30m, 2h, 1h30m or 90s"):
-        seconds_of(text)
+        seconds_of("budget", text)
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,19 @@ def test_more_trials_are_of_the_same_study(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_after_the_time_limit_no_trial_begins_and_the_best_is_named(
+    data: Path, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(typed(data, tmp_path, "name=whole", "trials=7", "time_limit=0.01s")) == 0
+    out, err = capsys.readouterr()
+    assert "time_limit is over after 1 trial of 7\n" in err
+    assert out.startswith("trial-0000  dev loss ")
+    assert main(typed(data, tmp_path, "name=whole", "trials=2", "time_limit=1h")) == 0
+    assert "time_limit is over" not in capsys.readouterr().err
+    assert trials(tmp_path, "whole") == trials(runs, "whole")[:2]
+
+
+@pytest.mark.slow
 def test_the_best_settings_are_printed_as_they_are_typed(
     data: Path, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,7 +196,8 @@ def test_importance_finds_what_decides() -> None:
     [
         (["trials=-1"], "error: trials is -1; it must be at least 0 (runs in total, "),
         (["startup=0"], "error: startup is 0; it must be at least 1 (first trials"),
-        (["budget=5m"], "error: budget is for nmt train; leave it out: all trials are as long\n"),
+        (["budget=5m"], "error: budget is for nmt train; leave it out: all trials are as long; time_limit="),
+        (["time_limit=90"], "error: time_limit=90 is not a length of time; give one such as 30m, 2h, 1h30m or 90s\n"),
         (["init_from=x"], "error: init_from is for nmt train; leave it out: every trial is a new run\n"),
         (["attention=dot"], "error: attention=dot is typed, but the space varies attention; leave one of them out\n"),
         (

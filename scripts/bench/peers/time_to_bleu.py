@@ -127,7 +127,7 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--torch-index", help="package index that torch is installed from")
     arguments = parser.parse_args(words)
     arguments.rows = chosen(parser, "--rows", arguments.rows, rows)
-    arguments.budgets = sorted(arguments.budgets.split(","), key=seconds_of)
+    arguments.budgets = sorted(arguments.budgets.split(","), key=partial(seconds_of, "budget"))
     if arguments.minutes <= 0:
         parser.error(f"--minutes {arguments.minutes:g} trains nothing; give more")
     check_corpus(arguments.multi30k)
@@ -167,7 +167,7 @@ def measure_ours(place: Workplace, folder: Path, budgets: Sequence[str], highest
             run, start = folder / budget, time.monotonic()
             new = [f"runs_dir={folder}", f"name={budget}", f"cache_dir={folder / f'cache-{budget}'}"]
             run_nmt(["train", f"budget={budget}", *data, *new])
-            spent = (time.monotonic() - start) / seconds_of(budget)
+            spent = (time.monotonic() - start) / seconds_of("budget", budget)
             bleu = evaluated(run, ["split=dev"], run / "evaluations" / "dev")["BLEU"]
             what = f"budget={budget}, of which nmt train took {spent:.2f}"
             points.append(Point((time.monotonic() - start) / 60, bleu.score, what))
