@@ -168,6 +168,10 @@ class Peers:
         ) from error
 
 
+class SilentError(RuntimeError):
+    """Processes that have not joined in time; the message names them."""
+
+
 ALONE = Peers()
 _stores: list[tuple[dist.Store, dist.Store]] = []  # for the whole job, and for this attempt at it; once known
 
@@ -198,9 +202,10 @@ def joined(timeout_s: int, device: str) -> Iterator[Peers]:
         _, store = _known_stores(limit)
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         dist.init_process_group(backend, store=store, rank=rank, world_size=count, timeout=limit)
-    except RuntimeError:
+    except RuntimeError as error:
+        others = str(error) if isinstance(error, SilentError) else "the others"
         raise PeerError(
-            f"process {rank} of {count} does not reach the others at {os.environ['MASTER_ADDR']}:"
+            f"process {rank} of {count} does not reach {others} at {os.environ['MASTER_ADDR']}:"
             f"{os.environ['MASTER_PORT']}; check that all were started and that no firewall separates them "
             "(GLOO_SOCKET_IFNAME names the network interface)"
         ) from None
@@ -289,7 +294,7 @@ def _attempt(job: dist.Store, rank: int, count: int, limit: timedelta) -> str:
         job.set(f"process {rank}", own)
         while not job.check([f"answer to {own}"]):
             if time.monotonic() > end:
-                raise RuntimeError("no answer of the first process")
+                raise SilentError("process 0")
             time.sleep(ASKED_EACH_S)
         attempt: str = job.get(f"answer to {own}").decode()
         job.set(f"{attempt} taken by {rank}", "")
@@ -297,7 +302,7 @@ def _attempt(job: dist.Store, rank: int, count: int, limit: timedelta) -> str:
     others = set(range(1, count))
     while others := {other for other in others if not job.check([f"{own} taken by {other}"])}:
         if time.monotonic() > end:
-            raise RuntimeError(f"no answer of the processes {others}")
+            raise SilentError(" and ".join(f"process {other}" for other in sorted(others)))
         for other in others:
             if job.check([f"process {other}"]):
                 job.set(f"answer to {job.get(f'process {other}').decode()}", own)

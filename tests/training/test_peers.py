@@ -410,17 +410,19 @@ def test_what_one_process_does_is_refused_of_several(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rank", "count", "others"), [(1, 2, "the others"), (0, 2, "process 1"), (0, 3, "process 1 and process 2")]
+)
 def test_processes_that_cannot_be_reached_are_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    rank: int, count: int, others: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = {"WORLD_SIZE": "2", "RANK": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    port = str(free_port())
+    place = {"WORLD_SIZE": str(count), "RANK": str(rank), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     for name, value in place.items():
         monkeypatch.setenv(name, value)
     assert main(["train", "data=demo_en_de", "train.peer_timeout_s=1"]) == 2
     said = capsys.readouterr().err
-    assert (
-        f"error: process 1 of 2 does not reach the others at 127.0.0.1:{place['MASTER_PORT']}; check that all" in said
-    )
+    assert f"error: process {rank} of {count} does not reach {others} at 127.0.0.1:{port}; check that all" in said
 
 
 def wait_for(
