@@ -2,7 +2,7 @@
 
     python scripts/bench recipes --runs RUNS --multi30k FOLDER --tatoeba FOLDER --tatoeba-zh FOLDER
     python scripts/bench recipes --runs RUNS --tatoeba FOLDER --corpora tatoeba_3000 seed=2    (words for nmt train)
-    python scripts/bench recipes --runs RUNS --multi30k FOLDER --recipes budget=5m,budget=30m
+    python scripts/bench recipes --runs RUNS --multi30k FOLDER --recipes budget=5m,budget=30m --figure budgets.png
 
 The folders hold Multi30k (train, val and test_2016_flickr), Tatoeba English–German and English–Chinese (train, dev and
 test). A corpus such as tatoeba_3000 is the first 3,000 pairs of a training split. Each run is `nmt train` as a user
@@ -17,7 +17,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -30,6 +30,8 @@ from nmt.cli.main import BAD_INPUT
 from nmt.config.compose import CONFIGS
 from nmt.config.overrides import folder_name
 from nmt.config.times import seconds_of
+from nmt.figures.curves import Point, curves_figure
+from nmt.figures.figure import save_figure
 
 MINUTES_FILE = "minutes.json"  # of the training, beside the run's own files
 DEMO, DEMO_ZH = (CONFIGS.parent / "data" / name for name in ("demo_en_de", "demo_en_zh"))
@@ -88,23 +90,25 @@ def main(given: Sequence[str]) -> int:
     arguments, words = parse_arguments(given)
     print("| corpus | recipe | dev BLEU | test BLEU | test chrF | minutes | ÷ budget |")
     print("|---|---|---:|---:|---:|---:|---:|")
+    runs: Path = arguments.runs.resolve()
     signatures: dict[str, None] = {}
+    curves: dict[str, list[Point]] = {}
     for name in arguments.corpora:
         corpus = CORPORA[name]
-        folder: Path = arguments.folders[corpus.folder]
-        data = data_words(corpus, folder.resolve(), arguments.runs.resolve() / "data" / name)
+        data = data_words(corpus, arguments.folders[corpus.folder].resolve(), runs / "data" / name)
         for recipe in arguments.recipes:
-            run = arguments.runs.resolve() / folder_name("-".join([name, recipe.replace(" ", "_"), *words]))
-            if recipe == TUNE:
-                found = tuned(run, [*STUDY, *data, *words])
-            elif train(run, [*words_of(recipe, corpus), *data, *words]):
-                found = outcome(run, json.loads((run / MINUTES_FILE).read_text())["minutes"])
-            else:
+            run = runs / folder_name("-".join([name, recipe.replace(" ", "_"), *words]))
+            found = best_of_study(run, [*data, *words]) if recipe == TUNE else trained(run, recipe, corpus, data, words)
+            if found is None:
                 print(f"| {name} | {recipe} | refused | | | | |", flush=True)
                 continue
-            signatures[found.signature] = None
             print(f"| {name} | {recipe} | {found} | {of_budget(recipe, found.minutes)} |", flush=True)
+            signatures[found.signature] = None
+            if is_budget(recipe):
+                curves.setdefault(name, []).append((budget_minutes(recipe), found.test_bleu))
     print("\n" + "\n".join(f"`{each}`" for each in signatures))
+    if arguments.figure is not None:
+        draw(curves, arguments.figure)
     return 0
 
 
@@ -117,6 +121,7 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser.add_argument("--tatoeba-zh", type=Path, help="folder of Tatoeba English–Chinese")
     parser.add_argument("--corpora", help=f"which, with commas (all whose folder is given): {', '.join(CORPORA)}")
     parser.add_argument("--recipes", default=",".join(RECIPES), help=f"which, with commas (%(default)s); {OTHERS}")
+    parser.add_argument("--figure", type=Path, help="picture of BLEU over the budgets: .png, .svg or .pdf")
     arguments, words = parser.parse_known_args(given)
     folders = {"multi30k": arguments.multi30k, "tatoeba": arguments.tatoeba, "tatoeba_zh": arguments.tatoeba_zh}
     arguments.folders = {name: each for name, each in folders.items() if each is not None}
@@ -152,7 +157,23 @@ def of_budget(recipe: str, minutes: float) -> str:
     """How much of a budget the training took; nothing for other recipes."""
     if not is_budget(recipe):
         return ""
-    return f"{60 * minutes / seconds_of(*recipe.split('=')):.2f}"
+    return f"{minutes / budget_minutes(recipe):.2f}"
+
+
+def budget_minutes(recipe: str) -> float:
+    """Minutes of a budget."""
+    return seconds_of(*recipe.split("=")) / 60
+
+
+def draw(curves: Mapping[str, Sequence[Point]], path: Path) -> None:
+    """A picture of BLEU over the budget, a line for each corpus."""
+    figure = curves_figure({name: [points] for name, points in curves.items()}, "budget (minutes)", "BLEU")
+    (axes,) = figure.axes
+    minutes = sorted({x for points in curves.values() for x, _ in points})
+    axes.set_xscale("log")
+    axes.set_xticks(minutes, [f"{each:g}" for each in minutes])
+    axes.minorticks_off()
+    save_figure(figure, path)
 
 
 def data_words(corpus: Corpus, folder: Path, cut: Path) -> list[str]:
@@ -196,13 +217,20 @@ def train(run: Path, words: Sequence[str]) -> bool:
     return True
 
 
-def tuned(folder: Path, words: Sequence[str]) -> Outcome:
+def trained(run: Path, recipe: str, corpus: Corpus, data: Sequence[str], words: Sequence[str]) -> Outcome | None:
+    """What a training reaches that is finished now, if it was not; None: nmt refused the words."""
+    if not train(run, [*words_of(recipe, corpus), *data, *words]):
+        return None
+    return outcome(run, json.loads((run / MINUTES_FILE).read_text())["minutes"])
+
+
+def best_of_study(folder: Path, words: Sequence[str]) -> Outcome:
     """The best trial of a study, and how long the study took; goes on with one that was interrupted."""
     done = folder / "study.json"
     study: dict[str, Any] = json.loads(done.read_text()) if done.exists() else {"minutes": 0.0, "best": None}
     if study["best"] is None:
         start = time.monotonic()
-        command = [*nmt_command("tune"), f"runs_dir={folder}", "name=study", *words]
+        command = [*nmt_command("tune"), f"runs_dir={folder}", "name=study", *STUDY, *words]
         ended = subprocess.run(command, stdout=subprocess.PIPE, text=True)
         study["minutes"] += (time.monotonic() - start) / 60
         if ended.returncode == 0:

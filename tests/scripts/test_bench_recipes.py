@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 from helpers.small_corpora import make_pairs
+from matplotlib.figure import Figure
 
-from bench.recipes import CORPORA, data_words, main, of_budget
+from bench.recipes import CORPORA, data_words, draw, main, of_budget
 
 FEW = ["train.max_updates=3", "train.bleu_sentences=5", "train.precision=fp32", "train.workers=1"]
 
@@ -64,6 +65,16 @@ def test_words_that_nmt_refuses_get_a_row(corpus: Path, tmp_path: Path, capfd: p
     words = ["--runs", str(tmp_path / "runs"), "--tatoeba", str(corpus), "--corpora", "tatoeba_1000"]
     assert main([*words, "--recipes", "known", f"cache_dir={tmp_path}/cache", "tokenizer.vocab_size=262"]) == 0
     assert "| tatoeba_1000 | known | refused |" in capfd.readouterr().out
+
+
+def test_the_picture_has_a_line_for_each_corpus_over_the_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr("bench.recipes.save_figure", lambda figure, path: drawn.append(figure))
+    draw({"one": [(5.0, 20.0), (30.0, 30.5)], "two": [(5.0, 10.0)]}, Path("budgets.svg"))
+    (axes,) = drawn[0].axes
+    assert [line.get_label() for line in axes.get_lines()] == ["one", "two"]
+    assert [list(line.get_xdata()) for line in axes.get_lines()] == [[5, 30], [5]]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["5", "30"]
 
 
 def test_a_budget_is_compared_with_the_time_that_it_took() -> None:
