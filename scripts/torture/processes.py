@@ -31,11 +31,10 @@ from torture.small import LOW, Setting, trained, words_of, write_corpus
 from torture.victims import Fate
 
 SETTINGS = (
-    Setting("float32, dropout", ("train.parts=4", "train.precision=fp32", "train.max_updates=150")),
+    Setting("float32, dropout", ("train.precision=fp32", "train.max_updates=150")),
     Setting(
         f"{LOW}, accumulation, subword sampling",
-        ("train.parts=4", f"train.precision={LOW}", "train.accumulate=2", "tokenizer.sampling_alpha=0.1",
-         "train.max_updates=150"),
+        (f"train.precision={LOW}", "train.accumulate=2", "tokenizer.sampling_alpha=0.1", "train.max_updates=150"),
     ),
 )  # fmt: skip
 COUNTS = (2, 3, 4)  # processes

@@ -40,12 +40,11 @@ ENDED: dict[str, str] = {
     "write": "killed in a write",
     "asked": "asked to stop",
 }
-FOUR_PARTS = ("train.parts=4",)
 SETTINGS = (
     Setting("float32, validation at the end of epochs", ("train.precision=fp32", "train.validate_every=null")),
     Setting(
         f"{LOW}, gradient accumulation, 2 workers",
-        (f"train.precision={LOW}", "train.accumulate=2", *FOUR_PARTS), workers=2,
+        (f"train.precision={LOW}", "train.accumulate=2"), workers=2,
     ),
     Setting("subword sampling, word dropout", ("tokenizer.sampling_alpha=0.1", "model.word_dropout=0.1")),
     Setting(
@@ -54,7 +53,7 @@ SETTINGS = (
     ),
     Setting(
         "two passes a batch, input feeding, 3 workers",
-        ("train.consistency=1", "decoder.input_feeding=true", *FOUR_PARTS), workers=3,
+        ("train.consistency=1", "decoder.input_feeding=true"), workers=3,
     ),
     Setting("a clock that jumps", ("train.precision=fp32",), jumping=True),
 )  # fmt: skip

@@ -18,7 +18,7 @@ WORDS = (
     "recipe=null", "data=text", "data.train.src=train.en", "data.train.tgt=train.de", "data.dev_size=20",
     "data.test_size=0",
     "tokenizer.vocab_size=350", "model.d_embed=16", "encoder.d_hidden=16", "decoder.d_hidden=16",
-    "train.batch_tokens=500", "train.max_epochs=null", "train.validate_every=7",
+    "train.batch_tokens=500", "train.parts=4", "train.max_epochs=null", "train.validate_every=7",
     "train.patience=null", "train.log_every=4", "train.keep_best=2", "train.examples=0",
     "train.bleu_sentences=6", "train.device=cpu", "search=greedy", "search.max_length_a=5", "search.max_length_b=1",
 )  # fmt: skip
