@@ -109,6 +109,13 @@ def read_usual_sentences(folder: Path) -> int:
         raise CheckpointError(f"{path} is damaged; restore it from a copy") from None
 
 
+def refuse_damaged(folder: Path) -> None:
+    """Refuses a run if a file is damaged that training does not read; only translation or evaluation would notice."""
+    seen_file(folder)
+    read_letter_case(folder)
+    read_usual_sentences(folder)
+
+
 def _known(path: Path, most: int) -> bytes | None:
     """The content of a file, checked against the manifest; None: not in the manifest, which an earlier nmt wrote."""
     known = _manifest(path.parent)["sha256"].get(path.name)

@@ -35,6 +35,7 @@ from nmt.runs.folder import (
     create_run,
     read_letter_case,
     read_run,
+    refuse_damaged,
     refuse_used,
     seen_file,
 )
@@ -174,7 +175,7 @@ def resume(
     with hold_run(run) if peers.first else nullcontext():
         if peers.first:
             refuse_unwritable(run, PLACE)
-        seen_file(run)  # refuses a damaged file, which nothing else would notice
+        refuse_damaged(run)
         last = to_resume(run)
         if last is None and config.init_from is not None:
             raise CheckpointError(f"{run} lacks the weights that it started from; delete it, and start again")

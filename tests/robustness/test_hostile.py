@@ -281,6 +281,21 @@ def test_a_pipe_in_a_run_folder_is_not_waited_for(run: Path, name: str) -> None:
     assert "is not a regular file" in refusal(lambda: read_file(run / name))
 
 
+@pytest.mark.parametrize("name", ["seen.bin", "letter_case.json", "sentences.json"])
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_run_goes_on_only_if_the_files_that_training_does_not_read_are_whole(
+    run: Path, name: str, gone: bool
+) -> None:
+    content = (run / name).read_bytes()
+    if gone:
+        (run / name).unlink()
+    else:
+        (run / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    message = refusal(lambda: resume(run))
+    assert f"{run / name} is " in message
+    assert "restore it from a copy" in message
+
+
 @pytest.mark.parametrize(
     ("key", "value", "expected"),
     [
