@@ -50,6 +50,7 @@ def convert(value: Any, hint: Any, where: str) -> Any:
     words = [str(word) for option in allowed if get_origin(option) is Literal for word in get_args(option)]
     if words:
         words += ["true", "false"] if bool in allowed else []
+        words += ["null"] if type(None) in allowed else []
         remedy = remedy_of(str(value).lower(), hint) or nearest(str(value), words)
         raise ConfigError(f"{where}={show(value)} is not possible; {remedy}")
     quoted = f"; quote it: {where}='\"{value}\"'" if str in allowed and isinstance(value, int | float) else ""

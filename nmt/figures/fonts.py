@@ -5,6 +5,8 @@ import unicodedata
 from contextlib import suppress
 from functools import cache
 
+from nmt.errors import printable
+
 USUAL_FONT = "DejaVu Sans"  # comes with matplotlib
 SANS_SERIF = ("Sans", "Gothic", "Hei")  # words in the names of fonts without serifs, such as the usual font
 
@@ -14,21 +16,32 @@ def drawable(text: str) -> str:
 
     The first time, a warning on stderr (logger nmt.figures.fonts) names a font to install.
     """
-    missing = {char for char in text if _family(char) is None}
-    if missing:
-        wide = any(unicodedata.east_asian_width(char) in "WF" for char in missing)
-        _warn_of_missing("Noto Sans CJK" if wide else "Noto Sans", "fonts-noto-cjk" if wide else "fonts-noto-core")
-    return "".join(f"[{ord(char):04X}]" if char in missing else char for char in text)
+    missing = {char: f"[{ord(char):04X}]" for char in text if _family(char) is None}
+    for char, code_point in missing.items():
+        font, package = _font_with(char)
+        if font not in _named:
+            _named.add(font)
+            logging.getLogger(__name__).warning(
+                "warning: no installed font has some characters, pictures show their code points, such as %s for %s, "
+                "instead; install one, such as %s (Debian, Ubuntu: apt install %s)",
+                code_point,
+                printable(char),
+                font,
+                package,
+            )
+    return "".join(missing.get(char, char) for char in text)
 
 
-@cache
-def _warn_of_missing(font: str, package: str) -> None:  # the cache keeps it to one warning for each font
-    logging.getLogger(__name__).warning(
-        "warning: no installed font has some characters, pictures show their code points, such as [6211] for 我, "
-        "instead; install one, such as %s (Debian, Ubuntu: apt install %s)",
-        font,
-        package,
-    )
+_named: set[str] = set()  # fonts that a warning has named: one warning for each
+
+
+def _font_with(char: str) -> tuple[str, str]:
+    """A font that most likely has the character, and its package."""
+    if unicodedata.category(char) in ("So", "Sk", "Cn"):  # emoji, also those that this Python does not know yet
+        return "Symbola", "fonts-symbola"
+    if unicodedata.east_asian_width(char) in "WF":
+        return "Noto Sans CJK", "fonts-noto-cjk"
+    return "Noto Sans", "fonts-noto-core"
 
 
 def families(text: str) -> list[str]:

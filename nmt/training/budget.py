@@ -57,6 +57,7 @@ LEAST_VALIDATIONS = 2
 QUICK_S = 0.6  # seconds of budget for each dev sentence: with fewer, validations are quick
 LITTLE, ENOUGH = 0.1, 1 / 3  # shares of the recommended training: below the first, a caution names time for the second
 AFTERWARDS = 2.5  # time after the last validation, in validations: scores of the average, and the judgement
+AFTER_ONE = 1.0  # the same where there is one validation, so no average
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ class Pace:
             return int(seconds / (self.update_s + self.validation_s / every)), every
         validations = int(VALIDATIONS_SHARE * seconds / self.validation_s)
         validations = max(1 if self.quick else LEAST_VALIDATIONS, min(MOST_VALIDATIONS, validations))
+        if validations == 1:
+            seconds += (AFTERWARDS - AFTER_ONE) * self.validation_s
         updates = int((seconds - validations * self.validation_s) / self.update_s)
         return updates, max(1, -(-updates // validations))
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 METRICS_FILE = "metrics.jsonl"
 TENSORBOARD_FOLDER = "tensorboard"
+MANY_DIGITS = 1e6  # perplexity from which the console shows a power of ten
 
 
 class Reporter:
@@ -283,7 +284,8 @@ def _bar_format(total: int | None, left: str) -> str:
 
 def _shown(name: str, value: float) -> str:
     """A value with its short name, for the console."""
-    formats = {"perplexity": "ppl {:.2f}", "bleu": "BLEU {:.2f}", "learning_rate": "lr {:.2e}"}
+    ppl = "ppl {:.2f}" if value < MANY_DIGITS else "ppl {:.1e}"
+    formats = {"perplexity": ppl, "bleu": "BLEU {:.2f}", "learning_rate": "lr {:.2e}"}
     formats["tokens_per_s"] = "{:,.0f} tokens/s"
     return formats.get(name, name + " {:.4f}").format(value)
 

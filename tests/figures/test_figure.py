@@ -137,14 +137,15 @@ def test_characters_without_a_font_become_code_points_with_one_line_that_names_a
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(fonts, "_other_fonts", lambda: [])
+    monkeypatch.setattr(fonts, "_named", set())
     fonts._family.cache_clear()
-    fonts._warn_of_missing.cache_clear()
     try:
         assert fonts.drawable("a我b") == "a[6211]b"
         assert fonts.drawable("们") == "[4EEC]"
         assert fonts.drawable("b\nb") == "b\nb"
         assert fonts.families("b\nb") == [fonts.USUAL_FONT]
         [message] = caplog.messages
+        assert "such as [6211] for 我, instead; " in message
         assert "apt install fonts-noto-cjk" in message
         assert "\n" not in message
         assert fonts.families("a") == [fonts.USUAL_FONT]
@@ -152,9 +153,11 @@ def test_characters_without_a_font_become_code_points_with_one_line_that_names_a
             drawn = svg_text(draw(np.eye(2), ["我", "a"], ["们", "b"]))
             assert all(f"<!-- {label} -->" in drawn for label in ("[6211]", "[4EEC]", "a", "b"))
         assert len(caplog.messages) == 1
+        fonts.drawable("\U0001fae0กก")
+        assert "such as [1FAE0] for \U0001fae0, instead; install one, such as Symbola" in caplog.messages[1]
+        assert "such as [0E01] for ก, instead; install one, such as Noto Sans (" in caplog.messages[2]
     finally:
         fonts._family.cache_clear()
-        fonts._warn_of_missing.cache_clear()
 
 
 RARE = "\U000302a6"  # an ideograph that hardly any font has

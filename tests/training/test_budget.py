@@ -180,6 +180,8 @@ def test_one_quick_validation_is_enough() -> None:
     assert -(-updates // every) == LEAST_VALIDATIONS
     quick_updates, quick_every = replace(pace, quick=True).updates_in(50.0)
     assert quick_updates == quick_every > updates
+    used = quick_updates * pace.update_s + (1 + budget.AFTER_ONE) * pace.validation_s
+    assert used == pytest.approx(50.0, abs=pace.update_s)
 
 
 def test_a_small_model_is_timed_as_it_is_and_the_run_fills_the_budget(

@@ -173,6 +173,15 @@ def test_plain_streams_get_whole_lines_without_control_characters(tmp_path: Path
     assert any(line.endswith("translation 10") for line in lines)
 
 
+def test_the_perplexity_of_a_training_that_diverges_stays_short(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    reporter = Reporter(tmp_path, 100, Progress(), 1, stream)
+    reporter.update(1, 0, 4.0, 4.0, 1, 0.1, 1.0, 0.0)
+    reporter.update(2, 0, 300.0, 300.0, 1, 0.1, 1.0, 0.0)
+    reporter.close()
+    assert re.findall(r"ppl (\S+)", stream.getvalue()) == ["54.60", "1.9e+130"]
+
+
 @pytest.mark.slow
 def test_a_terminal_gets_a_bar_with_loss_perplexity_speed_and_time_left(tmp_path: Path) -> None:
     stream = Terminal()
