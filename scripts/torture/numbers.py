@@ -116,7 +116,7 @@ def replace(owner: Any, name: str, value: Any) -> None:
 
 
 def starve(pairs: int, updates: range) -> None:
-    """From now on, in this process, memory holds batches of so many pairs at most in these updates."""
+    """From now on, in this process, memory holds so many pairs of a part of a batch at most in these updates."""
     update, now = Trainer.update, 0
 
     def limited(model: Seq2Seq, batch: Batch, *given: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -175,7 +175,7 @@ def little_memory(place: Path, setting: Setting, whole: Path, chance: random.Ran
     """A run whose memory is too small for some updates: the same weights after them, but for rounding."""
     first = chance.randint(1, UPDATES - 2)
     updates = range(first, first + 3)
-    run, _ = trained(place, setting, "memory", Fate(spoil=functools.partial(starve, chance.randint(2, 4), updates)))
+    run, _ = trained(place, setting, "memory", Fate(spoil=functools.partial(starve, 1, updates)))
     halved = counted(run, "halved")
     if not halved or not set(halved) <= set(updates):
         return lost(place, "numbers", f"{setting.name}: halved {halved}, not {list(updates)}")
