@@ -44,11 +44,14 @@ class Plan:
 def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
     """The plan of a command line, checked as far as possible without a study."""
     command: TuneCommand = command_of(verb, typed, config_dir)
-    space = read_space(command.space)
     own = {override.key_or_group: each for each in typed for override in [parse(each)]}
-    for each in space:
-        if each.key in own:
-            raise ConfigError(f"{own[each.key]} is typed, but the space varies {each.key}; leave one of them out")
+    whole = read_space(command.space)
+    space = [each for each in whole if each.key not in own]
+    if not space:
+        raise ConfigError(
+            f"every key of the space is typed ({', '.join(each.key for each in whole)}), so no trial would differ from "
+            "another; leave one out"
+        )
     words = [each for key, each in own.items() if key.split(".")[0] not in OWN]
     run = command.run
     folder = expanded(run.runs_dir) / "studies" / run.name

@@ -31,6 +31,7 @@ from nmt.tune.search_space import Value, word
 
 WARM_UP = 3  # validations before a trial may be pruned
 TRIALS_SHOWN = 5  # best trials that the report lists
+REASON = "error"  # of a trial that failed: the name of its attribute in the study
 HOPELESS_TRIALS = 3  # once so many trials have failed, and all have failed, the study ends with the last error
 
 
@@ -110,6 +111,7 @@ def train_trial(plan: Plan, study: optuna.Study, trial: optuna.Trial, chosen: Ma
     except optuna.TrialPruned:
         study.tell(trial, state=TrialState.PRUNED)
     except NmtError as error:  # it diverged, or its vocabulary is too large for the corpus: other trials may succeed
+        trial.set_user_attr(REASON, str(error))
         study.tell(trial, state=TrialState.FAIL)
         if number + 1 >= HOPELESS_TRIALS and all(t.state == TrialState.FAIL for t in study.get_trials(deepcopy=False)):
             raise
@@ -163,7 +165,9 @@ def report(plan: Plan, study: optuna.Study) -> None:
     """Prints the best trials and the command for the best settings, and saves a picture of what mattered."""
     complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
     if not complete:
-        raise ConfigError(f"no trial of {plan.folder} has finished; type more trials=")
+        failed = study.get_trials(deepcopy=False, states=[TrialState.FAIL])
+        last = f" ({trial_name(failed[-1].number)}: {failed[-1].user_attrs.get(REASON)})" if failed else ""
+        raise ConfigError(f"no trial of {plan.folder} has finished{last}; change the words or the space, and the name=")
     sign = -1 if plan.metric == "bleu" else 1
     ranked = sorted(complete, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
     for ending_of in (".png", ".svg"):

@@ -47,7 +47,7 @@ def test_the_best_trial_of_a_study_has_a_row_and_is_not_searched_twice(
 ) -> None:
     monkeypatch.setattr("bench.recipes.STUDY", ("recipe=auto", "space=rnn_small", "trials=2"))
     words = ["--runs", str(tmp_path / "runs"), "--tatoeba", str(corpus), "--corpora", "tatoeba_1000"]
-    words += ["--recipes", "tune", f"cache_dir={tmp_path}/cache", "space.tokenizer.vocab_size.choices=[400]", *FEW]
+    words += ["--recipes", "tune", f"cache_dir={tmp_path}/cache", *FEW]
     assert main(words) == 0
     first = capfd.readouterr()
     assert "trial-0001 of 2" in first.err

@@ -120,6 +120,17 @@ def test_more_trials_are_of_the_same_study(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_typed_key_does_not_vary(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(typed(data, tmp_path, "name=fixed", "trials=2", "attention=dot")) == 0
+    assert [set(trial["params"]) for trial in trials(tmp_path, "fixed")] == [{"decoder.dropout", "optimizer.lr"}] * 2
+    for number in range(2):
+        config = json.loads((tmp_path / "studies" / "fixed" / f"trial-{number:04d}" / "config.json").read_text())
+        assert config["attention"]["class"] == "Dot"
+    command = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("nmt train "))
+    assert command.split().count("attention=dot") == 1
+
+
+@pytest.mark.slow
 def test_after_the_time_limit_no_trial_begins_and_the_best_is_named(
     data: Path, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -199,7 +210,10 @@ def test_importance_finds_what_decides() -> None:
         (["budget=5m"], "error: budget is for nmt train; leave it out: all trials are as long; time_limit="),
         (["time_limit=90"], "error: time_limit=90 is not a length of time; give one such as 30m, 2h, 1h30m or 90s\n"),
         (["init_from=x"], "error: init_from is for nmt train; leave it out: every trial is a new run\n"),
-        (["attention=dot"], "error: attention=dot is typed, but the space varies attention; leave one of them out\n"),
+        (
+            ["attention=dot", "optimizer.lr=0.01", "decoder.dropout=0"],
+            "error: every key of the space is typed (attention, decoder.dropout, optimizer.lr), so no trial would differ ",
+        ),
         (
             ["data.dev.src=null", "data.dev.tgt=null", "data.dev_size=0"],
             "error: data.dev_size=0 leaves no dev sentences to choose settings by; raise it, or give data.dev.src and ",
@@ -267,7 +281,9 @@ def test_settings_with_which_nothing_can_be_trained(
     assert last.startswith("error: tokenizer.vocab_size=100000 is too large for this corpus")
     assert [trial["state"] for trial in trials(tmp_path, "none")] == [TrialState.FAIL] * HOPELESS_TRIALS
     assert main(typed(data, tmp_path, "name=none", "trials=0", "tokenizer.vocab_size=100000")) == 2
-    assert "no trial of" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert f"no trial of {tmp_path / 'studies' / 'none'} has finished (trial-0002: tokenizer.vocab_size=100000 is" in err
+    assert "; change the words or the space, and the name=\n" in err
 
 
 @pytest.mark.slow
