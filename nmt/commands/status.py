@@ -139,7 +139,7 @@ def how_far(recorded: list[dict[str, Any]], progress: Progress, settings: TrainC
 def how_good(progress: Progress, settings: TrainConfig, warmup: int) -> dict[str, str]:
     """The best and the last validation; patience waits for the end of the `warmup`, in updates."""
     if not progress.validations:
-        return {"dev": "not validated yet"}
+        return {"dev": "none: the run has no dev split" if progress.finished else "not validated yet"}
     rows = {"best": scores_text(progress.ranked(settings.metric)[0])}
     waited = progress.since_gain(settings.metric, warmup)
     patience = f"; {waited} since the last gain, stops at {settings.patience}" if settings.patience and waited else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +19,10 @@ from nmt.data.parallel import LengthAgreement
 from nmt.data.paths import read_lines, resolve
 from nmt.data.readers import FILE_PER_LANGUAGE, find_split
 from nmt.data.split import Block, Pair, Split, blocks
+from nmt.data.suspicions import VERSION as SUSPICIONS_VERSION
+from nmt.data.suspicions import suspicions
 from nmt.data.tables import BATCH_ROWS, TableWriter, load_table, read_batches
-from nmt.data.text import Cleaning
+from nmt.data.text import Cleaning, is_visible
 from nmt.errors import ConfigError, DataError, counted
 from nmt.machine.digests import digest
 
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Corpus", "load_table", "read_batches", "read_corpus", "read_lines", "resolve"]
 
-CORPUS_VERSION = 6  # version of the cached tables; raise it whenever their content changes
+CORPUS_VERSION = 7  # version of the cached tables; raise it whenever their content changes
 CORPUS_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string()), ("index", pa.int64())])
+SMALLEST_CUT = 10  # training pairs, of which one may be cut off
+REPORT_FILE = "report.json"
 BATCH_CHARACTERS = 1 << 25
 
 
@@ -81,7 +85,25 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
     key = digest(settings)
     folder = cached(cache_dir, "corpus", key, lambda draft: _build(data, splits, draft))
     notes = [note for split in splits.values() if split is not None for note in split.notes]
-    return Corpus(folder, notes + json.loads((folder / "report.json").read_text("utf-8")), key)
+    given = [name for name, split in splits.items() if split is not None]
+    return Corpus(folder, notes + _lines(folder) + _suspicions(folder, key, given, data, cache_dir), key)
+
+
+def _lines(folder: Path) -> list[str]:
+    """The report in a folder of the cache."""
+    return list(json.loads((folder / REPORT_FILE).read_text("utf-8")))
+
+
+def _suspicions(folder: Path, key: str, given: Sequence[str], data: DataConfig, cache_dir: Path) -> list[str]:
+    """Cautions about the content of the splits that were given; they also depend on the languages."""
+
+    def write(draft: Path) -> None:
+        tables = {name: folder / f"{name}.arrow" for name in given}
+        found = [line for name, table in tables.items() for line in suspicions(name, table, data)]
+        (draft / REPORT_FILE).write_text(json.dumps(found, ensure_ascii=False), "utf-8")
+
+    settings = [SUSPICIONS_VERSION, key, data.src_lang, data.tgt_lang]
+    return _lines(cached(cache_dir, "suspicions", digest(settings), write))
 
 
 def training_split(data: DataConfig, cache_dir: Path) -> Split:
@@ -105,6 +127,7 @@ class _Marks:
 
     src: npt.NDArray[np.uint64]  # hash of each source
     made_plain: int  # number of sources that were made plain
+    empty: tuple[int, int]  # of dev and test: numbers of sources and of targets without a visible character
 
 
 def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> None:
@@ -121,6 +144,7 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
             if not len(marks[name].src):
                 raise DataError(f"the {name} split holds no sentence pair, data.{name}; check its files")
             report += [f"{name}: {tally}" for tally in split.tallies]
+            cautions += _of_empty(name, marks[name])
     sifted = sieve.result()
     keep, dropped = sifted.keep, _dropped(sifted)
     train = marks["train"]
@@ -138,7 +162,7 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
     report += [_cut_line(name, home, data) for name in missing]
     report += [_overlap_line(name, marks[name], train.src[home == 0]) for name in ("dev", "test") if name in marks]
     _route(folder, home, missing)
-    (folder / "report.json").write_text(json.dumps(report + cautions, ensure_ascii=False), "utf-8")
+    (folder / REPORT_FILE).write_text(json.dumps(report + cautions, ensure_ascii=False), "utf-8")
     if data.train.weights is not None and splits["train"] is not None:
         counts = splits["train"].counts
         if 0 in counts:
@@ -149,10 +173,24 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
         (folder / "mixed.json").write_text(json.dumps(counts), "utf-8")
 
 
+def _of_empty(name: str, marks: _Marks) -> Iterator[str]:
+    """Says how many pairs of a dev or test split lack a side; refuses a split with a side that is empty throughout."""
+    pairs = len(marks.src)
+    for side, empty in zip(("source", "target"), marks.empty, strict=True):
+        if empty == pairs:
+            raise DataError(
+                f"the {name} split has no text on its {side} side in any of {counted(pairs, 'pair')}, data.{name}; "
+                "check its files"
+            )
+        if empty:
+            yield f"caution: {name}: {empty:,} of {counted(pairs, side)} {'is' if empty == 1 else 'are'} empty"
+
+
 def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreement, sieve: Sieve | None) -> _Marks:
     """Cleans, writes and judges the pairs of a split; in memory, only the marks and the sieve grow with the corpus."""
     hashes = bytearray()
     first = made_plain = 0
+    empty = [0, 0]
     with TableWriter(path, CORPUS_SCHEMA) as table:
         for typed, targets in batches(split.pairs()):
             sources = list(map(cleaning.source, typed))
@@ -166,10 +204,13 @@ def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreem
             hashes += hashes_of(sources)
             if sieve is not None:
                 sieve.add(sources, targets)
+            else:
+                for side, texts in enumerate((sources, targets)):
+                    empty[side] += sum(not is_visible(text) for text in texts)
             agreement.add(sources, targets)
             table.write({"src": sources, "tgt": targets, "index": range(first, first + len(sources))})
             first += len(sources)
-    return _Marks(np.frombuffer(hashes, HASH), made_plain)
+    return _Marks(np.frombuffer(hashes, HASH), made_plain, (empty[0], empty[1]))
 
 
 def batches(pairs: Iterator[Pair]) -> Iterator[Block]:
@@ -190,7 +231,7 @@ def _cut(src: npt.NDArray[np.uint64], keep: npt.NDArray[np.bool_], sizes: dict[s
     depends on the text alone, and no source of dev or test is trained on.
     """
     home = np.where(keep, 0, -1).astype(np.int8)
-    wanted = {name: min(size, int(keep.sum()) // 10) for name, size in sizes.items()}
+    wanted = {name: min(size, int(keep.sum()) // SMALLEST_CUT) for name, size in sizes.items()}
     if not any(wanted.values()):
         return home
     groups, counts = np.unique(src[keep], return_counts=True)
@@ -213,7 +254,8 @@ def _cut_line(name: str, home: npt.NDArray[np.int8], data: DataConfig) -> str:
         return f"{name}: {counted(count, 'pair')} cut off the training split (data.{name} is not given)"
     if getattr(data, f"{name}_size") == 0:
         return f"{name}: none (data.{name} is not given, data.{name}_size=0)"
-    return f"{name}: none (data.{name} is not given, the training split is too small to cut it off)"
+    why = "too small" if (home >= 0).sum() < SMALLEST_CUT else "of too few different sources"
+    return f"{name}: none (data.{name} is not given, the training split is {why} to cut it off)"
 
 
 def _overlap_line(name: str, marks: _Marks, train: npt.NDArray[np.uint64]) -> str:

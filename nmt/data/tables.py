@@ -36,6 +36,14 @@ def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
         raise _damaged(path) from error
 
 
+def spread(path: Path, rows: int, most: int) -> Iterator[pa.RecordBatch]:
+    """At most so many of the `rows` of a table, at equal distances."""
+    distance, before = max(1, -(-rows // most)), 0
+    for batch in read_batches(path):
+        yield batch.take(pa.array(range(-before % distance, batch.num_rows, distance), pa.int64()))
+        before += batch.num_rows
+
+
 def _damaged(path: Path) -> DataError:
     return DataError(f"cached table {path} is damaged; delete the folder {path.parent}")
 

@@ -14,11 +14,14 @@ LEARNED_FILE = "learned.json"
 MOST_BYTES = 10_000
 LEAST_BLEU = 1.0  # percent; where words are counted, a lower score comes only from the smoothing of zero counts
 CLEAR = 5.0  # times the least BLEU; no model that cannot translate has as much
+MORE = 10.0  # points above the least BLEU, which are enough where it is high because characters are counted
 LEAST_GAIN = 0.1  # nats per token: the least advantage of a translation's own source over another sentence's
 FEW_PAIRS = 20_000
+FEWEST_PAIRS = 1_000  # with fewer, a model without a dev split gets a caution
 FEW_UPDATES = 1000
 MANY_EPOCHS = 5  # so many readings are no short training, however few the updates
 UNWRITABLE = 0.1  # largest share of the dev targets' pieces that may be missing from the vocabulary
+SPELLED = 0.3  # largest share of them that may be single bytes: rare characters and emoji have fewer
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,10 @@ class Learned:
     """What a run's model has learned. Each nll is a mean in nats per target token of the dev split."""
 
     bleu: float | None  # BLEU of greedy translations of dev, in percent; None: not measured
-    nll: float  # of the reference translations, each given its source
+    nll: float | None  # of the reference translations, each given its source; None: the run has no dev split
     nll_of_others: float | None  # of the references, each given another sentence's source; None: not measured
     nll_of_frequencies: float | None  # of the references, for a model that only counts training pieces; None: the same
-    last_nll: float  # `nll` at the last validation
+    last_nll: float | None  # `nll` at the last validation
     updates: int
     warmup: int
     pairs: int  # number of training pairs
@@ -38,12 +41,25 @@ class Learned:
     epochs: int = 0  # done
     finished: bool = True  # was this measured at the end of training?
     least_bleu: float = LEAST_BLEU  # what translations of other sentences would have
+    spelled: float = 0.0  # share of dev target pieces that are single bytes of characters without a piece
 
     def caution(self) -> str | None:
-        """A warning if the model has learned next to nothing: the sign, the likely cause and the remedy; else None."""
-        sign = self.sign()
-        so_far = "" if self.finished else "so far, "
-        return None if sign is None else f"{so_far}the model has learned next to nothing: {sign}. {self.cause()}"
+        """A warning if the model has learned next to nothing: the sign, the likely cause, the remedy; else None."""
+        if self.nll is None:
+            unknown = "the run has no dev split, so nothing shows whether the model has learned to translate"
+            return f"{unknown}. {self.too_few_pairs()}" if self.pairs < FEWEST_PAIRS else None
+        if (sign := self.sign()) is not None:
+            so_far = "" if self.finished else "so far, "
+            return f"{so_far}the model has learned next to nothing: {sign}. {self.cause()}"
+        if self.is_weak():
+            return f"the model is weak: {self.score()}. {self.cause()}"
+        return None
+
+    def is_weak(self) -> bool:
+        """Are most of the translations of the finished model nonsense?"""
+        if self.bleu is None or not self.finished:
+            return False
+        return self.bleu < min(CLEAR * self.least_bleu, self.least_bleu + MORE)
 
     def sign(self) -> str | None:
         """What shows that it has learned next to nothing; None: it has learned something."""
@@ -51,7 +67,7 @@ class Learned:
             others = (
                 f"; references of other sentences have {self.least_bleu:.2f}" if self.least_bleu > LEAST_BLEU else ""
             )
-            return f"its greedy translations of the dev split have {self.bleu:.2f} BLEU{others}"
+            return f"{self.score()}{others}"
         if self.bleu is not None and self.bleu >= CLEAR * self.least_bleu:
             return None
         if self.ignores_sources():
@@ -63,13 +79,29 @@ class Learned:
             return f"it knows dev translations no better ({self.nll:.2f} nats per token) than counting words would"
         return None
 
+    def score(self) -> str:
+        """The BLEU of its translations, as a clause."""
+        return f"its greedy translations of the dev split have {self.bleu:.2f} BLEU"
+
     def ignores_sources(self) -> bool:
         """Does a sentence's own source tell the model no more of the translation than another sentence's?"""
-        return self.nll_of_others is not None and self.nll_of_others - self.nll < LEAST_GAIN
+        if self.nll is None or self.nll_of_others is None:
+            return False
+        return self.nll_of_others - self.nll < LEAST_GAIN
 
     def only_counts(self) -> bool:
         """Does it know the translations no better than a model that knows how frequent the pieces are?"""
-        return self.nll_of_frequencies is not None and self.nll >= self.nll_of_frequencies
+        if self.nll is None or self.nll_of_frequencies is None:
+            return False
+        return self.nll >= self.nll_of_frequencies
+
+    def diverged(self) -> bool:
+        """Were the translations much likelier to the model at its best than at the last validation?"""
+        return self.nll is not None and self.last_nll is not None and self.last_nll > self.nll + 1
+
+    def too_few_pairs(self) -> str:
+        """The cause that small corpora have."""
+        return f"There are most likely too few pairs, {self.pairs:,}; a usable model needs tens of thousands"
 
     def cause(self) -> str:
         """The likely cause, and what helps."""
@@ -77,6 +109,11 @@ class Learned:
             return (
                 f"Its vocabulary cannot write {self.unknown:.0%} of the dev translations; train with "
                 "tokenizer.byte_fallback=true or tokenizer.character_coverage=1"
+            )
+        if self.spelled > SPELLED:
+            return (
+                f"{self.spelled:.0%} of the pieces of the dev translations are single bytes, because the training "
+                "targets lack their characters; are both in the same language?"
             )
         if self.length_correlation is not None and self.length_correlation < TOGETHER:
             return (
@@ -92,10 +129,10 @@ class Learned:
             return f"{trained} only; train longer"
         has_few_pairs = self.pairs < FEW_PAIRS
         learned_by_heart = has_few_pairs and self.epochs >= MANY_EPOCHS
-        if self.only_counts() or (self.last_nll > self.nll + 1 and not learned_by_heart):
+        if self.only_counts() or (self.diverged() and not learned_by_heart):
             return "Training has most likely diverged; lower optimizer.lr, or lengthen schedule.warmup"
         if has_few_pairs:
-            few = f"There are most likely too few pairs, {self.pairs:,}; a usable model needs tens of thousands"
+            few = self.too_few_pairs()
             return f"{few}. Or the files are not parallel: compare some lines" if self.ignores_sources() else few
         if self.ignores_sources():
             return "Either the files are not parallel, so compare some lines, or optimizer.lr is too high, so halve it"

@@ -9,6 +9,7 @@ from pathlib import Path
 from nmt.config.sections import DataConfig
 from nmt.data import train_hashes
 from nmt.data.letter_case import LetterCase
+from nmt.data.suspicions import copied
 from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.errors import ConfigError, DataError, counted
 
@@ -23,7 +24,6 @@ PIECE_MARKS = {  # a mark of text that is cut into pieces -> the pattern that fi
 MOSTLY = 0.5  # larger share of the lines (or pieces): a property of the whole text
 HARDLY = 0.05  # smaller share: an exception
 LOOKED_AT = 1000  # sentences that are examined
-NO_NAME = 10  # letters of the shortest line that is more than a name, if it is the same on both sides
 MUCH_LIKELIER = 1.0  # nats per piece
 HARDLY_LIKELY = 7.0  # nats per piece: by chance, one of 1,000 pieces
 TOKENISED = re.compile(r"\w [.,。，、](?= |$)|\w n't\b|\w 's\b|&(?:apos|quot|#91|#93|#124);|@-@")
@@ -124,12 +124,10 @@ def of_test_set(
 
 def of_copies(sources: Sequence[str], which: str, reference: Sequence[str]) -> Iterator[str]:
     """Says if a reference repeats the source."""
-    letters = [["".join(filter(str.isalpha, line.casefold())) for line in side] for side in (sources, reference)]
-    same = {line: src == ref for line, (src, ref) in enumerate(zip(*letters, strict=True), 1) if len(ref) >= NO_NAME}
-    copies = [line for line, is_same in same.items() if is_same]
-    if len(copies) > HARDLY * len(same):
+    told, copies = copied(sources, reference)
+    if len(copies) > HARDLY * told:
         share = f"{len(copies):,} of {len(reference):,} lines"
-        yield f"{which} repeats the source in {share}, the first is line {copies[0]:,}: are they translated?"
+        yield f"{which} repeats the source in {share}, the first is line {copies[0] + 1:,}: are they translated?"
 
 
 def of_direction(forward: float, backward: float) -> Iterator[str]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from nmt.data.encoded import EncodedSide
 from nmt.data.parallel import correlation
-from nmt.data.tokenizer import EOS, UNK
+from nmt.data.tokenizer import EOS, UNK, Tokenizer
 
 MOST_PAIRS = 100_000  # training pairs that are read, at most
 CHUNK_PAIRS = 10_000
@@ -33,6 +33,11 @@ def unknown_share(dev_ids: Sequence[Sequence[int]]) -> float:
     """Share of the dev targets' tokens that are not in the vocabulary."""
     tokens = np.concatenate([[*ids, EOS] for ids in dev_ids])
     return float((tokens == UNK).mean())
+
+
+def spelled_share(tokenizer: Tokenizer, dev_ids: Sequence[Sequence[int]]) -> float:
+    """Share of the dev targets' tokens that are unknown, or single bytes of characters that have no piece."""
+    return sum(map(tokenizer.spelled, dev_ids)) / sum(len(ids) + 1 for ids in dev_ids)
 
 
 def chunks(pairs: int) -> list[np.ndarray]:

@@ -15,10 +15,10 @@ from random import Random
 from typing import Any, TypeVar
 from unicodedata import east_asian_width
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from omegaconf import OmegaConf
-from pyarrow import RecordBatch
 
 from nmt.config.changes import Changes
 from nmt.config.compose import CONFIGS
@@ -29,7 +29,7 @@ from nmt.config.verbs import TrainCommand
 from nmt.data.batching import Mix
 from nmt.data.corpus import Corpus, read_corpus
 from nmt.data.prepare import fitting, trained_tokenizers
-from nmt.data.tables import read_batches
+from nmt.data.tables import read_batches, spread
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import counted
 from nmt.machine.home import expanded
@@ -47,6 +47,7 @@ WORDS = 40_000  # running words of which some occur once: fewer of a longer text
 WORD_LENGTHS = (2, 15)  # characters of a word in the mean; what lies outside is no text with spaces between words
 COVERAGE = 0.998  # share of the text's characters that get a piece, where there are many different ones
 MANY_CHARACTERS = 1000
+LONGEST_PIECE = 16  # characters of a piece at most, as SentencePiece trains them
 SPECIAL = 260  # pieces that are not text: four special ones and 256 bytes
 WIDE = 3  # letters that a wide character is worth: a Chinese, Japanese or Korean one is a word or a syllable
 MULTI30K = 1_800_000  # `size` of Multi30k en-de (29,000 pairs), on which most rules were found
@@ -160,25 +161,27 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
     cache_dir = expanded(run.cache_dir)
     given = None if run.init_from is None else config_from(expanded(run.init_from), run, typed, command.trust)
     corpus = read_corpus(run.data, cache_dir)
-    facts = facts_of(corpus.path("train"))
+    max_tokens = run.data.filters.max_tokens
+    facts = facts_of(corpus.path("train"), max_tokens)
     weights = run.data.train.weights
     if weights is not None:
         mix = Mix(corpus.mixed, weights)
         facts = replace(facts, epoch=mix.share, whole_part=mix.whole_part)
     if given is not None:
         config, _, tokenizers = given
-        return Recipe(
-            replace(command, run=config), replace(facts, tokens=tokens_of(corpus, facts.pairs, tokenizers)), []
-        )
+        tokens = tokens_of(corpus, facts.pairs, tokenizers, max_tokens)
+        return Recipe(replace(command, run=config), replace(facts, tokens=tokens), [])
     pieces = [each for each in tokenizer_choices(facts, run) if each.key not in typed.values]
     tokenizer = with_choices(run, pieces, typed, command.trust).tokenizer
     found = fitting(corpus, tokenizer, cache_dir)
     if found != tokenizer and "tokenizer.vocab_size" not in typed.values:  # if it is typed, training refuses it
         why = "the nearest that SentencePiece can make of it"
-        fits = [Choice("tokenizer.joint", found.joint, why), Choice("tokenizer.vocab_size", found.vocab_size, why)]
+        fits = [Choice("tokenizer.vocab_size", found.vocab_size, why)]
+        fits += [Choice("tokenizer.joint", found.joint, why)] if found.joint != tokenizer.joint else []
         pieces = [each for each in pieces if each.key not in [fit.key for fit in fits]]
         pieces += [each for each in fits if each.key not in typed.values]
-    facts = replace(facts, tokens=tokens_of(corpus, facts.pairs, trained_tokenizers(corpus, found, cache_dir)))
+    trained = trained_tokenizers(corpus, found, cache_dir)
+    facts = replace(facts, tokens=tokens_of(corpus, facts.pairs, trained, max_tokens))
     return Recipe(command, facts, pieces)
 
 
@@ -462,35 +465,33 @@ def rounded(number: int | float) -> int:
 
 
 @cache
-def facts_of(train: Path) -> Facts:
-    """Facts about the table of a training split; cached, because every job of a sweep asks for them."""
-    pairs, lengths = 0, [0, 0]
+def facts_of(train: Path, max_tokens: int | None = None) -> Facts:
+    """Facts about the table of a training split; cached, because every job of a sweep asks for them.
+
+    A pair with more than `max_tokens` pieces, whatever the pieces are, does not count: it will be dropped.
+    """
+    rows, pairs, lengths = 0, 0, [0, 0]
     for batch in read_batches(train):
-        pairs += batch.num_rows
-        for side, column in enumerate(SIDES):
-            lengths[side] += pc.sum(pc.utf8_length(batch[column])).as_py()
+        rows += batch.num_rows
+        of_batch = np.array([pc.utf8_length(batch[column]).to_numpy() for column in SIDES])
+        if max_tokens is not None:
+            of_batch = of_batch[:, of_batch.max(axis=0) <= LONGEST_PIECE * max_tokens]
+        pairs += of_batch.shape[1]
+        lengths = [before + int(more) for before, more in zip(lengths, of_batch.sum(axis=1), strict=True)]
     letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    for batch in spread(train, pairs, LOOKED_AT):
+    for batch in spread(train, rows, LOOKED_AT):
         for side, column in enumerate(SIDES):
             letters[side].update("".join(batch[column].to_pylist()))
     src, tgt = letters
-    new = share_of_new(train, pairs)
+    new = share_of_new(train, rows)
     return Facts(
         pairs=pairs,
         size=max(1, round(new * min(map(in_letters, lengths, letters)))),
         alphabets=(most_common(src), most_common(tgt)),
         one_script=main_script(src) == main_script(tgt),
-        seen_once=share_seen_once(train, pairs),
+        seen_once=share_seen_once(train, rows),
         new=new,
     )
-
-
-def spread(train: Path, pairs: int, most: int) -> Iterator[RecordBatch]:
-    """At most so many of the pairs in a table, at equal distances."""
-    distance, before = max(1, -(-pairs // most)), 0
-    for batch in read_batches(train):
-        yield batch.take(pa.array(range(-before % distance, batch.num_rows, distance), pa.int64()))
-        before += batch.num_rows
 
 
 def share_of_new(train: Path, pairs: int) -> float:
@@ -533,15 +534,20 @@ def share_seen_once(train: Path, pairs: int) -> float:
     return max(shares, default=1.0)
 
 
-def tokens_of(corpus: Corpus, pairs: int, tokenizers: TokenizerPair) -> int:
-    """Tokens of the longer side, eos included, summed over all training pairs; extrapolated from some of many."""
+def tokens_of(corpus: Corpus, pairs: int, tokenizers: TokenizerPair, max_tokens: int | None = None) -> int:
+    """Tokens of the longer side, eos included, summed over all training pairs; extrapolated from some of many.
+
+    Pairs with more than `max_tokens` pieces on a side do not count.
+    """
     looked_at, tokens = 0, 0
     for batch in spread(corpus.path("train"), pairs, ENCODED):
         src = tokenizers.src.encode_batch(batch["src"].to_pylist())
         tgt = tokenizers.tgt.encode_batch(batch["tgt"].to_pylist())
-        tokens += sum(max(map(len, pair)) + 1 for pair in zip(src, tgt, strict=True))
-        looked_at += batch.num_rows
-    return tokens * pairs // looked_at
+        longer = (max(map(len, pair)) for pair in zip(src, tgt, strict=True))
+        kept = [pieces + 1 for pieces in longer if max_tokens is None or pieces <= max_tokens]
+        tokens += sum(kept)
+        looked_at += len(kept)
+    return tokens * pairs // max(1, looked_at)
 
 
 def in_letters(length: int, characters: Counter[str]) -> int:

@@ -27,7 +27,7 @@ from nmt.scoring.word_rules import word_rule_of
 from nmt.training import failures
 from nmt.training.batches import RowNumbers, TrainingData
 from nmt.training.failures import HOPELESS_UPDATES, halved, hopeless, is_sound, no_room, quiet_writers
-from nmt.training.judgement import length_correlation, nll_of_frequencies, unknown_share
+from nmt.training.judgement import length_correlation, nll_of_frequencies, spelled_share, unknown_share
 from nmt.training.optim import Optimiser, Schedule, set_state, state_of
 from nmt.training.parts import refuse_without_dev
 from nmt.training.progress import Progress, Validation
@@ -249,28 +249,37 @@ class Trainer:
             if validation is not None:
                 write_learned(self.run, self.learned(validation))
 
-    def learned(self, scores: Validation) -> Learned:
-        """What a model with these dev scores has learned, as far as that is known while it is trained."""
+    def learned(self, scores: Validation | None) -> Learned:
+        """What a model with these dev scores has learned, as far as that is known while it is trained.
+
+        None: there is no dev split.
+        """
         return Learned(
-            bleu=scores.bleu,
-            nll=scores.nll,
+            bleu=None if scores is None else scores.bleu,
+            nll=None if scores is None else scores.nll,
             nll_of_others=None,
             nll_of_frequencies=None,
-            last_nll=self.progress.validations[-1].nll,
+            last_nll=None if scores is None else self.progress.validations[-1].nll,
             updates=self.progress.update,
             warmup=self.schedule.warmup,
             pairs=len(self.data.tgt),
             length_correlation=None,
-            unknown=self.unknown,
+            unknown=0.0 if scores is None else self.unknown,
             epochs=self.progress.epoch,
             finished=False,
-            least_bleu=scores.least_bleu,
+            least_bleu=LEAST_BLEU if scores is None else scores.least_bleu,
+            spelled=0.0 if scores is None else self.spelled,
         )
 
     @cached_property
     def unknown(self) -> float:
         """Share of the dev targets' tokens that are not in the vocabulary."""
         return unknown_share(list(self.prepared.dev["tgt_ids"]))
+
+    @cached_property
+    def spelled(self) -> float:
+        """Share of the dev targets' tokens that are single bytes, or not in the vocabulary."""
+        return spelled_share(self.prepared.tokenizers.tgt, list(self.prepared.dev["tgt_ids"]))
 
     def doubt(self, validator: Validator) -> None:
         """Says once, early in the run, if the sources tell the model nothing about their translations."""
@@ -352,6 +361,8 @@ class Trainer:
             self.reporter.note(f"missing: {wanted - len(kept)} of the {counted(wanted, 'best checkpoint')}")
         if self.validator is None:
             self.publish(signed(parameters_of(self.model)))
+            if self.peers.first:
+                write_learned(self.run, self.learned(None))
         elif kept:
             chosen, weights = kept[0], self.average(kept[:1])
             if s.average_best and len(kept) > 1:

@@ -66,6 +66,11 @@ def read(data, folder, **changes):
     return read_corpus(data_config(data, root=str(folder), **changes), folder / "cache")
 
 
+def corpora(cache: Path) -> list[Path]:
+    """The corpora in a cache."""
+    return list(cache.glob("corpus-*"))
+
+
 def rows(table):
     return list(zip(table["src"], table["tgt"], strict=True))
 
@@ -293,7 +298,7 @@ def test_the_cache_is_used_until_content_or_settings_change(tmp_path):
     os.utime(tmp_path / "train.src")
     assert read_corpus(data, tmp_path / "c").fingerprint == first.fingerprint
     assert set((tmp_path / "c").iterdir()) == made
-    assert len(made) == 1
+    assert len(corpora(tmp_path / "c")) == 1
     assert all(Path(file["filename"]).is_relative_to(tmp_path / "c") for file in first.train.cache_files)
     moved = tmp_path / "moved"
     moved.mkdir()
@@ -324,7 +329,7 @@ def test_runs_at_the_same_time_give_the_same_result(tmp_path):
         thread.join()
     assert len(found) == 6
     assert all(other == found[0] for other in found)
-    assert len(list((tmp_path / "c").iterdir())) == 1
+    assert len(corpora(tmp_path / "c")) == 1
 
 
 def test_a_damaged_cache_and_one_that_cannot_be_written_are_named(tmp_path):
@@ -498,3 +503,34 @@ def test_blocks_hold_every_pair_in_order_within_their_limits(
     for sources, targets in found:
         assert 1 <= len(sources) <= most
         assert sum(map(len, [*sources[:-1], *targets[:-1]])) < most_characters
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_a_split_to_measure_with_needs_text_on_both_sides(tmp_path: Path, split: str) -> None:
+    pairs = make_pairs(30)
+    for name, lines in (("s", [src for src, _ in pairs]), ("t", [""] * 30)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    with pytest.raises(DataError) as error:
+        read_corpus(text_data(tmp_path, pairs, **{split: SplitConfig("s", "t", None)}), tmp_path / "cache")
+    text = message(error)
+    assert text == (
+        f"the {split} split has no text on its target side in any of 30 pairs, data.{split}; check its files"
+    )
+
+
+def test_empty_dev_targets_are_counted(tmp_path: Path) -> None:
+    pairs = make_pairs(30)
+    for name, lines in (("s", [src for src, _ in pairs]), ("t", ["", " ", *[tgt for _, tgt in pairs[2:]]])):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    report = read_corpus(text_data(tmp_path, pairs, dev=SplitConfig("s", "t", None)), tmp_path / "cache").report
+    assert "caution: dev: 2 of 30 targets are empty" in report
+
+
+def test_a_corpus_of_one_source_is_not_called_small(tmp_path: Path) -> None:
+    pairs = [("one and the same source", f"target {number}") for number in range(100)]
+    report = read_corpus(text_data(tmp_path, pairs), tmp_path / "cache").report
+    assert (
+        "dev: none (data.dev is not given, the training split is of too few different sources to cut it off)" in report
+    )
+    report = read_corpus(text_data(tmp_path, pairs[:5]), tmp_path / "cache").report
+    assert "dev: none (data.dev is not given, the training split is too small to cut it off)" in report

@@ -29,9 +29,11 @@ GOOD = Learned(
     [
         {},
         {"bleu": None},
-        {"bleu": 1.0},
+        {"bleu": 5.0},
+        {"bleu": 1.0, "finished": False},
+        {"nll": None, "last_nll": None, "bleu": None},
         {"bleu": 85.0, "nll_of_others": 2.08},
-        {"bleu": 14.0, "least_bleu": 13.0},
+        {"bleu": 23.0, "least_bleu": 13.0},
         {"bleu": 70.0, "least_bleu": 13.0, "nll_of_others": 2.08},
         {"length_correlation": None},
         {"pairs": 300},
@@ -61,9 +63,27 @@ def test_what_shows_it(changes: dict[str, Any], sign: str) -> None:
     assert sign in said
 
 
+@pytest.mark.parametrize(("bleu", "least_bleu"), [(1.0, 1.0), (4.99, 1.0), (22.9, 13.0), (7.4, 1.5)])
+def test_a_finished_model_that_hardly_translates_is_weak(bleu: float, least_bleu: float) -> None:
+    said = replace(GOOD, bleu=bleu, least_bleu=least_bleu, pairs=360).caution()
+    weak = (
+        f"the model is weak: its greedy translations of the dev split have {bleu:.2f} BLEU. There are most likely too "
+    )
+    assert said is not None
+    assert said.startswith(weak)
+
+
+def test_without_dev_sentences_few_pairs_are_the_sign() -> None:
+    said = replace(GOOD, nll=None, last_nll=None, bleu=None, nll_of_others=None, pairs=5).caution()
+    assert said is not None
+    assert said.startswith("the run has no dev split, so nothing shows whether the model has learned to translate. ")
+    assert "too few pairs, 5;" in said
+
+
 @pytest.mark.parametrize(
     ("changes", "cause"),
     [
+        ({"spelled": 0.8}, "80% of the pieces of the dev translations are single bytes"),
         ({"unknown": 0.4}, "Its vocabulary cannot write 40% of the dev translations"),
         ({"length_correlation": 0.02}, "The files are most likely not parallel"),
         ({"nll": 6.5}, "Training has most likely diverged; lower optimizer.lr"),
@@ -93,7 +113,7 @@ def test_while_it_is_trained_it_is_said_of_so_far() -> None:
 
 
 def test_files_of_earlier_versions_are_read(tmp_path: Path) -> None:
-    earlier = {key: value for key, value in asdict(GOOD).items() if key not in ("epochs", "finished")}
+    earlier = {key: value for key, value in asdict(GOOD).items() if key not in ("epochs", "finished", "spelled")}
     (tmp_path / LEARNED_FILE).write_text(json.dumps(earlier))
     assert read_learned(tmp_path) == GOOD
 

@@ -67,7 +67,7 @@ def refused(
     assert main(["evaluate", f"model={run}", *FAST, *files, *words]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    [line] = err.splitlines()
+    [line] = [line for line in err.splitlines() if "the run has no dev split" not in line]
     assert not Path("refused").exists()
     return line
 
@@ -205,9 +205,9 @@ def test_a_source_of_words_that_the_model_does_not_know_is_said(tmp_path: Path) 
     letters = "abcdefghijklmnoprstuvwxyz"
     other = [line.lower().translate(str.maketrans(letters, letters[::-1])) for line in sources]
     said = "not in the sources that the model was trained on: is it in the model's language?"
-    assert not [line for line in evaluated(run, sources, sources) if "words" in line]
-    [line] = [line for line in evaluated(run, other, sources) if "words" in line]
-    assert line.endswith(said)
+    assert not [line for line in evaluated(run, sources, sources) if said in line]
+    [line] = [line for line in evaluated(run, other, sources) if said in line]
+    assert " of the words of " in line
 
 
 def test_half_of_the_words_are_enough_and_none_are_said_of_older_runs() -> None:

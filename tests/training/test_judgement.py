@@ -15,10 +15,11 @@ from nmt.cli.main import main
 from nmt.data.encoded import open_sides
 from nmt.data.tokenizer import EOS, UNK
 from nmt.machine.signals import SAVED
+from nmt.runs.folder import read_run
 from nmt.runs.learned import LEARNED_FILE, read_learned
 from nmt.scoring import word_rules
 from nmt.training import trainer
-from nmt.training.judgement import length_correlation, nll_of_frequencies, unknown_share
+from nmt.training.judgement import length_correlation, nll_of_frequencies, spelled_share, unknown_share
 
 TRAINED = {"tokenizer__vocab_size": 40, "train__max_updates": 200, "optimizer__lr": 0.005, "train__validate_every": 100}
 
@@ -55,7 +56,7 @@ def test_the_source_tells_the_translation_of_parallel_text_only(runs: dict[str, 
     assert learned.nll_of_others is not None
     assert shuffled.nll_of_others is not None
     assert learned.nll_of_others - learned.nll > 0.3
-    assert learned.caution() is None
+    assert learned.sign() is None
     assert shuffled.nll_of_others - shuffled.nll < 0.1
     assert shuffled.caution() is not None
     assert 250 < learned.pairs <= 290
@@ -218,3 +219,27 @@ def test_frequencies_are_counted(runs: dict[str, Path]) -> None:
 def test_unknown_pieces_are_counted() -> None:
     assert unknown_share([[UNK, 5, UNK], [UNK]]) == pytest.approx(3 / 6)
     assert unknown_share([[5]]) == 0
+
+
+def test_unknown_pieces_and_single_bytes_are_counted(runs: dict[str, Path]) -> None:
+    tokenizer = read_run(runs["parallel"])[1].tgt
+    assert spelled_share(tokenizer, [tokenizer.encode("k l"), tokenizer.encode("m")]) == 0
+    text = tokenizer.encode("\u6211\u4eec")
+    assert text.count(UNK) == 1
+    assert spelled_share(tokenizer, [text]) == pytest.approx(1 / (len(text) + 1))
+
+
+@pytest.mark.slow
+def test_a_model_without_dev_sentences_says_that_it_was_not_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_corpus(tmp_path, easy_pairs(5))
+    few = {**TRAINED, "train__max_updates": 5, "tokenizer__vocab_size": 30}
+    assert start(tmp_path, tmp_path / "runs", **few) == 0
+    said = "caution: the run has no dev split, so nothing shows whether the model has learned to translate. There are "
+    assert said in capsys.readouterr().err
+    run = tmp_path / "runs" / "run"
+    assert main(["status", f"model={run}"]) == 0
+    out = capsys.readouterr().out
+    assert "dev       none: the run has no dev split\n" in out
+    assert "too few pairs, 5;" in out

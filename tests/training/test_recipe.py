@@ -294,6 +294,17 @@ def test_copies_count_once(looked_at: int, tmp_path: Path, monkeypatch: pytest.M
     assert 10 * many["train.max_epochs"] == pytest.approx(few["train.max_epochs"], abs=5)
 
 
+def test_a_pair_that_is_dropped_for_its_length_is_no_fact(tmp_path: Path) -> None:
+    pairs = make_pairs(300)
+    long = [(" ".join(each) for each in zip(*pairs, strict=True))]
+    alone, joined = table(tmp_path / "alone", pairs), table(tmp_path / "joined", [*pairs, *map(tuple, long)])
+    size = facts_of(alone, 20).size
+    assert facts_of(joined, 20).pairs == 300
+    assert facts_of(joined, 20).size == pytest.approx(size, rel=0.02)
+    assert facts_of(joined).pairs == 301
+    assert facts_of(joined).size == pytest.approx(2 * size, rel=0.1)
+
+
 def test_text_without_words_says_nothing_of_its_words(tmp_path: Path) -> None:
     generator = random.Random(1)
     chinese = [[chr(generator.randrange(0x4E00, 0x4E40)) for _ in range(20)] for _ in range(40)]
@@ -319,6 +330,10 @@ def test_tokens_of_an_ordered_corpus_are_counted_all_over(
     exact = tokens_of(corpus, 200, tokenizers)
     monkeypatch.setattr(recipe, "ENCODED", 20)
     assert tokens_of(corpus, 200, tokenizers) == exact
+    monkeypatch.undo()
+    encoded = [sorted(map(len, map(tokenizers.src.encode, pair))) for pair in sentences[:1]]
+    assert encoded[0][0] > 8
+    assert tokens_of(corpus, 100, tokenizers, 8) == exact - 100 * (encoded[0][1] + 1)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.03])

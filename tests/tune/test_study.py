@@ -212,7 +212,7 @@ def test_importance_finds_what_decides() -> None:
         (["init_from=x"], "error: init_from is for nmt train; leave it out: every trial is a new run\n"),
         (
             ["attention=dot", "optimizer.lr=0.01", "decoder.dropout=0"],
-            "error: every key of the space is typed (attention, decoder.dropout, optimizer.lr), so no trial would differ ",
+            "error: every key of the space is typed (attention, decoder.dropout, optimizer.lr), so no trial ",
         ),
         (
             ["data.dev.src=null", "data.dev.tgt=null", "data.dev_size=0"],
@@ -282,7 +282,7 @@ def test_settings_with_which_nothing_can_be_trained(
     assert [trial["state"] for trial in trials(tmp_path, "none")] == [TrialState.FAIL] * HOPELESS_TRIALS
     assert main(typed(data, tmp_path, "name=none", "trials=0", "tokenizer.vocab_size=100000")) == 2
     err = capsys.readouterr().err
-    assert f"no trial of {tmp_path / 'studies' / 'none'} has finished (trial-0002: tokenizer.vocab_size=100000 is" in err
+    assert f"{tmp_path / 'studies' / 'none'} has finished (trial-0002: tokenizer.vocab_size=100000 is too" in err
     assert "; change the words or the space, and the name=\n" in err
 
 
