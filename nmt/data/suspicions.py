@@ -77,7 +77,7 @@ def of_languages(
 
 
 def other_language(lines: Sequence[str], code: str) -> tuple[str, float] | None:
-    """Another language that many of the lines are in, and their share; None: there is none, or nothing can be told.
+    """Another language that many of the lines are in, and their share; None: no such language is found.
 
     The identifier knows each language in its usual script, so it is not asked about a code with a script (sr-Latn).
     """

@@ -37,7 +37,7 @@ _named: set[str] = set()  # fonts that a warning has named: one warning for each
 
 def _font_with(char: str) -> tuple[str, str]:
     """A font that most likely has the character, and its package."""
-    if unicodedata.category(char) in ("So", "Sk", "Cn"):  # emoji, also those that this Python does not know yet
+    if unicodedata.category(char) in ("So", "Sk", "Cn"):  # emoji, also newer ones than this Python knows
         return "Symbola", "fonts-symbola"
     if unicodedata.east_asian_width(char) in "WF":
         return "Noto Sans CJK", "fonts-noto-cjk"

@@ -157,7 +157,8 @@ def test_a_number_is_within_its_limits(cls: type[Section], name: str, hint: Any)
 
 
 def test_every_number_has_limits() -> None:
-    free = {"data.src_column", "data.tgt_column", ".budget"}  # a column is where the file has it; a time needs a unit
+    # A column is where the file has it, and a time needs a unit.
+    free = {"data.src_column", "data.tgt_column", ".budget", ".time_limit"}
     for cls in SECTIONS:
         for name, hint in hints_of(cls).items():
             limited = any(isinstance(note, Limits) for note in notes(hint))
