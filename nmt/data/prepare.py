@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -134,10 +135,11 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
     rows = np.zeros(0 if ends is None else len(ends), np.int64)
     for name in SPLITS:
         dropped = {"max_tokens": 0, "max_ratio": 0}
-        kept, pieces = 0, np.zeros(2, np.int64)
+        kept, pieces, shortest = 0, np.zeros(2, np.int64), sys.maxsize
         with TableWriter(folder / f"{name}.arrow", TABLES_SCHEMA) as writer, open(folder / HASHES_FILE, "ab") as known:
             for batch in read_batches(corpus.path(name)):
                 columns, lengths = _encode_batch(batch, tokenizers)
+                shortest = min(shortest, int(lengths.max(axis=0, initial=0).min(initial=shortest)))
                 if name == "train":
                     keep = _within_limits(lengths, data, dropped)
                     columns = {column: values.filter(pa.array(keep)) for column, values in columns.items()}
@@ -152,9 +154,11 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
         active = [f"{count:,} {key}" for key, count in dropped.items() if getattr(data.filters, key) is not None]
         counts = f"dropped: {', '.join(active)}" if name == "train" and active else ""
         if name == "train" and not kept:
+            limits = [f"data.filters.{key}={getattr(data.filters, key)}" for key, count in dropped.items() if count]
+            least = f" (every pair has a side of {shortest:,} pieces or more)" if dropped["max_tokens"] else ""
             raise DataError(
-                f"no training pair is left: {counted(sum(dropped.values()), 'pair')} encoded, {counts}; raise"
-                " data.filters.max_tokens or data.filters.max_ratio, or set them to null"
+                f"no training pair is left: {counted(sum(dropped.values()), 'pair')} encoded, {counts}; raise "
+                f"{' and '.join(limits)}{least}, or set it to null"
             )
         if kept:
             line = f"{name}: {counted(kept, 'pair')} encoded, {pieces[0]:,} source and {pieces[1]:,} target pieces"

@@ -17,6 +17,7 @@ LOOKED_AT = 1000  # pairs from all over the split
 NO_NAME = 10  # letters of the shortest line that is more than a name, if it is the same on both sides
 MANY_COPIES = 0.05  # share of the lines: what copies of names and titles may have
 SENTENCE = 25  # letters of a line whose language can be told
+READ = 1000  # characters of a line that are enough
 FEWEST = 50  # lines whose language can be told
 UNLIKELY = 0.01  # times the probability of the likeliest language: the line is not in this one
 # Of 157 translations of programs, one has more than a tenth of such lines: Kazakh that is partly in Latin letters.
@@ -88,7 +89,7 @@ def other_language(lines: Sequence[str], code: str) -> tuple[str, float] | None:
         return None
     others: Counter[str] = Counter()
     for line in sentences:
-        ranked = identifier().rank(line)  # likeliest first
+        ranked = identifier().rank(line[:READ])  # likeliest first
         likeliest, probability = ranked[0]
         if dict(ranked)[own] < UNLIKELY * probability and langcodes.tag_distance(own, likeliest) >= RELATED:
             others[likeliest] += 1

@@ -122,6 +122,11 @@ def test_a_training_split_emptied_by_length_shows_the_counts(tmp_path):
     data = text_data(tmp_path, make_pairs(400), max_tokens=1)
     with pytest.raises(DataError, match=r"no training pair is left: .*320 max_tokens.*max_tokens") as error:
         prepare(data, TOKENS, tmp_path / "c")
+    encoded = prepare(replace(data, filters=replace(data.filters, max_tokens=None)), TOKENS, tmp_path / "d").train
+    least = min(max(map(len, pair)) for pair in zip(encoded["src_ids"], encoded["tgt_ids"], strict=True))
+    assert str(error.value).endswith(
+        f"; raise data.filters.max_tokens=1 (every pair has a side of {least} pieces or more), or set it to null"
+    )
     assert "\n" not in str(error.value)
     assert not list((tmp_path / "c").glob("encoded-*"))
 
