@@ -90,7 +90,7 @@ def what_is_known(run: Path) -> dict[str, str]:
         return {}
     bleu = "" if learned.bleu is None else f"BLEU {learned.bleu:.2f}, "
     pairs = f"update {learned.updates:,}, {counted(learned.pairs, 'training pair')}"
-    return {"progress": pairs, "best": f"{bleu}nll {learned.nll:.4f} on dev"}
+    return {"progress": pairs} | ({} if learned.nll is None else {"best": f"{bleu}nll {learned.nll:.4f} on dev"})
 
 
 def state_text(run: Path, progress: Progress) -> str:

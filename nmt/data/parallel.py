@@ -14,7 +14,7 @@ SPREAD = 0.25  # least standard deviation of log lengths on a side: lengths that
 # Least surplus of bad blocks over good ones in a stretch, for a caution: this share of all blocks, within these limits
 # (all blocks, if there are fewer). A large corpus has noisy places.
 SURPLUS_SHARE, LEAST_SURPLUS, MOST_SURPLUS = 0.05, 3, 20
-AT_THE_END = 2  # the surplus that is enough in a stretch up to the last block: lines are missing in one file
+AT_THE_END, RARELY = 2, 0.03  # bad blocks at the end that are enough, where hardly any block before them is bad
 # The median block of Tatoeba, Multi30k and 100 translations of programs has 0.77 to 0.95; if every second target is one
 # of another source, 0.39 to 0.45.
 USUAL = 0.5
@@ -42,12 +42,14 @@ class LengthAgreement:
         else:
             found = self.correlations
         judged = [(number, value) for number, value in enumerate(found) if value is not None]
-        first, last, surplus = worst_stretch([value < TOGETHER for _, value in judged])
+        bad = [value < TOGETHER for _, value in judged]
+        first, last, surplus = worst_stretch(bad)
         needed = min(max(LEAST_SURPLUS, SURPLUS_SHARE * len(judged)), MOST_SURPLUS, len(found))
-        if last == len(judged) - 1:
-            needed = min(needed, AT_THE_END)
         if surplus < max(1, needed):
-            return None if not judged else _of_noise(name, float(np.median([value for _, value in judged])))
+            ending = bad_ending(bad)
+            if len(bad) - ending < AT_THE_END or sum(bad[:ending]) > RARELY * ending:
+                return _of_noise(name, [value for _, value in judged])
+            first, last = ending, len(bad) - 1
         middle = float(np.median([value for _, value in judged[first : last + 1]]))
         begin, end = judged[first][0] * BLOCK + 1, (judged[last][0] + 1) * BLOCK
         to_the_end = last == len(judged) - 1
@@ -61,13 +63,19 @@ class LengthAgreement:
         )
 
 
-def _of_noise(name: str, median: float) -> str | None:
-    if median >= USUAL:
+def _of_noise(name: str, correlations: Sequence[float]) -> str | None:
+    """A warning if pairs from all over a split are most likely no translations."""
+    if len(correlations) < LEAST_SURPLUS or (median := float(np.median(correlations))) >= USUAL:
         return None
     return (
         f"caution: many pairs of {name} are most likely no translations: lengths of the two sides go together by "
-        f"{median:.2f} only (0.7 to 1 is usual)"
+        f"{median:.2f} only (translations: 0.5 to 1)"
     )
+
+
+def bad_ending(bad: Sequence[bool]) -> int:
+    """The number of the first of the bad blocks at the end; the number of blocks, if the last one is good."""
+    return next((number + 1 for number in reversed(range(len(bad))) if not bad[number]), 0)
 
 
 def worst_stretch(bad: Sequence[bool]) -> tuple[int, int, int]:

@@ -139,9 +139,10 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
         with TableWriter(folder / f"{name}.arrow", TABLES_SCHEMA) as writer, open(folder / HASHES_FILE, "ab") as known:
             for batch in read_batches(corpus.path(name)):
                 columns, lengths = _encode_batch(batch, tokenizers)
-                shortest = min(shortest, int(lengths.max(axis=0, initial=0).min(initial=shortest)))
                 if name == "train":
                     keep = _within_limits(lengths, data, dropped)
+                    longer = lengths.max(axis=0)
+                    shortest = int(longer[longer > (data.filters.max_tokens or 0)].min(initial=shortest))
                     columns = {column: values.filter(pa.array(keep)) for column, values in columns.items()}
                     lengths = lengths[:, keep]
                     if ends is not None:
@@ -155,10 +156,11 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
         counts = f"dropped: {', '.join(active)}" if name == "train" and active else ""
         if name == "train" and not kept:
             limits = [f"data.filters.{key}={getattr(data.filters, key)}" for key, count in dropped.items() if count]
-            least = f" (every pair has a side of {shortest:,} pieces or more)" if dropped["max_tokens"] else ""
+            if dropped["max_tokens"]:
+                limits[0] += f" (the pairs that it drops have {shortest:,} pieces or more on a side)"
             raise DataError(
                 f"no training pair is left: {counted(sum(dropped.values()), 'pair')} encoded, {counts}; raise "
-                f"{' and '.join(limits)}{least}, or set it to null"
+                f"{' and '.join(limits)}, or set {'it' if len(limits) == 1 else 'them'} to null"
             )
         if kept:
             line = f"{name}: {counted(kept, 'pair')} encoded, {pieces[0]:,} source and {pieces[1]:,} target pieces"

@@ -27,7 +27,7 @@ from nmt.config.plain import leaves, overlay
 from nmt.config.run import RunConfig, read_run_config
 from nmt.config.verbs import TrainCommand
 from nmt.data.batching import Mix
-from nmt.data.corpus import Corpus, read_corpus
+from nmt.data.corpus import read_corpus
 from nmt.data.prepare import fitting, trained_tokenizers
 from nmt.data.tables import read_batches, spread
 from nmt.data.tokenizer import TokenizerPair
@@ -162,15 +162,16 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
     given = None if run.init_from is None else config_from(expanded(run.init_from), run, typed, command.trust)
     corpus = read_corpus(run.data, cache_dir)
     max_tokens = run.data.filters.max_tokens
-    facts = facts_of(corpus.path("train"), max_tokens)
+    train = corpus.path("train")
+    facts = facts_of(train, max_tokens)
     weights = run.data.train.weights
     if weights is not None:
         mix = Mix(corpus.mixed, weights)
         facts = replace(facts, epoch=mix.share, whole_part=mix.whole_part)
     if given is not None:
         config, _, tokenizers = given
-        tokens = tokens_of(corpus, facts.pairs, tokenizers, max_tokens)
-        return Recipe(replace(command, run=config), replace(facts, tokens=tokens), [])
+        facts = replace(facts, tokens=tokens_of(train, tokenizers, max_tokens))
+        return Recipe(replace(command, run=config), facts, [])
     pieces = [each for each in tokenizer_choices(facts, run) if each.key not in typed.values]
     tokenizer = with_choices(run, pieces, typed, command.trust).tokenizer
     found = fitting(corpus, tokenizer, cache_dir)
@@ -180,8 +181,7 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
         fits += [Choice("tokenizer.joint", found.joint, why)] if found.joint != tokenizer.joint else []
         pieces = [each for each in pieces if each.key not in [fit.key for fit in fits]]
         pieces += [each for each in fits if each.key not in typed.values]
-    trained = trained_tokenizers(corpus, found, cache_dir)
-    facts = replace(facts, tokens=tokens_of(corpus, facts.pairs, trained, max_tokens))
+    facts = replace(facts, tokens=tokens_of(train, trained_tokenizers(corpus, found, cache_dir), max_tokens))
     return Recipe(command, facts, pieces)
 
 
@@ -465,7 +465,7 @@ def rounded(number: int | float) -> int:
 
 
 @cache
-def facts_of(train: Path, max_tokens: int | None = None) -> Facts:
+def facts_of(train: Path, max_tokens: int | None) -> Facts:
     """Facts about the table of a training split; cached, because every job of a sweep asks for them.
 
     A pair with more than `max_tokens` pieces, whatever the pieces are, does not count: it will be dropped.
@@ -534,20 +534,20 @@ def share_seen_once(train: Path, pairs: int) -> float:
     return max(shares, default=1.0)
 
 
-def tokens_of(corpus: Corpus, pairs: int, tokenizers: TokenizerPair, max_tokens: int | None = None) -> int:
-    """Tokens of the longer side, eos included, summed over all training pairs; extrapolated from some of many.
+def tokens_of(train: Path, tokenizers: TokenizerPair, max_tokens: int | None) -> int:
+    """Tokens of the longer side, eos included, summed over the pairs of a table; extrapolated from some of many.
 
     Pairs with more than `max_tokens` pieces on a side do not count.
     """
+    rows: int = sum(batch.num_rows for batch in read_batches(train))
     looked_at, tokens = 0, 0
-    for batch in spread(corpus.path("train"), pairs, ENCODED):
+    for batch in spread(train, rows, ENCODED):
         src = tokenizers.src.encode_batch(batch["src"].to_pylist())
         tgt = tokenizers.tgt.encode_batch(batch["tgt"].to_pylist())
         longer = (max(map(len, pair)) for pair in zip(src, tgt, strict=True))
-        kept = [pieces + 1 for pieces in longer if max_tokens is None or pieces <= max_tokens]
-        tokens += sum(kept)
-        looked_at += len(kept)
-    return tokens * pairs // max(1, looked_at)
+        tokens += sum(pieces + 1 for pieces in longer if max_tokens is None or pieces <= max_tokens)
+        looked_at += batch.num_rows
+    return tokens * rows // looked_at
 
 
 def in_letters(length: int, characters: Counter[str]) -> int:

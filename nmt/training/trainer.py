@@ -249,26 +249,39 @@ class Trainer:
             if validation is not None:
                 write_learned(self.run, self.learned(validation))
 
-    def learned(self, scores: Validation | None) -> Learned:
-        """What a model with these dev scores has learned, as far as that is known while it is trained.
-
-        None: there is no dev split.
-        """
+    def learned(self, scores: Validation) -> Learned:
+        """What a model with these dev scores has learned, as far as that is known while it is trained."""
         return Learned(
-            bleu=None if scores is None else scores.bleu,
-            nll=None if scores is None else scores.nll,
+            bleu=scores.bleu,
+            nll=scores.nll,
             nll_of_others=None,
             nll_of_frequencies=None,
-            last_nll=None if scores is None else self.progress.validations[-1].nll,
+            last_nll=self.progress.validations[-1].nll,
             updates=self.progress.update,
             warmup=self.schedule.warmup,
             pairs=len(self.data.tgt),
             length_correlation=None,
-            unknown=0.0 if scores is None else self.unknown,
+            unknown=self.unknown,
             epochs=self.progress.epoch,
             finished=False,
-            least_bleu=LEAST_BLEU if scores is None else scores.least_bleu,
-            spelled=0.0 if scores is None else self.spelled,
+            least_bleu=scores.least_bleu,
+            spelled=self.spelled,
+        )
+
+    def not_measured(self) -> Learned:
+        """What is known of a model without a dev split."""
+        return Learned(
+            bleu=None,
+            nll=None,
+            nll_of_others=None,
+            nll_of_frequencies=None,
+            last_nll=None,
+            updates=self.progress.update,
+            warmup=self.schedule.warmup,
+            pairs=len(self.data.tgt),
+            length_correlation=None,
+            unknown=0.0,
+            epochs=self.progress.epoch,
         )
 
     @cached_property
@@ -361,8 +374,8 @@ class Trainer:
             self.reporter.note(f"missing: {wanted - len(kept)} of the {counted(wanted, 'best checkpoint')}")
         if self.validator is None:
             self.publish(signed(parameters_of(self.model)))
-            if self.peers.first:
-                write_learned(self.run, self.learned(None))
+            if self.peers.first and self.given is None:
+                write_learned(self.run, self.not_measured())
         elif kept:
             chosen, weights = kept[0], self.average(kept[:1])
             if s.average_best and len(kept) > 1:

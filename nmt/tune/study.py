@@ -165,9 +165,12 @@ def report(plan: Plan, study: optuna.Study) -> None:
     """Prints the best trials and the command for the best settings, and saves a picture of what mattered."""
     complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
     if not complete:
-        failed = study.get_trials(deepcopy=False, states=[TrialState.FAIL])
-        last = f" ({trial_name(failed[-1].number)}: {failed[-1].user_attrs.get(REASON)})" if failed else ""
-        raise ConfigError(f"no trial of {plan.folder} has finished{last}; change the words or the space, and the name=")
+        failed = [trial for trial in study.get_trials(deepcopy=False) if REASON in trial.user_attrs]
+        if not failed:
+            raise ConfigError(f"no trial of {plan.folder} has finished; type more trials=")
+        last = f"{trial_name(failed[-1].number)}: {failed[-1].user_attrs[REASON]}"
+        remedy = "change the words or the space, and the name="
+        raise ConfigError(f"no trial of {plan.folder} has finished ({last}); {remedy}")
     sign = -1 if plan.metric == "bleu" else 1
     ranked = sorted(complete, key=lambda trial: (sign * (trial.value or 0.0), trial.number))
     for ending_of in (".png", ".svg"):

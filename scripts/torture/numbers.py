@@ -43,8 +43,8 @@ PLAIN = (
     "encoder.dropout=0", "decoder.dropout=0",
 )  # fmt: skip
 SETTINGS = (
-    Setting("float32", (*PLAIN, "train.precision=fp32")),
-    Setting(f"{LOW}, gradient accumulation", (*PLAIN, f"train.precision={LOW}", "train.accumulate=2")),
+    Setting("float32", (*PLAIN, "train.precision=fp32"), parts=1),  # a part of several may be one pair: it stays whole
+    Setting(f"{LOW}, gradient accumulation", (*PLAIN, f"train.precision={LOW}", "train.accumulate=2"), parts=1),
 )
 APART = {"fp32": 1e-3, "bf16": 0.05}  # weights of 30 updates at this rate, which move them by up to 0.15
 VALUES = (float("nan"), float("inf"), -float("inf"))
@@ -136,7 +136,7 @@ def starve(pairs: int, updates: range) -> None:
 def skipped(place: Path, setting: Setting, where: Where, updates: list[int], value: float) -> str:
     """A run that skips these updates, and one that stops at the first and is resumed to skip them."""
     fate = Fate(spoil=functools.partial(spoil, where, updates, value))
-    skips = Setting(setting.name, (*setting.words, "train.on_nonfinite=skip"))
+    skips = Setting(setting.name, (*setting.words, "train.on_nonfinite=skip"), parts=setting.parts)
     through, _ = trained(place, skips, "through", fate)
     if counted(through, "skipped") != updates:
         return lost(place, "numbers", f"{setting.name}: skipped {counted(through, 'skipped')}, not {updates}")

@@ -18,7 +18,7 @@ WORDS = (
     "recipe=null", "data=text", "data.train.src=train.en", "data.train.tgt=train.de", "data.dev_size=20",
     "data.test_size=0",
     "tokenizer.vocab_size=350", "model.d_embed=16", "encoder.d_hidden=16", "decoder.d_hidden=16",
-    "train.batch_tokens=500", "train.parts=4", "train.max_epochs=null", "train.validate_every=7",
+    "train.batch_tokens=500", "train.max_epochs=null", "train.validate_every=7",
     "train.patience=null", "train.log_every=4", "train.keep_best=2", "train.examples=0",
     "train.bleu_sentences=6", "train.device=cpu", "search=greedy", "search.max_length_a=5", "search.max_length_b=1",
 )  # fmt: skip
@@ -32,6 +32,7 @@ class Setting:
     words: tuple[str, ...]
     jumping: bool = False  # the clock: wrong in every process by something else
     workers: int = 1  # of each process
+    parts: int = 4  # of each update; typed, since the default follows from the cores, which may change meanwhile
 
 
 def write_corpus(place: Path) -> None:
@@ -44,7 +45,7 @@ def write_corpus(place: Path) -> None:
 def words_of(place: Path, setting: Setting, name: str) -> list[str]:
     """For `nmt train` of a new run."""
     folders = [f"data.root={place}", f"runs_dir={place / 'runs'}", f"cache_dir={place / 'cache'}", f"name={name}"]
-    return [*WORDS, *folders, f"train.workers={setting.workers}", *setting.words]
+    return [*WORDS, *folders, f"train.workers={setting.workers}", f"train.parts={setting.parts}", *setting.words]
 
 
 def trained(place: Path, setting: Setting, name: str, fate: Fate) -> tuple[Path, End]:

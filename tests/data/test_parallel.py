@@ -103,6 +103,39 @@ def test_a_few_shifted_pairs_are_no_reason() -> None:
     assert judged(rows) is None
 
 
+@pytest.mark.parametrize("share", [0.6, 0.8])
+def test_pairs_that_are_wrong_all_over_the_corpus_are_recognised(share: float) -> None:
+    rng = random.Random(4)
+    rows = pairs(5000)
+    targets = [rng.choice(rows)[1] if rng.random() < share else tgt for _, tgt in rows]
+    said = judged([(src, tgt) for (src, _), tgt in zip(rows, targets, strict=True)])
+    assert said is not None
+    if share == 0.6:
+        assert said.startswith("caution: many pairs of train are most likely no translations: lengths of the two ")
+    few = [rng.choice(rows)[1] if rng.random() < 0.1 else tgt for _, tgt in rows]
+    assert judged([(src, tgt) for (src, _), tgt in zip(rows, few, strict=True)]) is None
+
+
+def test_one_noisy_block_among_many_that_say_nothing_is_no_noise() -> None:
+    assert LengthAgreement(correlations=[None] * 900 + [0.45]).caution("train") is None
+
+
+def test_a_line_that_is_missing_near_the_end_is_recognised() -> None:
+    said = judged(shifted(pairs(5000), 4600))
+    assert said is not None
+    assert ": from about pair 4,601 on, lengths" in said
+    earlier = [0.8] * 1000 + [0.2] * 3 + [0.8] * 1000 + [0.2] * 2  # a noisier place before
+    said = LengthAgreement(correlations=earlier).caution("train")
+    assert said is not None
+    assert f": from about pair {2003 * BLOCK + 1:,} on, lengths" in said
+
+
+def test_the_end_of_a_noisy_corpus_may_be_noisy() -> None:
+    rng = random.Random(5)
+    noisy = [0.2 if rng.random() < 0.2 else 0.8 for _ in range(1000)]
+    assert LengthAgreement(correlations=[*noisy, 0.8, 0.2, 0.2]).caution("train") is None
+
+
 def test_lengths_that_are_all_alike_say_nothing() -> None:
     assert judged([("word", "Wort")] * 1000) is None
     rng = random.Random(1)

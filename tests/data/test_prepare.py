@@ -124,11 +124,27 @@ def test_a_training_split_emptied_by_length_shows_the_counts(tmp_path):
         prepare(data, TOKENS, tmp_path / "c")
     encoded = prepare(replace(data, filters=replace(data.filters, max_tokens=None)), TOKENS, tmp_path / "d").train
     least = min(max(map(len, pair)) for pair in zip(encoded["src_ids"], encoded["tgt_ids"], strict=True))
-    assert str(error.value).endswith(
-        f"; raise data.filters.max_tokens=1 (every pair has a side of {least} pieces or more), or set it to null"
-    )
+    shortest = f"the pairs that it drops have {least} pieces or more on a side"
+    assert str(error.value).endswith(f"; raise data.filters.max_tokens=1 ({shortest}), or set it to null")
     assert "\n" not in str(error.value)
     assert not list((tmp_path / "c").glob("encoded-*"))
+
+
+def test_a_training_split_emptied_by_both_limits_names_both(tmp_path):
+    long = [(f"{src} {src}", f"{tgt} {tgt}") for src, tgt in make_pairs(200)]
+    uneven = [(f"a{number % 7}", "b c d") for number in range(200)]
+    data = text_data(tmp_path, [*long, *uneven], max_tokens=None, max_ratio=None, dev_size=0, test_size=0)
+    encoded = prepare(data, TOKENS, tmp_path / "d").train
+    longer = [max(map(len, pair)) for pair in zip(encoded["src_ids"], encoded["tgt_ids"], strict=True)]
+    assert max(longer[200:]) < min(longer[:200])
+    limits = replace(data.filters, max_tokens=max(longer[200:]), max_ratio=1.0)
+    with pytest.raises(DataError) as error:
+        prepare(replace(data, filters=limits), TOKENS, tmp_path / "c")
+    shortest = f"the pairs that it drops have {min(longer[:200])} pieces or more on a side"
+    assert str(error.value).endswith(
+        f"; raise data.filters.max_tokens={max(longer[200:])} ({shortest}) and data.filters.max_ratio=1.0, or set them "
+        "to null"
+    )
 
 
 def test_wrong_tokenizer_values_are_refused_before_any_work(tmp_path):

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from helpers.small_corpora import text_data
 
+from nmt.config.sections import SplitConfig
 from nmt.data.corpus import read_corpus
-from nmt.data.suspicions import copied, of_languages, other_language
+from nmt.data.suspicions import READ, copied, of_copies, of_languages, other_language, share_sentences
 
 DEMO = Path(__file__).parents[2] / "data" / "demo_en_de"
 
@@ -30,12 +31,39 @@ def test_copies_are_counted_and_the_first_is_named(tmp_path: Path) -> None:
     src, tgt = lines("en"), lines("de")
     tgt[100:160] = [line.upper() + "!" for line in src[100:160]]
     (said,) = corpus(tmp_path, src, tgt)
-    assert "in 20% of the pairs of train, the target repeats the source, first in pair 101: are they tr" in said
+    assert said == (
+        "caution: 20% of the longer targets of train repeat their source, first in pair 101: are they translated? "
+        "(data.filters.identical=true drops exact copies)"
+    )
 
 
 def test_british_and_american_english_may_be_the_same(tmp_path: Path) -> None:
     src = lines("en")
     assert corpus(tmp_path, src, ["Colour", *src[1:]], src_lang="en-GB", tgt_lang="en-US") == []
+
+
+def test_the_filter_is_for_training_pairs(tmp_path: Path) -> None:
+    for side in ("s", "t"):
+        (tmp_path / side).write_text("".join(f"{line}\n" for line in lines("en")[:60]), "utf-8")
+    (tmp_path / "t").write_text("".join(f"{line}\n" for line in ["x", *lines("en")[1:60]]), "utf-8")
+    (said,) = corpus(tmp_path, lines("en")[100:], lines("de")[100:], dev=SplitConfig("s", "t", None))
+    assert said.endswith("% of the longer targets of dev repeat their source, first in pair 2: are they translated?")
+
+
+@pytest.mark.parametrize("codes", [("hr", "bs"), ("nb", "da"), ("en", "en-US")])
+def test_related_languages_share_sentences(codes: tuple[str, str]) -> None:
+    assert share_sentences(*codes)
+
+
+@pytest.mark.parametrize("codes", [("en", "de"), (None, "de"), ("en", None), ("sr", "ru")])
+def test_other_languages_do_not(codes: tuple[str | None, str | None]) -> None:
+    assert not share_sentences(*codes)
+
+
+def test_few_copies_say_nothing() -> None:
+    src = lines("en")
+    assert list(of_copies("train", range(40), src[:40], src[:40])) == []
+    assert len(list(of_copies("train", range(60), src[:60], src[:60]))) == 1
 
 
 def test_names_and_numbers_are_no_copies() -> None:
@@ -90,3 +118,8 @@ def test_few_lines_and_short_ones_say_nothing() -> None:
     assert other_language(lines("de", 49), "en") is None
     assert other_language(["Guten Tag"] * 500, "en") is None
     assert not list(of_languages("dev", (lines("de", 40), lines("en", 40)), ("en", "de")))
+
+
+def test_of_long_lines_the_beginning_is_looked_at(tmp_path: Path) -> None:
+    long = [f"{line} ".ljust(READ, ".") + " ".join(lines("de")) for line in lines("en")]
+    assert corpus(tmp_path, long, lines("de"), src_lang="en", tgt_lang="de") == []

@@ -210,7 +210,7 @@ def weights(run: RunConfig) -> int:
 def test_more_time_means_a_larger_model_and_more_passes(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paced(monkeypatch, replace(PACE, updates_per_epoch=20))
     given = command(corpus).run
-    facts = facts_of(read_corpus(given.data, Path(given.cache_dir)).path("train"))
+    facts = facts_of(read_corpus(given.data, Path(given.cache_dir)).path("train"), None)
     found = []
     for minutes in (3, 8, 45, 600):
         run = plan(command(corpus, f"budget={minutes}m"))

@@ -4,6 +4,7 @@ import json
 import math
 import random
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -243,3 +244,10 @@ def test_a_model_without_dev_sentences_says_that_it_was_not_measured(
     out = capsys.readouterr().out
     assert "dev       none: the run has no dev split\n" in out
     assert "too few pairs, 5;" in out
+    shutil.rmtree(run / "checkpoints")  # as if the model was sent to somebody
+    assert main(["status", f"model={run}"]) == 0
+    out = capsys.readouterr().out
+    assert "progress  update 5, 5 training pairs\n" in out
+    assert "best" not in out
+    assert start(tmp_path, tmp_path / "more", init_from=str(run), **few) == 0
+    assert "no dev split" not in capsys.readouterr().err  # the model that it started from may be a good one

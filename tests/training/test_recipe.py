@@ -143,7 +143,7 @@ def test_the_facts_are_those_of_the_training_split(corpora: dict[str, Path]) -> 
         given = command(corpora[name], "data.dev_size=10", "data.test_size=0").run
         corpus = read_corpus(given.data, Path(given.cache_dir))
         src, tgt = (list(corpus.train[side]) for side in ("src", "tgt"))
-        facts = facts_of(corpus.path("train"))
+        facts = facts_of(corpus.path("train"), None)
         assert facts.pairs == len(src)
         assert facts.size == min(
             sum(3 if letter in HAN else 1 for text in side for letter in text) for side in (src, tgt)
@@ -164,7 +164,7 @@ def test_the_alphabet_decides_nothing(letters: str, tmp_path: Path) -> None:
         folder.mkdir()
         write_corpus(folder, corpus)
         run = command(folder, "data.dev_size=0", "data.test_size=0").run
-        facts.append(facts_of(read_corpus(run.data, Path(run.cache_dir)).path("train")))
+        facts.append(facts_of(read_corpus(run.data, Path(run.cache_dir)).path("train"), None))
     latin, given = facts
     assert given == latin
 
@@ -172,7 +172,7 @@ def test_the_alphabet_decides_nothing(letters: str, tmp_path: Path) -> None:
 def test_a_wide_character_counts_as_three_letters(tmp_path: Path) -> None:
     write_corpus(tmp_path, [("你好世界", "はい 한국"), ("你好世界", "はい no")])
     run = command(tmp_path, "data.dev_size=0", "data.test_size=0").run
-    assert facts_of(read_corpus(run.data, Path(run.cache_dir)).path("train")).size == 13 + 9
+    assert facts_of(read_corpus(run.data, Path(run.cache_dir)).path("train"), None).size == 13 + 9
 
 
 def test_tokens_are_those_of_the_longer_side(corpora: dict[str, Path]) -> None:
@@ -180,7 +180,7 @@ def test_tokens_are_those_of_the_longer_side(corpora: dict[str, Path]) -> None:
     prepared = prepare(run.data, run.tokenizer, Path(run.cache_dir))
     sides = (prepared.train[:]["src_ids"], prepared.train[:]["tgt_ids"])
     corpus = read_corpus(run.data, Path(run.cache_dir))
-    assert tokens_of(corpus, len(prepared.train), prepared.tokenizers) == sum(
+    assert tokens_of(corpus.path("train"), prepared.tokenizers, None) == sum(
         max(map(len, pair)) + 1 for pair in zip(*sides, strict=True)
     )
 
@@ -268,7 +268,7 @@ def test_words_are_counted_in_different_sentences(tmp_path: Path) -> None:
         folder.mkdir()
         write_corpus(folder, [(f"the {word}", f"das {word} da") for word in "abcdefgh"] * times)
         run = command(folder, "data.dev_size=0", "data.test_size=0").run
-        facts = facts_of(read_corpus(run.data, Path(run.cache_dir)).path("train"))
+        facts = facts_of(read_corpus(run.data, Path(run.cache_dir)).path("train"), None)
         assert facts.seen_once == 8 / 9
         assert facts.new == 1 / times
 
@@ -284,7 +284,8 @@ def table(folder: Path, pairs: list[tuple[str, str]]) -> Path:
 def test_copies_count_once(looked_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = make_pairs(300)
     monkeypatch.setattr(recipe, "LOOKED_AT", looked_at)
-    alone, copied = facts_of(table(tmp_path / "alone", pairs)), facts_of(table(tmp_path / "copied", pairs * 10))
+    tables = table(tmp_path / "alone", pairs), table(tmp_path / "copied", pairs * 10)
+    alone, copied = (facts_of(each, None) for each in tables)
     assert copied.new == pytest.approx(0.1, rel=0.01)
     assert alone.new > 0.95
     assert copied.size == pytest.approx(alone.size, rel=0.01)
@@ -301,8 +302,8 @@ def test_a_pair_that_is_dropped_for_its_length_is_no_fact(tmp_path: Path) -> Non
     size = facts_of(alone, 20).size
     assert facts_of(joined, 20).pairs == 300
     assert facts_of(joined, 20).size == pytest.approx(size, rel=0.02)
-    assert facts_of(joined).pairs == 301
-    assert facts_of(joined).size == pytest.approx(2 * size, rel=0.1)
+    assert facts_of(joined, None).pairs == 301
+    assert facts_of(joined, None).size == pytest.approx(2 * size, rel=0.1)
 
 
 def test_text_without_words_says_nothing_of_its_words(tmp_path: Path) -> None:
@@ -311,9 +312,10 @@ def test_text_without_words_says_nothing_of_its_words(tmp_path: Path) -> None:
     natural = [(" ".join(f"word{generator.randrange(900)}" for _ in range(9)), text) for text in chinese]
     spaced = [(src, " ".join(tgt)) for src, tgt in natural]
     joined = [(src, "".join(tgt)) for src, tgt in natural]
-    first, second = facts_of(table(tmp_path / "spaced", spaced)), facts_of(table(tmp_path / "joined", joined))
+    tables = table(tmp_path / "spaced", spaced), table(tmp_path / "joined", joined)
+    first, second = (facts_of(each, None) for each in tables)
     assert first.seen_once == second.seen_once > 0.5
-    assert facts_of(table(tmp_path / "neither", [(tgt, tgt[::-1]) for _, tgt in joined])).seen_once == 1
+    assert facts_of(table(tmp_path / "neither", [(tgt, tgt[::-1]) for _, tgt in joined]), None).seen_once == 1
 
 
 def test_tokens_of_an_ordered_corpus_are_counted_all_over(
@@ -327,13 +329,13 @@ def test_tokens_of_an_ordered_corpus_are_counted_all_over(
     write_corpus(folder, terms + sentences)
     given = command(folder, "data.dev_size=0", "data.test_size=0").run
     corpus = read_corpus(given.data, Path(given.cache_dir))
-    exact = tokens_of(corpus, 200, tokenizers)
+    exact = tokens_of(corpus.path("train"), tokenizers, None)
     monkeypatch.setattr(recipe, "ENCODED", 20)
-    assert tokens_of(corpus, 200, tokenizers) == exact
+    assert tokens_of(corpus.path("train"), tokenizers, None) == exact
     monkeypatch.undo()
     encoded = [sorted(map(len, map(tokenizers.src.encode, pair))) for pair in sentences[:1]]
     assert encoded[0][0] > 8
-    assert tokens_of(corpus, 100, tokenizers, 8) == exact - 100 * (encoded[0][1] + 1)
+    assert tokens_of(corpus.path("train"), tokenizers, 8) == exact - 100 * (encoded[0][1] + 1)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.03])
