@@ -15,7 +15,7 @@ from nmt.data.tables import read_batches, spread
 VERSION = 1  # of these rules; raise it whenever they change
 LOOKED_AT = 1000  # pairs from all over the split
 NO_NAME = 10  # letters of the shortest line that is more than a name, if it is the same on both sides
-MANY_COPIES = 0.05  # share of the lines: what copies of names and titles may have
+MANY_COPIES = 0.05  # share of the longer targets that may be the same as their source, such as titles
 SENTENCE = 25  # letters of a line whose language can be told
 READ = 1000  # characters of a line that are looked at
 FEWEST = 50  # lines that are long enough to judge by
