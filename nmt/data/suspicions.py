@@ -10,7 +10,7 @@ from nmt.config.languages import language_name
 from nmt.config.sections import DataConfig
 from nmt.data.filters import letter_length, letters
 from nmt.data.language_filter import identifier
-from nmt.data.tables import read_batches, spread
+from nmt.data.tables import spread
 
 VERSION = 1  # of these rules; raise it whenever they change
 LOOKED_AT = 1000  # pairs from all over the split
@@ -29,8 +29,7 @@ def suspicions(name: str, table: Path, data: DataConfig) -> Iterator[str]:
     """Cautions about the pairs in the table of a split."""
     sides: tuple[list[str], list[str]] = [], []
     rows: list[int] = []
-    pairs = sum(batch.num_rows for batch in read_batches(table))
-    for batch in spread(table, pairs, LOOKED_AT):
+    for batch in spread(table, LOOKED_AT):
         for side, column in zip(sides, ("src", "tgt"), strict=True):
             side += [text[:READ] for text in batch[column].to_pylist()]
         rows += batch["index"].to_pylist()

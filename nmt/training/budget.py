@@ -80,16 +80,23 @@ class Pace:
 
         `every`: the user chose how many lie between them.
         """
-        seconds -= AFTERWARDS * self.validation_s
+        before_end = seconds - AFTERWARDS * self.validation_s
         if every is not None:
-            seconds -= self.validation_s  # the last one
-            return int(seconds / (self.update_s + self.validation_s / every)), every
-        validations = int(VALIDATIONS_SHARE * seconds / self.validation_s)
-        validations = max(1 if self.quick else LEAST_VALIDATIONS, min(MOST_VALIDATIONS, validations))
-        if validations == 1:
-            seconds += (AFTERWARDS - AFTER_ONE) * self.validation_s
-        updates = int((seconds - validations * self.validation_s) / self.update_s)
+            before_last = before_end - self.validation_s
+            return int(before_last / (self.update_s + self.validation_s / every)), every
+        validations = int(VALIDATIONS_SHARE * before_end / self.validation_s)
+        validations = max(self.least_validations, min(MOST_VALIDATIONS, validations))
+        updates = int((seconds - self.validations_s(validations)) / self.update_s)
         return updates, max(1, -(-updates // validations))
+
+    @property
+    def least_validations(self) -> int:
+        """How many validations a run has at least."""
+        return 1 if self.quick else LEAST_VALIDATIONS
+
+    def validations_s(self, validations: int) -> float:
+        """The time that so many validations take, and what comes after the last one."""
+        return (validations + (AFTER_ONE if validations == 1 else AFTERWARDS)) * self.validation_s
 
 
 def within_budget(
@@ -218,7 +225,9 @@ def affordable(command: TrainCommand, pace: Pace, seconds: float) -> tuple[int, 
     gone = since_start_s()
     measured = f"{pace.update_s:.3g} s an update and {pace.validation_s:.2g} s a validation"
     if updates < LEAST_UPDATES:
-        validations_s = (LEAST_VALIDATIONS + (LEAST_UPDATES / typed if typed else 0) + AFTERWARDS) * pace.validation_s
+        validations_s = pace.validations_s(pace.least_validations)
+        if typed is not None:
+            validations_s = (1 + LEAST_UPDATES / typed + AFTERWARDS) * pace.validation_s
         needed = LEAST_UPDATES * pace.update_s + validations_s
         mostly_validations = validations_s > (gone + needed) / 2
         shorter = ", or make validations short: train.bleu_sentences=50" if mostly_validations else ""

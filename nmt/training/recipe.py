@@ -29,7 +29,7 @@ from nmt.config.verbs import TrainCommand
 from nmt.data.batching import Mix
 from nmt.data.corpus import read_corpus
 from nmt.data.prepare import fitting, trained_tokenizers
-from nmt.data.tables import read_batches, spread
+from nmt.data.tables import count_rows, read_batches, spread
 from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import counted
 from nmt.machine.home import expanded
@@ -470,36 +470,35 @@ def facts_of(train: Path, max_tokens: int | None) -> Facts:
 
     A pair with more than `max_tokens` pieces, whatever the pieces are, does not count: it will be dropped.
     """
-    rows, pairs, lengths = 0, 0, [0, 0]
+    pairs, lengths = 0, [0, 0]
     for batch in read_batches(train):
-        rows += batch.num_rows
         of_batch = np.array([pc.utf8_length(batch[column]).to_numpy() for column in SIDES])
         if max_tokens is not None:
             of_batch = of_batch[:, of_batch.max(axis=0) <= LONGEST_PIECE * max_tokens]
         pairs += of_batch.shape[1]
         lengths = [before + int(more) for before, more in zip(lengths, of_batch.sum(axis=1), strict=True)]
     letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    for batch in spread(train, rows, LOOKED_AT):
+    for batch in spread(train, LOOKED_AT):
         for side, column in enumerate(SIDES):
             letters[side].update("".join(batch[column].to_pylist()))
     src, tgt = letters
-    new = share_of_new(train, rows)
+    new = share_of_new(train)
     return Facts(
         pairs=pairs,
         size=max(1, round(new * min(map(in_letters, lengths, letters)))),
         alphabets=(most_common(src), most_common(tgt)),
         one_script=main_script(src) == main_script(tgt),
-        seen_once=share_seen_once(train, rows),
+        seen_once=share_seen_once(train),
         new=new,
     )
 
 
-def share_of_new(train: Path, pairs: int) -> float:
+def share_of_new(train: Path) -> float:
     """Share of the characters in pairs that have not occurred before.
 
     Of a large corpus, it looks at the pairs whose lengths have one of several remainders; copies have the same one.
     """
-    remainders = max(1, -(-pairs // LOOKED_AT))
+    remainders = max(1, -(-count_rows(train) // LOOKED_AT))
     seen: set[tuple[str, str]] = set()
     characters = new = 0
     for batch in read_batches(train):
@@ -514,13 +513,13 @@ def share_of_new(train: Path, pairs: int) -> float:
     return new / characters if characters else 1.0
 
 
-def share_seen_once(train: Path, pairs: int) -> float:
+def share_seen_once(train: Path) -> float:
     """Share of the different words that occur once, on the side with more of them; 1 where no side has words.
 
     Texts that are repeated count once. A text without spaces, or with spaces between characters, has no words.
     """
     texts: tuple[dict[str, None], dict[str, None]] = {}, {}  # dictionaries keep the order
-    for batch in spread(train, pairs, ENCODED):
+    for batch in spread(train, ENCODED):
         for side, column in enumerate(SIDES):
             texts[side].update(dict.fromkeys(batch[column].to_pylist()))
     shares: list[float] = []
@@ -539,15 +538,14 @@ def tokens_of(train: Path, tokenizers: TokenizerPair, max_tokens: int | None) ->
 
     Pairs with more than `max_tokens` pieces on a side do not count.
     """
-    rows: int = sum(batch.num_rows for batch in read_batches(train))
     looked_at, tokens = 0, 0
-    for batch in spread(train, rows, ENCODED):
+    for batch in spread(train, ENCODED):
         src = tokenizers.src.encode_batch(batch["src"].to_pylist())
         tgt = tokenizers.tgt.encode_batch(batch["tgt"].to_pylist())
         longer = (max(map(len, pair)) for pair in zip(src, tgt, strict=True))
         tokens += sum(pieces + 1 for pieces in longer if max_tokens is None or pieces <= max_tokens)
         looked_at += batch.num_rows
-    return tokens * rows // looked_at
+    return tokens * count_rows(train) // looked_at
 
 
 def in_letters(length: int, characters: Counter[str]) -> int:

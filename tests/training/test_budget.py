@@ -268,6 +268,22 @@ def test_a_budget_that_is_gone_is_refused(corpus: Path, monkeypatch: pytest.Monk
     plan(command(corpus, "budget=90s", *SMALL))
 
 
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("typed", [[], ["train.validate_every=7"]])
+def test_the_least_budget_that_a_refusal_names_is_enough(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, quick: bool, typed: list[str]
+) -> None:
+    paced(monkeypatch, replace(PACE, validation_s=5.0), gone=40.0)
+    if quick:
+        monkeypatch.setattr(budget, "QUICK_S", 1000.0)
+        monkeypatch.setattr(budget, "QUICK_SENTENCES", 5)
+    with pytest.raises(ConfigError, match="leaves no time to train") as error:
+        plan(command(corpus, "budget=41s", *SMALL, *typed))
+    named = re.search(r"give at least (budget=\d+s)", str(error.value))
+    assert named is not None
+    assert (plan(command(corpus, named[1], *SMALL, *typed)).train.max_updates or 0) >= budget.LEAST_UPDATES
+
+
 @pytest.mark.parametrize(
     ("validation_s", "remedy"), [(100.0, r", or make validations short: train\.bleu_sentences=50"), (1.0, "")]
 )

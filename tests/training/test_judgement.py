@@ -58,6 +58,7 @@ def test_the_source_tells_the_translation_of_parallel_text_only(runs: dict[str, 
     assert shuffled.nll_of_others is not None
     assert learned.nll_of_others - learned.nll > 0.3
     assert learned.sign() is None
+    assert (learned.caution() or "").startswith("the model is weak: ")
     assert shuffled.nll_of_others - shuffled.nll < 0.1
     assert shuffled.caution() is not None
     assert 250 < learned.pairs <= 290

@@ -21,6 +21,7 @@ from helpers.forked import Forked
 from helpers.models import random_batch, small_model
 from helpers.processes import finished, free_port, started_apart, store_at, torchrun, words_of
 from helpers.training_runs import corpus, metrics, resume, run_config, same, start, tensors
+from torch.distributed import TCPStore  # type: ignore[attr-defined]  # torch does not list it
 
 from nmt.cli.main import main
 from nmt.config.plain import leaves
@@ -423,6 +424,18 @@ def test_processes_that_cannot_be_reached_are_named(
     assert main(["train", "data=demo_en_de", "train.peer_timeout_s=1"]) == 2
     said = capsys.readouterr().err
     assert f"error: process {rank} of {count} does not reach {others} at 127.0.0.1:{port}; check that all" in said
+
+
+@pytest.mark.slow
+def test_a_process_that_has_no_answer_of_the_first_one_names_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)  # torchrun's; process 0 does not come
+    place = {"WORLD_SIZE": "2", "RANK": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port)}
+    for name, value in {**place, "TORCHELASTIC_USE_AGENT_STORE": "True"}.items():
+        monkeypatch.setenv(name, value)
+    assert main(["train", "data=demo_en_de", "train.peer_timeout_s=1"]) == 2
+    assert f"error: process 1 of 2 does not reach process 0 at 127.0.0.1:{store.port}; " in capsys.readouterr().err
 
 
 def wait_for(
