@@ -20,7 +20,7 @@ SENTENCE = 25  # letters of a line whose language can be told
 READ = 1000  # characters of a line that are looked at
 FEWEST = 50  # lines that are long enough to judge by
 UNLIKELY = 0.01  # times the probability of the likeliest language: the line is not in this one
-# Of 157 translations of programs, one has more than a tenth of such lines: Kazakh that is partly in Latin letters.
+# Of 153 corpora, one has so many: Kazakh that is partly in Latin letters (scripts/bench cautions).
 MANY_OTHERS = 0.3  # share of the lines in one other language
 RELATED = 40  # CLDR's distance from which on languages are not taken for each other: Bosnian and Croatian have 8
 

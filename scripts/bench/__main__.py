@@ -18,6 +18,7 @@ PARTS = {
     "noise": "bench.noise",
     "sentences": "bench.sentences",
     "cleaned": "bench.cleaned",
+    "cautions": "bench.cautions",
     "replay": "bench.replay",
     "typed": "bench.typed",
     "tmx": "bench.tmx",
