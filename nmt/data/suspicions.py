@@ -12,7 +12,7 @@ from nmt.data.filters import letter_length, letters
 from nmt.data.language_filter import identifier
 from nmt.data.tables import spread
 
-VERSION = 1  # of these rules; raise it whenever they change
+VERSION = 2  # of these rules; raise it whenever they change
 LOOKED_AT = 1000  # pairs from all over the split
 NO_NAME = 10  # letters of the shortest line that is more than a name, if it is the same on both sides
 MANY_COPIES = 0.05  # share of the longer targets that may be the same as their source, such as titles
@@ -76,12 +76,15 @@ def of_languages(
             "data.tgt_lang"
         )
         return
-    for found, key, code in ((src, "src", codes[0]), (tgt, "tgt", codes[1])):
+    for found, key, code, of_other_side in ((src, "src", codes[0], own[1]), (tgt, "tgt", codes[1], own[0])):
         if found is not None and code is not None:
             side = "source" if key == "src" else "target"
+            remedy = (
+                "are the sides swapped?" if found[0] == of_other_side else "check the files, or name their language"
+            )
             yield (
                 f"caution: {found[1]:.0%} of the {side} lines of {name} look {language_name(found[0])}, not "
-                f"{language_name(code)} (data.{key}_lang={code}); check the files, or name their language"
+                f"{language_name(code)} (data.{key}_lang={code}); {remedy}"
             )
 
 

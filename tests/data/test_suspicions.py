@@ -80,6 +80,13 @@ def test_swapped_sides_are_recognised(tmp_path: Path) -> None:
     assert "sources in German, targets in English; exchange the files, or data.src_lang and data.tgt_lang" in said
 
 
+def test_where_one_side_is_too_short_to_judge_the_other_one_raises_the_question(tmp_path: Path) -> None:
+    (said,) = corpus(tmp_path, lines("de"), ["A dog."] * 300, src_lang="en", tgt_lang="de")
+    assert said.endswith(
+        "of the source lines of train look German, not English (data.src_lang=en); are the sides swapped?"
+    )
+
+
 def test_the_languages_may_be_named_later(tmp_path: Path) -> None:
     assert corpus(tmp_path, lines("de"), lines("en")) == []
     assert len(corpus(tmp_path, lines("de"), lines("en"), src_lang="en", tgt_lang="de")) == 1
