@@ -10,21 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
 
-from nmt.errors import (
-    FAILING,
-    FORBIDDEN,
-    NO_ROOM,
-    ConfigError,
-    NmtError,
-    in_one_line,
-    nearest,
-    place_of,
-    printable,
-    remedy,
-)
-from nmt.machine.launch import refuse_several
-
-BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; a bug in nmt gives a traceback and 1
+from nmt.cli.exit_codes import exit_code_of
+from nmt.errors import ConfigError, nearest
+from nmt.machine.launch import quiet_torch, refuse_several
 
 
 @dataclass(frozen=True)
@@ -70,63 +58,9 @@ Start with:  nmt train data=demo_en_de name=first
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    debug = os.environ.get("NMT_DEBUG") == "1"
     if isinstance(sys.stdout, TextIOWrapper):  # prints file names that are not UTF-8 byte for byte
         sys.stdout.reconfigure(errors="surrogateescape")
-    try:
-        code = _dispatch(words)
-        sys.stdout.flush()
-    except NmtError as error:
-        if debug:
-            raise
-        if not _is_first_to_say(error):
-            return BAD_INPUT
-        print(f"error: {in_one_line(error)}", file=sys.stderr)
-        return BAD_INPUT
-    except KeyboardInterrupt:
-        if debug:
-            raise
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except (MemoryError, RuntimeError) as error:
-        from nmt.machine.allocator import lacks_memory
-
-        if debug or not lacks_memory(error):
-            raise
-        if not _is_first_to_say(error):
-            return BAD_INPUT
-        said = printable(" ".join(str(error).split())[:200])
-        helps = "free some, or lower train.batch_tokens, search.batch_sentences or the size of the model"
-        print(f"error: nmt {words[0]} ran out of memory{said and f' ({said})'}; {helps}", file=sys.stderr)
-        return BAD_INPUT
-    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
-        _let_go_of_output()
-        return BROKEN_PIPE
-    except OSError as error:
-        if debug or error.errno not in (*NO_ROOM, *FORBIDDEN, *FAILING):
-            raise
-        if error.filename is None:
-            _let_go_of_output()
-        if not _is_first_to_say(error):
-            return BAD_INPUT
-        where, helps = place_of(error) or "standard output or a file", remedy(error)
-        print(f"error: cannot use {where} ({error.strerror}); {helps}, or use another folder", file=sys.stderr)
-        return BAD_INPUT
-    return code
-
-
-def _is_first_to_say(error: Exception) -> bool:
-    """Should this process print the error, rather than another one that torchrun started with it?"""
-    if os.environ.get("WORLD_SIZE", "1") == "1":
-        return True
-    from nmt.machine.peers import is_first_to_say
-
-    return is_first_to_say(error)
-
-
-def _let_go_of_output() -> None:
-    """Sends buffered output to /dev/null, so that Python exits without an error message."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return exit_code_of(lambda: _dispatch(words), " ".join(["nmt", *words[:1]]))
 
 
 def _dispatch(words: list[str]) -> int:
@@ -150,7 +84,9 @@ def _dispatch(words: list[str]) -> int:
 
         print(describe(words[0], words[1:]), end="")
     else:
-        if words[0] != "train":
+        if words[0] == "train":
+            quiet_torch()
+        else:
             refuse_several(f"nmt {words[0]}")
         if words[0] == "compare":  # called once, with all jobs of its sweep
             from nmt.cli.run_many import run_comparison as run
@@ -173,7 +109,7 @@ def _complete(words: list[str]) -> None:
     line = os.environ.get("COMP_LINE", "")
     before = line.split()[1:] if line.endswith(" ") else line.split()[1:-1]
     if not before:
-        typed = "" if line.endswith(" ") else line.split()[-1]
+        typed = line.split()[-1] if line and not line.endswith(" ") else ""
         print("\n".join(verb for verb in VERBS if verb.startswith(typed)))
     elif before[0] in VERBS:
         os.environ["COMP_LINE"] = re.sub(r"^(\S+\s+)\S+\s+", r"\1", line)

@@ -8,6 +8,7 @@ from nmt.compare.sweep import composed_sweep
 from nmt.config.overrides import readable
 from nmt.errors import ConfigError
 from nmt.tune.plan import planned
+from nmt.tune.study import trial_name
 
 TRAIN = "nmt.compare.runs:train_job"
 
@@ -23,14 +24,14 @@ def run_comparison(verb: str, entry: str, words: list[str]) -> int:
 
 
 def run_study(verb: str, entry: str, words: list[str]) -> int:
-    """Calls `entry` with the plan and a sample trial's configuration (all first values); returns the exit code."""
+    """Calls `entry` with the plan and the first trial's configuration; returns the exit code."""
     args, _ = parsed(verb, words)
     if args.cfg or args.info or args.shell_completion:
         return run(verb, entry, words)
     if args.multirun:
         raise ConfigError("nmt tune is a sweep itself, and -m starts another one; leave -m out")
     plan = planned(verb, [readable(each, sweep=False) for each in args.overrides], args.config_dir)
-    return called(entry, plan, plan.config({each.key: each.first for each in plan.space}, "trial-0000"))
+    return called(entry, plan, plan.config(plan.first, trial_name(0)))
 
 
 def called(entry: str, *arguments: Any) -> int:

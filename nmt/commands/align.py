@@ -8,6 +8,7 @@ from nmt.config.sections import DataConfig
 from nmt.config.verbs import AlignCommand
 from nmt.data.streams import output_file
 from nmt.errors import ConfigError
+from nmt.machine.home import expanded
 from nmt.scoring.alignment import pharaoh
 from nmt.translation.align import Extraction, aligned, check_model, count_pairs, read_pairs
 from nmt.translation.open import open_scorer
@@ -18,6 +19,7 @@ def main(command: AlignCommand) -> int:
     layer, head = (None if number is None else number - 1 for number in (command.layer, command.head))
     how = Extraction(command.units, command.threshold, layer, head)
     total = count_pairs(command.src, command.tgt)
+    refuse_read_files(command)
     translator = open_scorer(command)
     check_model(translator, how, f"model={command.model}")
     other = None
@@ -33,6 +35,14 @@ def main(command: AlignCommand) -> int:
             print(pharaoh(found), file=file, flush=True)
             bar.update()
     return 0
+
+
+def refuse_read_files(command: AlignCommand) -> None:
+    """Refuses an output file that is one of the files read."""
+    output = None if command.output is None else expanded(command.output)
+    for key, name in (("src", command.src), ("tgt", command.tgt)):
+        if output is not None and output.is_file() and output.samefile(expanded(name)):
+            raise ConfigError(f"{key}={name} would be replaced, output={command.output}; choose another output=")
 
 
 def check_directions(data: DataConfig, reverse: DataConfig, named: str) -> None:

@@ -13,6 +13,7 @@ from time import perf_counter
 
 import torch
 
+from nmt.config.overrides import readable
 from nmt.config.verbs import DoctorCommand
 from nmt.errors import CheckpointError, counted
 from nmt.machine.device import choose_device, choose_dtype, choose_int8
@@ -97,7 +98,8 @@ def self_test(device: str, workers: int | None, problems: list[str]) -> str:
         for side, suffix in enumerate(("src", "tgt")):
             text = "".join(pair[side] + "\n" for pair in pairs[SENTENCES:])
             (folder / f"train.{suffix}").write_text(text, "utf-8")
-        places = [f"data.root={folder}", f"runs_dir={folder}", f"cache_dir={folder / 'cache'}"]
+        keys = ("data.root", "runs_dir", "cache_dir")
+        places = [readable(f"{key}={folder}", sweep=False) for key in keys]
         words = [*TRAINING, *places, f"train.device={device}", f"train.workers={workers or 'null'}"]
         done = subprocess.run(
             [sys.executable, "-m", "nmt.cli.main", "train", *words], capture_output=True, text=True, check=False

@@ -1,6 +1,7 @@
 """`nmt evaluate`: BLEU, chrF and TER of a model on a test set; alignment error rate if it has gold alignments."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -11,7 +12,7 @@ from typing import Any
 from nmt.config.sections import DataConfig
 from nmt.config.unread import refuse_unread
 from nmt.config.verbs import EvaluateCommand
-from nmt.errors import counted
+from nmt.errors import ConfigError, counted
 from nmt.figures.table import grid, text_table
 from nmt.machine.home import expanded
 from nmt.machine.safe_files import make_folder, refuse_unwritable, write_atomically
@@ -46,6 +47,7 @@ from nmt.translation.translator import Translator, translate_all
 
 PAIRS_TRIED = 50  # pairs scored in both directions, to notice swapped files
 LONGEST_TRIED = 500  # characters of such a pair, both sides together
+WRITTEN = re.compile(r"(sources|hypotheses(\.second)?|reference(\.[0-9]+)?)\.txt|scores\.json")  # in the output folder
 
 
 def main(command: EvaluateCommand) -> int:
@@ -57,6 +59,7 @@ def main(command: EvaluateCommand) -> int:
     said = [*of_gaps(whole.references), *of_short_references(benchmark.references, benchmark.word_rule)]
     said += before_translating(command, translators, benchmark)
     folder = results_folder(command, benchmark.name)
+    refuse_read_files(command, folder)
     refuse_unwritable(folder, "output")
     say_means(translators)
     start = perf_counter()
@@ -187,6 +190,15 @@ def results_folder(command: EvaluateCommand, name: str) -> Path:
     return first / "evaluations" / "+".join([name, *(other.name for other in others)])
 
 
+def refuse_read_files(command: EvaluateCommand, folder: Path) -> None:
+    """Refuses an output folder in which a file that is read would be replaced."""
+    references = [command.ref] if isinstance(command.ref, str) else command.ref or []
+    for name in (command.src, *references, command.gold):
+        path = None if name is None else expanded(name).resolve()
+        if path is not None and path.parent == folder.resolve() and WRITTEN.fullmatch(path.name):
+            raise ConfigError(f"{name} would be replaced, output={folder}; choose another output=")
+
+
 def all_scores(benchmark: Benchmark, hypotheses: list[str], intervals: bool) -> tuple[dict[str, Any], list[str]]:
     """The scores, over all sentences and by source length, and their tables."""
     metrics = score_corpus(hypotheses, benchmark.references, benchmark.word_rule, intervals)
@@ -230,7 +242,8 @@ def write_texts(folder: Path, benchmark: Benchmark, hypotheses: list[str], secon
         texts["hypotheses.second.txt"] = second
     for number, reference in enumerate(benchmark.references, 1):
         texts["reference.txt" if number == 1 else f"reference.{number}.txt"] = reference
-    for stale in ["scores.json", "hypotheses.second.txt", *(path.name for path in folder.glob("reference.*.txt"))]:
-        (folder / stale).unlink(missing_ok=True)
+    for path in folder.iterdir():
+        if WRITTEN.fullmatch(path.name) and path.name not in texts:
+            path.unlink(missing_ok=True)
     for name, lines in texts.items():
         write_atomically(folder / name, "".join(f"{line}\n" for line in lines).encode())

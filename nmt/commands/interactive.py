@@ -37,6 +37,7 @@ A sentence that begins with a colon and a letter has a second colon before it: :
 
 
 NEXT_WORDS = 8
+LONGEST_HISTORY = 1000  # lines of the file
 
 
 def as_prefix(text: str) -> str:
@@ -120,7 +121,7 @@ class Session:
 
         found = continuations(self.translator, self.last_source(), as_prefix(text), NEXT_WORDS, self.settings)
         words = [(f"{each.probability:6.1%}", each.text or "(end)", each.translation) for each in found]
-        width = max(len(word) for _, word, _ in words)
+        width = max((len(word) for _, word, _ in words), default=0)
         return "\n".join(f"{share}  {visible(word):<{width}}  {visible(whole)}" for share, word, whole in words)
 
     def last_source(self) -> str:
@@ -181,6 +182,7 @@ def typed_number(text: str, example: str) -> int:
 
 def main(command: InteractiveCommand) -> int:
     """Reads lines until :quit or the end of input."""
+    refuse_closed()
     session = Session(open_model(command))
     if isinstance(sys.stdin, TextIOWrapper):  # bytes that are not UTF-8 reach `read_line`, which refuses them
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
@@ -191,13 +193,23 @@ def main(command: InteractiveCommand) -> int:
         converse(session, prompt="")
         return 0
     history = None if command.history is None else expanded(command.history)
-    edit_lines(history)
+    recalled = edit_lines(history)
     print(f"{as_typed(command.model)}: type a sentence, :help for more, :quit to leave")
     try:
         converse(session, prompt="> ")
     finally:
-        keep_history(history)
+        keep_history(history, recalled)
     return 0
+
+
+def refuse_closed() -> None:
+    """Refuses closed standard streams: Python's `input` needs all three."""
+    if sys.stdin is None:
+        raise DataError("standard input is closed; type at a terminal, or give it a file")
+    if sys.stdout is None:
+        raise DataError("standard output is closed; give it a terminal or a file")
+    if sys.stderr is None:
+        raise DataError("standard error is closed; give it a terminal or a file")
 
 
 def converse(session: Session, prompt: str) -> None:
@@ -231,22 +243,32 @@ def read_line(prompt: str) -> str:
     return line
 
 
-def edit_lines(history: Path | None) -> None:
-    """Enables the arrow keys and recalls the sentences of earlier sessions, if Python has readline."""
-    with suppress(ImportError, OSError):
+def edit_lines(history: Path | None) -> int:
+    """Enables the arrow keys and recalls the sentences of earlier sessions, if Python has readline; how many lines."""
+    with suppress(ImportError):
         import readline
 
-        if history is not None and history.exists():
-            readline.read_history_file(history)
+        with suppress(OSError):
+            if history is not None and history.exists():
+                readline.read_history_file(history)
+        return readline.get_current_history_length()
+    return 0
 
 
-def keep_history(history: Path | None) -> None:
-    """Saves the typed sentences for the next session; ignores a folder that cannot be written."""
+def keep_history(history: Path | None, recalled: int) -> None:
+    """Saves the sentences typed since the first `recalled` lines; ignores a folder that cannot be written.
+
+    They are added to the file, because another session may have added its own by now.
+    """
     if history is None:
         return
     with suppress(ImportError, OSError):
         import readline
 
         history.parent.mkdir(parents=True, exist_ok=True)
-        readline.set_history_length(1000)
-        readline.write_history_file(history)
+        history.touch(mode=0o600)
+        readline.set_history_length(LONGEST_HISTORY)
+        if hasattr(readline, "append_history_file"):
+            readline.append_history_file(readline.get_current_history_length() - recalled, history)
+        else:  # some versions of libedit can only write the file anew
+            readline.write_history_file(history)

@@ -15,7 +15,7 @@ from nmt.machine.home import expanded
 from nmt.runs.folder import read_run
 from nmt.runs.learned import say_caution_of
 
-NEEDED = ("starlette", "uvicorn", "httptools", "python_multipart", "prometheus_client")
+NEEDED = ("starlette", "uvicorn", "httptools", "python_multipart", "prometheus_client", "rapidfuzz")
 
 
 def main(command: ServeCommand) -> int:

@@ -89,7 +89,7 @@ def what_is_known(run: Path) -> dict[str, str]:
     if (learned := read_learned(run)) is None:
         return {}
     bleu = "" if learned.bleu is None else f"BLEU {learned.bleu:.2f}, "
-    pairs = f"update {learned.updates:,}, {counted(learned.pairs, 'training pair')}"
+    pairs = f"update {learned.updates:,}, {counted(learned.pairs, 'different training pair')}"
     return {"progress": pairs} | ({} if learned.nll is None else {"best": f"{bleu}nll {learned.nll:.4f} on dev"})
 
 

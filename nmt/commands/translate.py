@@ -1,7 +1,6 @@
 """`nmt translate`: one line out for every line in."""
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
@@ -12,12 +11,11 @@ from typing import Any
 from nmt.config.sections import SearchConfig
 from nmt.config.verbs import TranslateCommand
 from nmt.data.paths import read_lines
-from nmt.data.streams import LINE_ENDS, input_files, input_lines, output_file
+from nmt.data.streams import LINE_ENDS, input_files, output_file, placed_lines
 from nmt.data.text import one_line
 from nmt.errors import ConfigError, DataError
 from nmt.machine.digests import file_digest
 from nmt.machine.home import expanded
-from nmt.machine.seeds import derived_seed
 from nmt.runs.shortlist_file import SHORTLIST_FILE
 from nmt.scoring.alignment import pharaoh
 from nmt.translation import bulk
@@ -46,12 +44,13 @@ def main(command: TranslateCommand) -> int:
     if plan is not None:
         into_folder(command, translator, settings, plan)
         return 0
-    lines = input_lines(command.input)
+    places, lines = apart(placed_lines(command.input))
     prefixes = None
     if command.prefixes is not None:
         lines, prefixes = in_step(lines, read_lines(expanded(command.prefixes)), command.prefixes)
     with output_file(command.output) as file:
-        for number, line in enumerate(translated(command, translator, settings, lines, caution, prefixes)):
+        found = translated(command, translator, settings, lines, caution, places, prefixes)
+        for number, line in enumerate(found):
             print(line, file=file, flush=True)
             if number == 0:  # not earlier: a failure of input or output is reported alone
                 print(means(translator, settings), file=sys.stderr)
@@ -64,11 +63,15 @@ def translated(
     settings: SearchConfig,
     lines: Iterable[str],
     say: Callable[[str], None],
+    places: Iterable[str] | None = None,
     prefixes: Iterable[str] | None = None,
 ) -> Iterator[str]:
-    """The output line for each input line; `say` gets the cautions about lines, such as one that is too long."""
+    """The output line for each input line; `say` gets the cautions about lines, such as one that is too long.
+
+    `places`: the names of the lines in cautions.
+    """
     stream = translator.stream(lines, command.buffer, "words" if command.alignments else False, settings, prefixes)
-    for translation in translator.notes().noted(stream, say):
+    for translation in translator.notes().noted(stream, say, places):
         if command.format == "jsonl":
             yield translation_json(translation, settings.n_best > 1, command.alignments)
         else:
@@ -85,8 +88,13 @@ def in_step(lines: Iterable[str], prefixes: Iterable[str], name: str) -> tuple[I
                 raise DataError(f"{more} has more lines than the {number - 1:,} of {fewer}; give one line for each")
             yield line, prefix
 
-    both = tee(pairs())
-    return (line for line, _ in both[0]), (prefix for _, prefix in both[1])
+    return apart(pairs())
+
+
+def apart(pairs: Iterable[tuple[str, str]]) -> tuple[Iterator[str], Iterator[str]]:
+    """The first and the second of each pair; what one of them has read ahead is held for the other."""
+    firsts, seconds = tee(pairs)
+    return (first for first, _ in firsts), (second for _, second in seconds)
 
 
 def plan_of(command: TranslateCommand) -> bulk.Plan | None:
@@ -115,15 +123,17 @@ def into_folder(command: TranslateCommand, translator: Translator, settings: Sea
     print(means(translator, settings), file=sys.stderr)
 
     def lines_of(source: Path) -> Iterator[str]:
-        drawn = derived_seed(translator.seed, "samples of a file", *os.fsencode(source.name))
-        translator.generator.manual_seed(drawn)
+        translator.begin_text(source.name)
         return translated(command, translator, settings, read_lines(source), lambda line: caution(f"{source}, {line}"))
 
     bulk.translate_files(plan, command.share, lines_of)
 
 
 def made_with(command: TranslateCommand, translator: Translator, settings: SearchConfig) -> dict[str, Any]:
-    """All settings that decide a translation and its format; settings of speed and memory are left out."""
+    """All settings that decide a translation and its format.
+
+    Settings of speed and memory are left out: batches of another size round differently, and change no more.
+    """
     listed = translator.shortlist is not None and not settings.sample
     shortlist = model_folders(command.model, "model")[0] / SHORTLIST_FILE
     searched = {f"search.{key}": value for key, value in asdict(settings).items() if key != "batch_sentences"}

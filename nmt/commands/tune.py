@@ -10,7 +10,7 @@ from nmt.machine.claims import has_locks
 from nmt.machine.digests import digest
 from nmt.machine.safe_files import make_folder
 from nmt.machine.signals import SAVED
-from nmt.training.parts import refuse_untrainable
+from nmt.training.untrainable import refuse_untrainable
 from nmt.tune.claims import alone_at
 from nmt.tune.plan import Plan
 from nmt.tune.study import (
@@ -22,7 +22,7 @@ from nmt.tune.study import (
 
 
 def main(plan: Plan, config: RunConfig) -> int:
-    """Runs the missing trials and draws the picture; `config` is that of a sample trial, with the first values."""
+    """Runs the missing trials and draws the picture; `config` is that of the first trial."""
     refuse_untrainable(config)  # before the first trial
     make_folder(plan.folder)
     if not has_locks(plan.folder):

@@ -22,10 +22,10 @@ from nmt.machine.home import expanded
 from nmt.machine.safe_files import write_atomically
 from nmt.runs.checkpoints import checkpoint_folder, last_resumable, read_record
 from nmt.runs.folder import read_run
-from nmt.training.parts import refuse_untrainable
 from nmt.training.progress import Progress
 from nmt.training.recipe import filled
 from nmt.training.run import resume, start
+from nmt.training.untrainable import refuse_untrainable
 
 RunState = Literal["new", "begun", "finished"]
 SplitName = Literal["test", "dev"]

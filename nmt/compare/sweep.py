@@ -20,7 +20,7 @@ from nmt.config.compose import (
     without_hydra,
 )
 from nmt.config.hydra_private import jobs_of
-from nmt.config.overrides import NOT_IN_NAME, folder_name, parse, text_of
+from nmt.config.overrides import NOT_IN_NAME, changed_key, folder_name, parse, text_of
 from nmt.config.verbs import CompareCommand
 from nmt.errors import ConfigError, NmtError
 from nmt.machine.home import expanded
@@ -39,7 +39,7 @@ def composed_sweep(verb: str, words: list[str], typed: list[str], config_dir: st
             own = [o for o in overrides.values() if not o.key_or_group.startswith("hydra")]
             refuse_other(own)
             jobs = jobs_of(own)
-            axes = {o.key_or_group: list(values(o)) for o in own if o.is_sweep_override()}
+            axes = {changed_key(o): list(values(o)) for o in own if o.is_sweep_override()}
             composed_jobs = [compose(verb, job, return_hydra_config=True) for job in jobs]
         except MISTAKES as error:
             raise explain(verb, typed, error) from error
@@ -78,16 +78,16 @@ def values(override: Override) -> Iterator[str]:
 def variant(words: list[str], axes: dict[str, Any]) -> str:
     """The words that tell the job from the others, except for the seed."""
     overrides = [parse(word) for word in words]
-    own = [o for o in overrides if o.key_or_group in axes and o.key_or_group != "seed"]
-    return " ".join(f"{o.key_or_group}={text_of(o)}" for o in own)
+    own = [o for o in overrides if changed_key(o) in axes and changed_key(o) != "seed"]
+    return " ".join(f"{changed_key(o)}={text_of(o)}" for o in own)
 
 
 def sweep_name(base: str, overrides: list[Override], axes: dict[str, list[str]], jobs: list[Job]) -> str:
     """A folder name that tells comparisons apart, made like the names of runs."""
     kept = {*axes, "split"} - {"seed"}
-    changed = [o for o in overrides if o.key_or_group in kept or o.key_or_group not in NOT_IN_NAME]
-    changed = [o for o in changed if (o.key_or_group, text_of(o)) != ("data", base)]
+    changed = [o for o in overrides if changed_key(o) in kept or changed_key(o) not in NOT_IN_NAME]
+    changed = [o for o in changed if (changed_key(o), text_of(o)) != ("data", base)]
     seeds = dict.fromkeys(str(job.seed) for job in jobs)
-    parts = [(o.key_or_group, axes[o.key_or_group] if o.key_or_group in axes else [text_of(o)]) for o in changed]
+    parts = [(key, axes.get(key, [text_of(o)])) for o in changed for key in [changed_key(o)]]
     raw = "_".join([base, *(f"{key}-{'-'.join(listed)}" for key, listed in parts), f"seed{'-'.join(seeds)}"])
     return folder_name(raw)

@@ -32,6 +32,11 @@ CONFIGS = next(
 def settled(verb: str, config: DictConfig, hydra: Any) -> Any:
     """The checked command of a job, with its run named: see nmt.config.verbs; `hydra` is the job's Hydra section."""
     settings = plain(config)
+    if "experiment" in settings:
+        raise ConfigError(
+            f"experiment={hydra.runtime.choices['experiment']} sets nothing, because its file does not begin with the "
+            "line '# @package _global_'; add it"
+        )
     known = [*keys_of(verb), *choices(hydra)]
     for key in settings:
         if key not in known:
@@ -190,10 +195,19 @@ def unknown_key(key: str, config: DictConfig) -> str | None:
         if not isinstance(node, DictConfig):
             return f"unknown key '{key}'; '{'.'.join(words[:depth])}' is a single value"
         if word not in node.keys():  # noqa: SIM118 - `in` alone is false for a missing value
+            if depth == 1 and (remedy := options_with(words[0], word)) is not None:
+                return f"unknown key '{key}' here; {remedy}"
             siblings = [".".join([*words[:depth], str(known)]) for known in node]
             return f"unknown key '{key}'; {key_meant('.'.join(words), dotted_keys(config), siblings)}"
         node = node._get_node(word) if OmegaConf.is_missing(node, word) else node[word]
     return None
+
+
+def options_with(group: str, key: str) -> str | None:
+    """A remedy that names the options of a group, such as schedule=linear, that have this key; None: none has it."""
+    files = {path.stem: path for path in sorted((CONFIGS / group).glob("*.yaml"))}
+    having = [name for name, path in files.items() if key in OmegaConf.load(path)]
+    return f"add {group}={' or '.join(having)}, which {'has' if len(having) == 1 else 'have'} it" if having else None
 
 
 def dotted_keys(config: DictConfig, prefix: str = "") -> list[str]:
@@ -206,5 +220,11 @@ def dotted_keys(config: DictConfig, prefix: str = "") -> list[str]:
     return found
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".")
+def _first_line(error: BaseException) -> str:
+    """What went wrong. If Hydra says nothing, it is what the cause says, with its key; after a colon, the next line."""
+    lines = str(error).strip().splitlines()
+    if lines:
+        return " ".join(lines[: 2 if lines[0].endswith(":") else 1]).rstrip(".")
+    key = getattr(error.__cause__, "full_key", None)
+    where = f"{key}: " if key else ""
+    return where + (_first_line(error.__cause__) if error.__cause__ is not None else type(error).__name__)

@@ -5,10 +5,11 @@
 The limits are the types below. The text beside a type is the meaning of the key, which help and errors show.
 """
 
+import sys
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from math import inf, isfinite
+from math import inf
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 from nmt.errors import ConfigError, printable
@@ -29,7 +30,7 @@ class Limits:
     def hold(self, value: int | float) -> bool:
         """Is the number finite and within the limits?"""
         return (
-            isfinite(value)
+            abs(value) <= sys.float_info.max  # false for NaN, and for whole numbers that no float can hold
             and (self.least is None or value >= self.least)
             and (self.above is None or value > self.above)
             and value <= self.most
@@ -38,11 +39,13 @@ class Limits:
 
     def broken_by(self, value: int | float) -> str:
         """What a number outside the limits must be, in words."""
-        if isfinite(value) and value > self.most:
+        if self.most < value < inf:
             return f"at most {self.most:,}"
         low = f"at least {self.least:,}" if self.least is not None else f"above {self.above:,}"
         high = f"below {self.below:,}" if self.below is not None else f"at most {self.most:,}"
-        return low if self.most in (LARGEST_NUMBER, inf) and self.below is None else f"{low} and {high}"
+        if self.most in (LARGEST_NUMBER, inf) and self.below is None:
+            return low if abs(value) <= sys.float_info.max else f"{low} and finite"
+        return f"{low} and {high}"
 
 
 @dataclass(frozen=True)

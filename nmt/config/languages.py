@@ -3,12 +3,16 @@
 import difflib
 import re
 from functools import cache
+from typing import TYPE_CHECKING
 
 import langcodes
 from langcodes.registry_parser import parse_registry
 
 from nmt.config.file_names import unpacked_name
 from nmt.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nmt.config.sections import DataConfig, Paths
 
 FILE_CODE = re.compile("[a-z]{2}(-[A-Za-z]{2,4})?")
 OF_STRINGS = re.compile(  # suffixes of files with one language, and words of subtitles for people who hear little
@@ -24,6 +28,7 @@ OTHER_NAMES = {  # own names of languages, and common English names that IANA's 
     "mandarin": "zh", "simplified chinese": "zh-Hans", "traditional chinese": "zh-Hant", "chs": "zh-Hans",
     "cantonese": "yue", "farsi": "fa", "slovene": "sl", "castilian": "es", "brazilian": "pt-BR", "flemish": "nl",
 }  # fmt: skip
+OF_FORMATS = ("md", "ori")  # suffixes that are codes of countries and languages, too
 ENGLISH_SPEAKING = ("GB", "US", "AU", "NZ", "IE", "CA")  # langcodes takes English for unknown territories, too
 
 
@@ -39,13 +44,19 @@ def refuse_unknown_language(key: str, code: str) -> None:
 
 def language_of(word: str) -> str | None:
     """The code, without region and script, for a language code or an English name in any case: EN, en_US, English."""
-    word = re.sub(r"\s*\(.*\)$", "", word.strip()).lower()
+    word = without_remark(word).lower()
     code = language_names().get(word)
     if code is not None and len(code) == 2:  # names of rarer languages may be common words
         return code
     if not re.fullmatch("[a-z]{2,3}([-_][a-z]{2,4})?", word) or not langcodes.tag_is_valid(word):
         return None
     return langcodes.Language.get(word).language
+
+
+def without_remark(word: str) -> str:
+    """The word without what follows it in brackets, as in German (Germany)."""
+    stem, bracket, _ = word.strip().partition("(")
+    return stem.rstrip() if bracket and word.rstrip().endswith(")") else word.strip()
 
 
 def language_of_file(name: str) -> str | None:
@@ -63,6 +74,45 @@ def language_of_file(name: str) -> str | None:
     code, hyphen, rest = word.replace("_", "-").partition("-")
     tag = f"{code.lower()}{hyphen}{rest}"
     return tag if dot and FILE_CODE.fullmatch(tag) and langcodes.tag_is_valid(tag) else None
+
+
+def hinted_language(name: str) -> str | None:
+    """The language that a file's name hints at without its code: el for x.gr, x.ell and x.greek.txt."""
+    words = unpacked_name(name).rpartition("/")[2].split(".")[1:]
+    for word in map(str.lower, reversed(words[-2:])):
+        if word in OF_FORMATS:
+            continue
+        if re.fullmatch("[a-z]{2}", word) and (meant := language_of(word) or meant_language(word)):
+            return meant
+        if re.fullmatch("[a-z]{3}", word) and len(code := langcodes.standardize_tag(word)) == 2:
+            return code
+        if len(code := (language_names() | OTHER_NAMES).get(word, "")) == 2:
+            return code
+    return None
+
+
+def hint_of(files: "Paths | None") -> str | None:
+    """The language that the name of a file, or of the first of several, hints at."""
+    first = files if isinstance(files, str) else next(iter(files or ()), None)
+    return None if first is None else hinted_language(first)
+
+
+def shown_languages(data: "DataConfig") -> str:
+    """A line with the languages of a corpus; if they are not known, what would make them known."""
+    known = {"src": data.src_lang, "tgt": data.tgt_lang}
+    missing = [side for side, code in known.items() if code is None]
+    if not missing:
+        return f"from {data.src_lang} to {data.tgt_lang} (data.src_lang, data.tgt_lang)"
+    files = {"src": data.train.src, "tgt": data.train.tgt}
+    hints = {side: code or hint_of(files[side]) for side, code in known.items()}
+    clear = hints["src"] != hints["tgt"]  # the name of a format hints at a language on both sides
+    words = " ".join(f"data.{side}_lang={hints[side] if clear and hints[side] else 'CODE'}" for side in missing)
+    what = (
+        "the languages are"
+        if len(missing) == 2
+        else f"the language of the {'source' if missing == ['src'] else 'target'} is"
+    )
+    return f"{what} not known, so nothing tells whether the text is in another one; type {words}"
 
 
 def name_beside_language(name: str) -> str:

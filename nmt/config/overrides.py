@@ -54,9 +54,15 @@ def text_of(override: Override) -> str:
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
 
 
+def changed_key(override: Override) -> str:
+    """The key or group that a word changes: attention.score for attention@attention.score=dot."""
+    return override.package or override.key_or_group
+
+
 def run_name(base: str, overrides: list[Override], seed: int) -> str:
     """A folder name that tells the runs of a sweep apart: `base`, the typed words, the seed."""
-    changed = {o.key_or_group: text_of(o) for o in overrides if o.key_or_group not in NOT_IN_NAME}
+    named = [o for o in overrides if o.key_or_group not in NOT_IN_NAME]
+    changed = {changed_key(each): text_of(each) for each in named}
     changed = {key: value for key, value in changed.items() if (key, value) != ("data", base)}
     raw = "_".join([base, *(f"{key}-{value}" for key, value in sorted(changed.items())), f"seed{seed}"])
     return folder_name(raw)

@@ -108,7 +108,9 @@ def read_part(section: Any, where: str, group: Group, trust: Sequence[str] | Non
     With `trust` None, a class of another package is not imported, and its part cannot make an object.
     """
     if not isinstance(section, Mapping):
-        raise ConfigError(f"{where}={show(section)} is not a section; type attention@{where}={section}")
+        choice = section if isinstance(section, str) else "<name>"
+        typed = f"{group.name}={choice}" if where == group.name else f"{group.name}@{where}={choice}"
+        raise ConfigError(f"{where}={show(section)} is not a section; type {typed}")
     name = section.get("class")
     if name is None:
         raise ConfigError(f"{where}.class is missing; write which class it is, as in configs/{group.name}/*.yaml")

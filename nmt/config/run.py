@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Any, ClassVar, Literal
 
-from nmt.config.check import convert, read, refuse_keys
+from nmt.config.check import convert, read, refuse_keys, show
 from nmt.config.keys import Folder, Section, Seed, hints_of
 from nmt.config.parts import DECODERS, ENCODERS, LAYERS, OPTIMIZERS, SCHEDULES, SCORES, Group, Part, read_part
 from nmt.config.sections import DataConfig, ModelConfig, SearchConfig, TokenizerConfig, TrainConfig
@@ -92,7 +92,7 @@ def read_run_config(values: Mapping[str, Any], trust: Sequence[str] | None) -> R
 def read_attention(section: Any, trust: Sequence[str] | None) -> AttentionConfig:
     """The attention that a section describes."""
     if not isinstance(section, Mapping):
-        raise ConfigError(f"attention={section} is not a section; type attention=general")
+        raise ConfigError(f"attention={show(section)} is not a section; type attention=general")
     own = {key: value for key, value in section.items() if key != "normaliser"}
     common = {key: value for key, value in section.items() if key == "normaliser"}
     LAYERS.load()

@@ -35,6 +35,8 @@ Inline = Literal["strip", "keep"]
 Unit = Literal["words", "tokens"]  # the units that word alignments link
 SPLITS = ("train", "dev", "test")  # of a corpus
 MOST_HYPOTHESES = 10_000  # largest beam
+SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")  # SentencePiece's names
+BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
 
 Device = Annotated[
     Literal["auto", "cpu", "cuda"],
@@ -238,11 +240,18 @@ class TokenizerConfig(Section):
         "draws segmentations in training (Kudo 2018): 0.1 to 0.5, smaller = more varied; bpe: the dropout "
         "probability, such as 0.1; null = off",
     ]
-    max_sentences: Annotated[Count, "most training sentences shown to SentencePiece, drawn at random by the seed"]
+    max_sentences: Annotated[
+        Count, "most training sentences shown to SentencePiece, drawn at random, whatever the seed"
+    ]
 
     def refuse(self) -> None:
         symbols = self.user_defined_symbols
         for symbol in symbols:
+            if symbol in SPECIAL_PIECES or (self.byte_fallback and BYTE_PIECE.fullmatch(symbol)):
+                raise ConfigError(
+                    f"tokenizer.user_defined_symbols has {symbol!r}, the name of a piece that every tokenizer has; "
+                    "leave it out"
+                )
             if not symbol or symbols.count(symbol) > 1 or re.search(r"[\s▁]", symbol):
                 raise ConfigError(
                     f"tokenizer.user_defined_symbols has {symbol!r}; give texts that differ, without spaces and ▁"
@@ -294,7 +303,7 @@ class TrainConfig(Section):
 
     WHERE: ClassVar[str] = "train"
 
-    batch_tokens: Annotated[Count, "target tokens in a batch, including padding"]
+    batch_tokens: Annotated[Count, "most tokens in a batch: pairs times the length of the longest side"]
     accumulate: Annotated[Count, "batches per update"]
     parts: Annotated[
         Count,

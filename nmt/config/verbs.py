@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 from nmt.config.changes import Changes
@@ -15,6 +16,7 @@ from nmt.config.times import seconds_of
 from nmt.config.unread import refuse_unread
 from nmt.errors import ConfigError
 
+ORIGIN = re.compile("[a-z][a-z0-9+.-]*://[^/?#\\sA-Z]+|null")  # null: pages in files
 Trust = Annotated[list[str], "your own packages that parts may come from"]
 Model = Annotated[Folder, "run folder, for example runs/first"]
 Models = Annotated[Folder | list[str], "run folder, for example runs/first; several models choose each token together"]
@@ -26,7 +28,7 @@ Precisions = Annotated[
 Shortlisting = Annotated[
     bool | Literal["auto"],
     "search over the run's shortlist: auto (if the run has one that fits its weights), true (it must have one: nmt"
-    " shortlist), false; samples and scores of given texts use the whole vocabulary",
+    " shortlist), false; samples, lines with a prefix and scores of given texts use the whole vocabulary",
 ]
 Input = Annotated[str | list[str] | None, "file, glob or list of them; null = standard input"]
 
@@ -55,6 +57,7 @@ class TrainCommand(Section):
     changes: Changes
 
     def refuse(self) -> None:
+        refuse_outside_runs(self.run.name)
         if self.resume is not None and self.run.init_from is not None:
             raise ConfigError(
                 "resume and init_from are both given; resume goes on with a run, init_from starts a new one"
@@ -177,6 +180,9 @@ class EvaluateCommand(TranslationCommand):
     def refuse(self) -> None:
         if self.src is not None and self.test_set is not None:
             raise ConfigError("src and test_set are both given; evaluate on one of them")
+        for key, value in (("src", self.src), ("test_set", self.test_set)):
+            if value is not None and "split" in self.changes.values:
+                raise ConfigError(f"{key}={value} and split={self.split} are both given; leave one of them out")
         if self.src is None and self.ref is not None:
             raise ConfigError("src is not given, but ref is; evaluating on files needs both, src=FILE ref=FILE")
         if self.gold is None and (self.gold_reverse or self.gold_units is not None):
@@ -409,6 +415,12 @@ class ServeCommand(Section):
                 raise ConfigError(f"trust_proxy={address} is not in the usual form; write it as {usual}")
         if "*" in self.origins:
             raise ConfigError("origins=[*] would let every site call; name the sites, such as https://example.org")
+        for site in self.origins:
+            if not ORIGIN.fullmatch(site):
+                raise ConfigError(
+                    f"origins={site} is not as browsers write a site: scheme, host and port in lower case, without a "
+                    "slash at the end; write it so, such as https://example.org"
+                )
         if self.metrics_token is not None and not self.metrics:
             raise ConfigError("metrics_token is given, and metrics=false; leave one of them out")
 
@@ -439,6 +451,9 @@ class AverageCommand(Section):
     name: Annotated[Folder, "folder of the new run inside runs_dir; it has the configuration of the last model"]
     runs_dir: Annotated[Folder, "where runs are kept"]
     trust: Trust
+
+    def refuse(self) -> None:
+        refuse_outside_runs(self.name)
 
 
 @dataclass(frozen=True)
@@ -562,6 +577,13 @@ COMMANDS: dict[str, type[Section]] = {
     "status": StatusCommand,
     "doctor": DoctorCommand,
 }
+
+
+def refuse_outside_runs(name: str) -> None:
+    """Refuses the name of a run that is no folder inside runs_dir: an empty one would be runs_dir itself."""
+    path = PurePath(name)
+    if not path.parts or ".." in path.parts or path.is_absolute():
+        raise ConfigError(f"name={name} is no folder inside runs_dir; give one such as name=first")
 
 
 def keys_of(verb: str) -> list[str]:

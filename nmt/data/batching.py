@@ -40,6 +40,7 @@ class Mix:
         self.counts = [
             min(size, max(1, round(unit * weight))) for size, weight in zip(sizes, weights, strict=True)
         ]  # rows of each part in an epoch
+        self._orders: dict[int, tuple[tuple[int, int], Numbers]] = {}  # of each part: seed and turn, and their order
 
     def __str__(self) -> str:
         """The line for the report."""
@@ -64,10 +65,17 @@ class Mix:
         for part, (size, count) in enumerate(zip(self.sizes, self.counts, strict=True)):
             places = np.arange(epoch * count, (epoch + 1) * count)
             for turn in range(int(places[0]) // size, int(places[-1]) // size + 1):
-                order = np.random.default_rng([seed, part, turn]).permutation(size)
-                chosen.append(first + order[places[places // size == turn] % size])
+                order = self._order(part, seed, turn)
+                chosen.append(first + order[places[places // size == turn] % size].astype(np.int64))
             first += size
         return np.sort(np.concatenate(chosen))
+
+    def _order(self, part: int, seed: int, turn: int) -> Numbers:
+        """The order of a part in one turn through it, which many epochs may share."""
+        if part not in self._orders or self._orders[part][0] != (seed, turn):
+            order = np.random.default_rng([seed, part, turn]).permutation(self.sizes[part])
+            self._orders[part] = (seed, turn), order.astype(np.uint32)  # half the memory
+        return self._orders[part][1]
 
 
 class BatchOrder:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from nmt.config.sections import DataConfig, Format
 from nmt.data.formats.languages import WantedLanguage
+from nmt.data.json_files import EXAMPLE
 from nmt.data.kinds import HEAD, STRINGS_SUFFIXES, kind_of
 from nmt.data.packed import plain_suffix, refuse_document, unpacked, zipped_names
 from nmt.data.pairing import natural_order
@@ -56,6 +57,13 @@ def format_of_one_side(path: Path) -> Format:
     return "strings" if found == "jsonl" else found
 
 
+def looks_like_json(path: Path) -> bool:
+    """Does the file begin as an object or a list of JSON does?"""
+    with unpacked(path) as stream:
+        head = stream.peek(HEAD)[:HEAD].removeprefix(b"\xef\xbb\xbf").lstrip()
+    return head.startswith((b'{"', b"{\n", b"{\r", b'["', b"[[", b"[{", b"[\n", b"[\r"))
+
+
 def _format_by_name(suffix: str, head: bytes) -> Format | None:
     """The format that the suffix of the file's name says; else tsv if each of the first lines has a tab.
 
@@ -91,6 +99,11 @@ def paired_texts(paths: list[Path], data: DataConfig, key: str) -> list[tuple[Pa
         words = re.findall(r"[^\W\d_]+", f"{path.parent.name} {path.name}")
         fits = [(src.fit(word) > 0, tgt.fit(word) > 0) for word in reversed(words)]
         side = next((is_tgt for is_src, is_tgt in fits if is_src != is_tgt), None)
+        if side is None and looks_like_json(path):
+            raise DataError(
+                f"{path}, {key}.files, holds JSON, but not rows with both languages; write an array of objects, such "
+                f"as [{EXAMPLE}, …]"
+            )
         if side is None:
             raise DataError(f"{path}, {key}.files, is in one language: is it {src.name} or {tgt.name}? {remedy}")
         sides[side].append(path)

@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 __all__ = ["Corpus", "load_table", "read_batches", "read_corpus", "read_lines", "resolve"]
 
 CORPUS_VERSION = 6  # version of the cached tables; raise it whenever their content changes
-REPORT_VERSION = 2  # version of their report
+REPORT_VERSION = 3  # version of their report
 CORPUS_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string()), ("index", pa.int64())])
+FEW_SOURCES = 1000  # different ones; with fewer, a corpus that repeats them gets a caution
+MANY_EMPTY = 0.1  # share of training sources, or of targets, above which they get a caution
+MOSTLY = 0.5  # share of dev or test sources in the training split that makes its scores worthless
 SMALLEST_CUT = 10  # training pairs, of which one may be cut off
 REPORT_FILE = "report.json"
 BATCH_CHARACTERS = 1 << 25
@@ -81,8 +84,11 @@ def read_corpus(data: DataConfig, cache_dir: Path) -> Corpus:
         **{k: v for k, v in asdict(data).items() if k in ("format", "src_column", "tgt_column", "nfc", "plain_source")},
         **{k: v for k, v in asdict(data).items() if k in ("dev_size", "test_size") and splits[k[:-5]] is None},
     }
+    if data.encoding is not None:
+        settings["encoding"] = data.encoding
     if data.train.weights is not None:
-        settings["parts"] = len(data.train.weights)
+        sizes = splits["train"].parts
+        settings["parts"] = sizes if len(set(sizes)) > 1 else len(sizes)  # even parts: as in earlier caches
     key = digest(settings)
     folder = cached(cache_dir, "corpus", digest([key, REPORT_VERSION]), lambda draft: _build(data, splits, draft))
     notes = [note for split in splits.values() if split is not None for note in split.notes]
@@ -128,7 +134,7 @@ class _Marks:
 
     src: npt.NDArray[np.uint64]  # hash of each source
     made_plain: int  # number of sources that were made plain
-    empty: tuple[int, int]  # of dev and test: numbers of sources and of targets without a visible character
+    empty: tuple[int, int]  # numbers of sources and of targets without a visible character
 
 
 def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> None:
@@ -155,13 +161,18 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
     report.append(f"{line}, {dropped}" if dropped else line)
     if train.made_plain:
         report.append(
-            f"train: {train.made_plain:,} sources have typographic or invisible characters, which become plain ones "
-            "(data.plain_source)"
+            f"train: {counted(train.made_plain, 'source')} with typographic or invisible characters, which become "
+            "plain ones (data.plain_source)"
         )
+    cautions += _of_repeated(train.src[keep])
     missing = [name for name in ("dev", "test") if splits[name] is None]
     home = _cut(train.src, keep, {name: getattr(data, f"{name}_size") for name in missing})
     report += [_cut_line(name, home, data) for name in missing]
-    report += [_overlap_line(name, marks[name], train.src[home == 0]) for name in ("dev", "test") if name in marks]
+    for name in ("dev", "test"):
+        if name in marks:
+            pairs, shared = len(marks[name].src), int(np.isin(marks[name].src, train.src[home == 0]).sum())
+            report.append(_overlap_line(name, pairs, shared))
+            cautions += _of_overlap(name, pairs, shared, data)
     _route(folder, home, missing)
     (folder / REPORT_FILE).write_text(json.dumps(report + cautions, ensure_ascii=False), "utf-8")
     if data.train.weights is not None and splits["train"] is not None:
@@ -174,8 +185,30 @@ def _build(data: DataConfig, splits: dict[str, Split | None], folder: Path) -> N
         (folder / "mixed.json").write_text(json.dumps(counts), "utf-8")
 
 
+def _of_repeated(sources: npt.NDArray[np.uint64]) -> Iterator[str]:
+    """Says that there are few different sources, given the hashes of all, if most pairs have one that occurs again."""
+    different = len(np.unique(sources))
+    if different < min(FEW_SOURCES, len(sources) / 2):
+        few = counted(different, "different source")
+        yield (f"caution: the {counted(len(sources), 'training pair')} have {few} only, which is little to learn from")
+
+
+def _of_overlap(name: str, pairs: int, shared: int, data: DataConfig) -> Iterator[str]:
+    """Says that most of the sources of a dev or test split are trained on."""
+    if shared > MOSTLY * pairs:
+        cut = getattr(data, f"{name}_size") > 0
+        instead = f", or leave data.{name} out: nmt cuts some off the training split" if cut else ""
+        yield (
+            f"caution: {shared / pairs:.0%} of the {name} sources are trained on, so its scores show only what was "
+            f"learned by heart; give other text{instead}"
+        )
+
+
 def _of_empty(name: str, marks: _Marks) -> Iterator[str]:
-    """Says how many pairs of a dev or test split lack a side; refuses a dev split whose side is always empty."""
+    """Says how many pairs lack a side; refuses a dev split whose side is always empty.
+
+    Filters drop such pairs from the training split, so a few of them get no caution there.
+    """
     pairs = len(marks.src)
     for side, empty in zip(("source", "target"), marks.empty, strict=True):
         if empty == pairs and name == "dev":
@@ -183,7 +216,7 @@ def _of_empty(name: str, marks: _Marks) -> Iterator[str]:
                 f"the {name} split has no text on its {side} side in any of {counted(pairs, 'pair')}, data.{name}; "
                 "check its files"
             )
-        if empty:
+        if empty > (MANY_EMPTY * pairs if name == "train" else 0):
             yield f"caution: {name}: {empty:,} of {counted(pairs, side)} {'is' if empty == 1 else 'are'} empty"
 
 
@@ -203,11 +236,10 @@ def _store(split: Split, cleaning: Cleaning, path: Path, agreement: LengthAgreem
                     if not as_typed.isascii()
                 )
             hashes += hashes_of(sources)
+            for side, texts in enumerate((sources, targets)):
+                empty[side] += sum(not is_visible(text) for text in texts)
             if sieve is not None:
                 sieve.add(sources, targets)
-            else:
-                for side, texts in enumerate((sources, targets)):
-                    empty[side] += sum(not is_visible(text) for text in texts)
             agreement.add(sources, targets)
             table.write({"src": sources, "tgt": targets, "index": range(first, first + len(sources))})
             first += len(sources)
@@ -259,9 +291,8 @@ def _cut_line(name: str, home: npt.NDArray[np.int8], data: DataConfig) -> str:
     return f"{name}: none (data.{name} is not given, the training split is {why} to cut it off)"
 
 
-def _overlap_line(name: str, marks: _Marks, train: npt.NDArray[np.uint64]) -> str:
-    line = f"{name}: {counted(len(marks.src), 'pair')} read"
-    shared = int(np.isin(marks.src, train).sum())
+def _overlap_line(name: str, pairs: int, shared: int) -> str:
+    line = f"{name}: {counted(pairs, 'pair')} read"
     return (
         f"{line}, {shared:,} of their sources {'stands' if shared == 1 else 'stand'} in the training split too"
         if shared

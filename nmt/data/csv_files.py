@@ -11,14 +11,15 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from nmt.config.languages import language_of
+from nmt.config.languages import OTHER_NAMES, language_of
 from nmt.config.sections import DataConfig
 from nmt.data.encodings import WESTERN_LANGUAGES, is_one_byte, is_utf8, is_western, utf16_or_32
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.tally import Tally
+from nmt.data.json_files import EXAMPLE
 from nmt.data.kinds import refuse_other_formats
 from nmt.data.packed import unpacked
-from nmt.data.paths import LONGEST_LINE, read_lines
+from nmt.data.paths import LONGEST_LINE, NotUtf8Error, read_lines
 from nmt.data.row_rules import (
     SIDES,
     Columns,
@@ -41,6 +42,8 @@ _SEPARATOR_LINE = re.compile("sep=(.)", re.IGNORECASE)  # the first line of some
 # name the authors in a third column.
 # Web pages and keys of one word with digits, such as doc1-s1 or c1.mp3, are no text either.
 _BESIDE_TEXT = re.compile(r"\s*([-+]?[0-9.,]+\s*$|CC-BY|\w+://\S*\s*$|(?=\S*[0-9])[\w.:/#-]*[._:/#-][\w.:/#-]*\s*$)")
+LONGEST_KEY = 1000  # characters; a longer cell is text
+OF_SIDES = {"sentence1", "sentence2", "sentence_1", "sentence_2", "text1", "text2"}  # in headers of data sets
 KEY_COLUMNS = {"id", "key", "path", "url", "score", "client_id"}  # names in a header beside those of texts
 _SENTENCE_END = re.compile(r"[.?!…。？！]['\"”’»)]*$")
 
@@ -115,6 +118,8 @@ def _names(rows: list[Row], data: DataConfig) -> Row:
 
 def find_named(names: list[str], path: Path, data: DataConfig) -> tuple[str, str]:
     """The source and target among column names, by the languages or sides that they name; nested names have dots."""
+    if not names:
+        raise DataError(f"{path} holds no rows with named texts; write rows such as {EXAMPLE}")
     last = [name.rpartition(".")[2] for name in names]
     found = _by_language(last, data) or _by_side(last)
     if found is None:
@@ -139,16 +144,20 @@ def read_rows(path: Path, form: Form) -> Iterator[Row]:
         if width is None:
             width = len(cells)
             if max(form.src, form.tgt) >= width:
-                raise DataError(
-                    f"{path}, line {line}: {counted(width, 'column')}, but column {max(form.src, form.tgt)} is asked "
-                    "for; correct the file, or set data.delimiter, or data.src_column and data.tgt_column"
-                )
+                raise DataError(f"{path}, line {line}: {lacks(width, (form.src, form.tgt))}, or set data.delimiter")
         if len(cells) != width:
             wanted = "the header has" if form.header else "line 1 has"
             raise DataError(
                 f"{path}, line {line}: {counted(len(cells), 'column')}, but {wanted} {width}; correct the file"
             )
         yield cells
+
+
+def lacks(width: int, columns: Columns) -> str:
+    """An error about a first row of fewer cells than one of these columns needs."""
+    column, side, key = max(zip(columns, ("source", "target"), ("src_column", "tgt_column"), strict=True))
+    where = f"in column {column}, counted from 0"
+    return f"{counted(width, 'cell')}, but the {side} is {where}; correct the row, or set data.{key}"
 
 
 def _rows(path: Path, form: Form) -> Iterator[tuple[int, Row]]:
@@ -188,7 +197,11 @@ def _rows(path: Path, form: Form) -> Iterator[tuple[int, Row]]:
 
 def _lines(path: Path, encoding: str) -> Iterator[str]:
     if codecs.lookup(encoding).name == "utf-8":
-        yield from read_lines(path)
+        try:
+            yield from read_lines(path)
+        except NotUtf8Error as error:
+            usual = (error.encoding or "cp1252").lower()
+            raise DataError(f"{error}, or name its encoding: data.encoding={usual}, for example") from error
         return
     number = 0
     try:
@@ -238,7 +251,7 @@ def _refuse_wrong_encoding(path: Path, encoding: str) -> None:
     """Refuses UTF-8 text as text of a charset with one byte per character, which any text would be."""
     if is_one_byte(codecs.lookup(encoding).name):
         with unpacked(path) as stream:
-            if is_utf8(stream.read(SAMPLE_BYTES)):
+            if is_utf8(iter(partial(stream.read, SAMPLE_BYTES), b"")):
                 raise DataError(f"{path} is UTF-8, not data.encoding={encoding}; leave data.encoding out")
 
 
@@ -331,7 +344,7 @@ def _has_header(first: Row, names: Row, path: Path, data: DataConfig) -> bool:
     if any(len(cell.split()) >= SENTENCE_WORDS or _SENTENCE_END.search(cell.strip()) for cell in chosen):
         return False
     if data.format == "tsv":
-        if len(first) > 1 and all(_is_code(cell) for cell in first):
+        if len(first) > 1 and (all(map(_is_code, first)) or _has_names(names)):
             raise _unclear(first, path)
         if len(first) > 2 and any(cell.strip().lower() in KEY_COLUMNS for cell in first):
             raise _unclear(first, path)
@@ -341,6 +354,15 @@ def _has_header(first: Row, names: Row, path: Path, data: DataConfig) -> bool:
 
 def _is_code(cell: str) -> bool:
     return len(cell.strip()) == 2 and cell.islower() and language_of(cell) is not None
+
+
+def _has_names(first: Row) -> bool:
+    """Do two of the cells name different languages, or the two sides of a data set?"""
+    words = [cell.strip().lower() for cell in first]
+    named = {
+        word if word in OF_SIDES else OTHER_NAMES.get(word) or language_of(word) for word in words if len(word) > 3
+    }
+    return len(named - {None}) > 1
 
 
 def _unclear(first: Row, path: Path) -> DataError:
@@ -386,7 +408,7 @@ def _columns(first: Row, names: Row, header: bool, path: Path, data: DataConfig)
     """Source and target: as configured, by language or by side; else the only two columns of text, or the first two.
 
     The first two must be text if there are more. The last two apply only to TSV files, and to tables of at most two
-    columns without a header.
+    columns without a header; the first two of a header only if there are no others.
     """
     given = [data.src_column, data.tgt_column]
     if None not in given:
@@ -395,12 +417,12 @@ def _columns(first: Row, names: Row, header: bool, path: Path, data: DataConfig)
     found = (_by_language(names, data) or _by_side(names)) if header else None
     beside = [at for at, cell in enumerate(first) if cell == names[at]]  # columns that name no languages
     if found is None and not header and (len(beside) <= 2 or data.format == "tsv"):
-        texts = [at for at in beside if not _BESIDE_TEXT.match(first[at])]
+        texts = [at for at in beside if len(first[at]) > LONGEST_KEY or not _BESIDE_TEXT.match(first[at])]
         if len(texts) == 2:
             found = texts[0], texts[1]
         elif len(first) <= 2 or texts[:2] == [0, 1]:
             found = 0, 1
-    if found is None and header and data.format == "tsv" and data.src_lang is None and data.tgt_lang is None:
+    if found is None and header and len(first) == 2 and data.format == "tsv" and not (data.src_lang or data.tgt_lang):
         found = (0, 1)
     if found is None or given != [None, None]:
         missing = "data.tgt_column" if data.src_column is not None else "data.src_column"

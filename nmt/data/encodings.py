@@ -2,7 +2,11 @@
 
 import codecs
 import re
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
 
+PACKED = (".gz", ".xz", ".bz2", ".zst", ".zip")  # suffixes of files whose bytes are no text
 FEWEST_HALVES = 8  # bytes 0x0A that show the side of their letter in UTF-16; one in as many may be at the other
 UTF16_SHARE = 0.05  # least share of NUL bytes in a text in UTF-16
 MARKS = {  # byte-order marks; UTF-32 comes first because its mark begins with the mark of UTF-16
@@ -83,14 +87,42 @@ def likely_encoding(sample: bytes) -> str | None:
     return None if best is None else best.encoding.upper().replace("_", "-")
 
 
+def conversion(encoding: str | None, name: str) -> str:
+    """The command that makes UTF-8 of text in this encoding (None: the user has to know it), with the file's name.
+
+    Without it for what is no file, or packed.
+    """
+    is_plain = Path(name).is_file() and Path(name).suffix.lower() not in PACKED
+    files = f" < {shlex.quote(name)} > utf8.txt" if is_plain else ""
+    return f"iconv -f {encoding or 'ENCODING'} -t UTF-8{files}"
+
+
 def is_one_byte(charset: str) -> bool:
     """Is it the name of a charset with one byte per character, in which almost any bytes can be decoded?"""
     return charset.lower().startswith(ONE_BYTE)
 
 
-def is_utf8(sample: bytes) -> bool:
-    """Is the beginning of a file UTF-8, and more than ASCII?"""
-    try:
-        return not codecs.getincrementaldecoder("utf-8")().decode(sample).isascii()
-    except UnicodeDecodeError:
-        return False
+class Utf8:
+    """Says whether chunks of a file are UTF-8, and more than ASCII; the last one may end within a character."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._is_valid, self._is_ascii = True, True
+
+    def add(self, chunk: bytes) -> None:
+        """Looks at the next chunk."""
+        try:
+            self._is_ascii &= self._decoder.decode(chunk).isascii()
+        except UnicodeDecodeError:
+            self._is_valid = False
+
+    def __bool__(self) -> bool:
+        return self._is_valid and not self._is_ascii
+
+
+def is_utf8(chunks: Iterable[bytes]) -> bool:
+    """Are these chunks of a file UTF-8, and more than ASCII?"""
+    found = Utf8()
+    for chunk in chunks:
+        found.add(chunk)
+    return bool(found)

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from nmt.data.encodings import likely_encoding
+from nmt.data.encodings import conversion, likely_encoding
 from nmt.data.kinds import refuse_other_kinds
 from nmt.data.packed import unpacked
 from nmt.data.paths import LONGEST_LINE, read_lines
 from nmt.errors import DataError, nearest
 
+EXAMPLE = '{"src": "a text", "tgt": "its translation"}'
 CHUNK = 1 << 16  # bytes that are read at a time
 _SPACES = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -46,7 +47,8 @@ def _lines(path: Path) -> Iterator[tuple[str, object]]:
             try:
                 yield where, json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise DataError(f"{where}: not valid JSON ({error}); put one object on each line") from error
+                helps = f"put one object on each line, or all into one array: [{EXAMPLE}, …]"
+                raise DataError(f"{where}: not valid JSON on one line ({error}); {helps}") from error
 
 
 def _array(path: Path) -> Iterator[tuple[str, object]]:
@@ -111,17 +113,20 @@ def _chunks(path: Path) -> Iterator[str]:
             decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path}: byte {error.object[error.start]:#04x} is not valid UTF-8; convert the file, e.g. iconv -f "
-            f"{likely_encoding(error.object) or 'ENCODING'} -t UTF-8"
+            f"{path}: byte {error.object[error.start]:#04x} is not valid UTF-8; convert the file: "
+            f"{conversion(likely_encoding(error.object), str(path))}"
         ) from error
 
 
 def _dig(row: object, column: str, where: str) -> str:
     found, path = row, [column] if isinstance(row, dict) and column in row else column.split(".")
     for part in path:
-        if not isinstance(found, dict) or part not in found:
-            names = map(str, found) if isinstance(found, dict) else []
-            raise DataError(f"{where}: no column '{column}'; {nearest(part, names)}")
+        if not isinstance(found, dict):
+            kind = "a list" if isinstance(found, list) else "text" if isinstance(found, str) else "a number or null"
+            what = "the row" if found is row else f"what '{column}' is asked of"
+            raise DataError(f"{where}: {what} is {kind}, not an object; write rows such as {EXAMPLE}")
+        if part not in found:
+            raise DataError(f"{where}: no column '{column}'; {nearest(part, map(str, found))}")
         found = found[part]
     if found is not None and not isinstance(found, str):
         raise DataError(f"{where}: column '{column}' is {json.dumps(found)[:40]}, not text; correct the file")

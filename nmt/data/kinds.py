@@ -9,7 +9,7 @@ import shlex
 from typing import Literal, NamedTuple
 
 from nmt.config.sections import Format
-from nmt.data.encodings import utf16_or_32
+from nmt.data.encodings import conversion, utf16_or_32
 from nmt.data.packed import packed_format
 from nmt.errors import DataError
 
@@ -238,7 +238,7 @@ def _bytes(head: bytes, name: str) -> Kind | None:
     """The kind of a file that is not UTF-8 with line ends; None if it may be."""
     wide, file = utf16_or_32(head), shlex.quote(name)
     if wide is not None:
-        return Kind(f"{wide[:6]} text, not UTF-8", None, f"convert it: iconv -f {wide} -t UTF-8 < {file} > utf8.txt")
+        return Kind(f"{wide[:6]} text, not UTF-8", None, f"convert it: {conversion(wide, name)}")
     lines = head.splitlines()
     if sum(b"\0" in line for line in lines) > NUL_LINES * len(lines):
         return Kind("binary, or text with NUL bytes", None, f"delete them: tr -d '\\000' < {file} > clean.txt")

@@ -26,7 +26,7 @@ OFTEN = 100  # a word whose form is among so many of the most frequent may be sm
 DOTTED = ("tr", "az")
 
 _WORD = re.compile(r"[^\W\d_]+")
-_EDGES = re.compile(r"^[\W\d_]+|[\W\d_]+$")
+_EDGES = re.compile(r"^[\W\d_]++|(?<![\W\d_])[\W\d_]++$")
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")  # anything else is an address, a key or a formula
 _BREAK = re.compile(r"[.!?…:;\"“”„«»()\[\]¿¡]")  # the next word may begin a sentence or a quotation
 _END = re.compile(r"[.!?…][\"'”’)\]]*$")

@@ -24,7 +24,10 @@ FED_AT_ONCE = 1 << 10  # bytes: a kilobyte of Zstandard unpacks to 32 MB at most
 XZ_MEMORY = 1 << 29  # bytes of memory that an xz file may ask for; `xz -9` needs 65 MB
 BUFFERED = 1 << 16
 NAMES_SHOWN = 4  # names of files in a zip that errors show
-BESIDE_DATA = re.compile(r"(licen[sc]e|readme|copying|copyright|notice|authors|_about|\.ds_store|\._)", re.IGNORECASE)
+BESIDE_DATA = re.compile(
+    r"\._.*|\.ds_store|(licen[sc]es?|readme|copying|copyright|notices?|authors|_about)(\.(txt|md|rst|html?|pdf))?",
+    re.IGNORECASE,
+)
 DOCUMENTS = {
     "xl/workbook.bin": "a binary Excel workbook; save it as .xlsx, or as CSV",
     "xl/workbook.xml": "an Excel workbook; read it with data=xlsx, or save it as CSV",
@@ -211,4 +214,4 @@ def _unreadable(path: Path, error: Exception) -> DataError:
 
 def _is_beside_data(name: str) -> bool:
     path = PurePosixPath(name)
-    return path.parts[:1] == ("__MACOSX",) or BESIDE_DATA.match(path.name) is not None
+    return path.parts[:1] == ("__MACOSX",) or BESIDE_DATA.fullmatch(path.name) is not None

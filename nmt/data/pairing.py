@@ -19,7 +19,7 @@ FilePair = tuple[Path, Path]
 
 def natural_order(name: str) -> tuple[list[str | int], str]:
     """A key that sorts part.2 before part.10."""
-    return [int(part) if part.isdecimal() else part for part in re.split("([0-9]+)", name)], name
+    return [int(part) if part.isascii() and part.isdecimal() else part for part in re.split("([0-9]+)", name)], name
 
 
 def described_pairs(pairs: Sequence[FilePair], split: str, always: bool = False) -> list[str]:

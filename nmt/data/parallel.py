@@ -18,6 +18,8 @@ AT_THE_END, RARELY = 2, 0.03  # bad blocks at the end that are enough, where har
 # The median block of Tatoeba, Multi30k and 137 translations of programs has 0.77 to 1.00, and 0.33 to 0.64 if every
 # second target is that of another source (scripts/bench cautions).
 USUAL = 0.5
+APART = 0.25  # by which the correlation of a stretch is below that of the other blocks, at least, where that is low
+MOST_SAMPLED = 8192  # pairs from all over a split, which are judged where most blocks have lengths that are all alike
 
 
 @dataclass
@@ -26,11 +28,19 @@ class LengthAgreement:
 
     correlations: list[float | None] = field(default_factory=list)  # one for each block; None: it cannot be judged
     _waiting: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))  # lengths [pairs, 2]
+    _sample: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))  # every `_step`-th pair
+    _step: int = 1
+    _pairs: int = 0
 
     def add(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         """Adds the next pairs; pairs with an empty side do not count."""
         lengths = np.array([list(map(len, sources)), list(map(len, targets))]).T
-        waiting = np.concatenate([self._waiting, lengths[lengths.all(1)]])
+        lengths = lengths[lengths.all(1)]
+        self._sample = np.concatenate([self._sample, lengths[-self._pairs % self._step :: self._step]])
+        self._pairs += len(lengths)
+        while len(self._sample) > MOST_SAMPLED:
+            self._sample, self._step = self._sample[::2], 2 * self._step
+        waiting = np.concatenate([self._waiting, lengths])
         whole = len(waiting) // BLOCK * BLOCK
         self.correlations += map(correlation, waiting[:whole].reshape(-1, BLOCK, 2))
         self._waiting = waiting[whole:]
@@ -42,31 +52,49 @@ class LengthAgreement:
         else:
             found = self.correlations
         judged = [(number, value) for number, value in enumerate(found) if value is not None]
-        bad = [value < TOGETHER for _, value in judged]
+        values = [value for _, value in judged]
+        bad = [value < TOGETHER for value in values]
         first, last, surplus = worst_stretch(bad)
         needed = min(max(LEAST_SURPLUS, SURPLUS_SHARE * len(judged)), MOST_SURPLUS, len(found))
         if surplus < max(1, needed):
             ending = bad_ending(bad)
             if len(bad) - ending < AT_THE_END or sum(bad[:ending]) > RARELY * ending:
-                return _of_noise(name, [value for _, value in judged])
+                return self._of_pairs_all_over(name, values, len(found))
             first, last = ending, len(bad) - 1
-        middle = float(np.median([value for _, value in judged[first : last + 1]]))
+        middle = float(np.median(values[first : last + 1]))
+        elsewhere = [*values[:first], *values[last + 1 :]]
+        usual = float(np.median(elsewhere)) if len(elsewhere) >= LEAST_SURPLUS else USUAL
+        if not elsewhere or (usual < USUAL and usual - middle < APART):
+            return _of_all(name, float(np.median(values)))
         begin, end = judged[first][0] * BLOCK + 1, (judged[last][0] + 1) * BLOCK
         to_the_end = last == len(judged) - 1
         if first:
             where = f"from about pair {begin:,} {'on' if to_the_end else f'to {end:,}'}, "
         else:
-            where = "" if to_the_end else f"up to about pair {end:,}, "
-        return (
-            f"caution: {name} does not look parallel: {where}lengths of the two sides do not go together (correlation "
-            f"{middle:.2f}; translations have 0.5 to 1); is line N of one file the translation of line N of the other?"
-        )
+            where = f"up to about pair {end:,}, "
+        return _of_all(name, middle, where)
+
+    def _of_pairs_all_over(self, name: str, correlations: Sequence[float], blocks: int) -> str | None:
+        """A warning about pairs from all over the split, given the correlations of the blocks that can be judged."""
+        if 2 * len(correlations) < blocks:  # as in a file that is sorted by length
+            whole = correlation(self._sample)
+            if whole is not None and whole < USUAL:
+                return _of_all(name, whole) if whole < TOGETHER else _of_noise(name, whole)
+        if len(correlations) < LEAST_SURPLUS or (median := float(np.median(correlations))) >= USUAL:
+            return None
+        return _of_noise(name, median)
 
 
-def _of_noise(name: str, correlations: Sequence[float]) -> str | None:
-    """A warning if pairs from all over a split are most likely no translations."""
-    if len(correlations) < LEAST_SURPLUS or (median := float(np.median(correlations))) >= USUAL:
-        return None
+def _of_all(name: str, middle: float, where: str = "") -> str:
+    """A warning about pairs whose lengths have this correlation; `where` they are, if not everywhere."""
+    return (
+        f"caution: {name} does not look parallel: {where}lengths of the two sides do not go together (correlation "
+        f"{middle:.2f}; translations have 0.5 to 1); is line N of one file the translation of line N of the other?"
+    )
+
+
+def _of_noise(name: str, median: float) -> str:
+    """A warning that pairs from all over a split are most likely no translations."""
     return (
         f"caution: many pairs of {name} are most likely no translations: lengths of the two sides go together by "
         f"{median:.2f} only (translations: 0.5 to 1)"
@@ -93,6 +121,6 @@ def worst_stretch(bad: Sequence[bool]) -> tuple[int, int, int]:
 def correlation(lengths: NDArray[np.integer[Any]]) -> float | None:
     """The correlation of log lengths, from lengths [pairs, 2]; None if the lengths on a side are too much alike."""
     logarithms = np.log1p(lengths)
-    if logarithms.std(0).min() < SPREAD:
+    if len(lengths) < 2 or logarithms.std(0).min() < SPREAD:
         return None
     return float(np.corrcoef(logarithms.T)[0, 1])

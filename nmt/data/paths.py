@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from nmt.config.sections import Paths
-from nmt.data.encodings import likely_encoding
+from nmt.data.encodings import conversion, likely_encoding
 from nmt.data.kinds import refuse_other_kinds, refuse_tables
 from nmt.data.packed import unpacked
 from nmt.data.pairing import natural_order
@@ -87,6 +87,14 @@ def read_lines(path: Path) -> Iterator[str]:
         yield from decode_lines(stream, str(path))
 
 
+class NotUtf8Error(DataError):
+    """Bytes that are not UTF-8, most likely in this encoding."""
+
+    def __init__(self, message: str, encoding: str | None) -> None:
+        super().__init__(message)
+        self.encoding = encoding
+
+
 def read_sentences(path: Path, entry: str | None = None) -> Iterator[str]:
     """Lines of a file, or of a file in a zip, that should hold one sentence each, in one language.
 
@@ -114,7 +122,8 @@ def decode_lines(stream: ByteLines, name: str) -> Iterator[str]:
         except UnicodeDecodeError as error:
             following = islice(iter(partial(stream.readline, SAMPLE), b""), SAMPLE_LINES)
             encoding = likely_encoding(raw + b"".join(following))
-            raise DataError(
+            raise NotUtf8Error(
                 f"{name}, line {number}: byte {raw[error.start]:#04x} is not valid UTF-8;"
-                f" convert the file, e.g. iconv -f {encoding or 'ENCODING'} -t UTF-8"
+                f" convert the file: {conversion(encoding, name)}",
+                encoding,
             ) from error

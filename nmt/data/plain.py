@@ -43,6 +43,8 @@ _TABLE = str.maketrans(
         **{each: unicodedata.normalize("NFKC", each) for each in LETTER_LIKE + NUMERALS + OLD_LETTERS},
     }
 )
+_MONGOLIAN = re.compile("[\u1820-\u18aa]")  # the script in which these two part and join suffixes
+_MONGOLIAN_TABLE = {code: plain for code, plain in _TABLE.items() if chr(code) not in "\u180e\u202f"}
 _ZERO_WIDTH = re.compile("[\u200b-\u200d]+")
 _JOINED_BY_NOTHING = re.compile("[\x00-\u058f]?")  # Latin, Greek, Cyrillic, Armenian, or the end of the text
 _WITHOUT_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # Thai, Lao, Burmese, Khmer
@@ -66,7 +68,7 @@ def plain(text: str) -> str:
     """The text in plain characters; a character without a plain form stays."""
     if text.isascii():
         return text
-    text = text.translate(_TABLE)
+    text = text.translate(_MONGOLIAN_TABLE if _MONGOLIAN.search(text) else _TABLE)
     if not _EAST_ASIAN.search(text):
         text = _WIDE_STOP.sub(r"\g<0> ", text).translate(_WIDE_MARKS)
     text = _SELECTOR.sub("", _ZERO_WIDTH.sub(_needed, text))

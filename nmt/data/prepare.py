@@ -78,9 +78,9 @@ def trained_tokenizers(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) ->
 def fitting(corpus: Corpus, wanted: TokenizerConfig, cache_dir: Path) -> TokenizerConfig:
     """The settings `wanted`, with the nearest vocabulary size that SentencePiece can make of this corpus.
 
-    If no size fits both sides, they share one vocabulary.
+    If no size fits both sides, they share one vocabulary, of the size that was wanted.
     """
-    tried = []
+    first, tried = wanted, []
     while wanted not in tried:
         tried.append(wanted)
         try:
@@ -88,7 +88,7 @@ def fitting(corpus: Corpus, wanted: TokenizerConfig, cache_dir: Path) -> Tokeniz
         except VocabularySizeError as error:
             wanted = replace(wanted, vocab_size=error.bound)
             if wanted in tried:
-                wanted = replace(wanted, joint=True)
+                wanted = replace(first, joint=True)
     return wanted
 
 

@@ -22,7 +22,6 @@ from nmt.data.json_files import names_in_json, read_json
 from nmt.data.named_tables import NamedTable
 from nmt.data.pairing import described_pairs
 from nmt.data.paths import find_files, read_sentences
-from nmt.data.row_rules import checked_pairs, may_name_languages
 from nmt.data.split import Pair, Split, joined
 from nmt.data.tatoeba_files import TatoebaPairs
 from nmt.data.xlsx_files import find_sheet, read_sheet
@@ -112,20 +111,18 @@ def _find_table(data: DataConfig, files: list[Path], name: str) -> Split:
     columns = _column(data, "src_column"), _column(data, "tgt_column")
     refuse_one_column(columns[0], columns[1], files[0])
     content = [*map(file_digest, files), *map(str, columns)]
-    beside = [each for each in names_in(files[0]) if may_name_languages(each) and each not in columns]
-    table = NamedTable(read, columns, beside)
-    rules, said = table.rules(files[0], data)
-    if not rules.leave_out:
-        return Split(content, lambda: (pair for path in files for pair in read(path, *columns)), tuple(notes))
+    tables = [NamedTable(path, read, columns, names_in(path), data) for path in files]
+    if not any(table.rules.leave_out for table in tables):
+        return Split(content, lambda: (pair for table in tables for pair in table.pairs()), tuple(notes))
     tally = Tally(printable(files[0].name) if len(files) == 1 else f"{len(files):,} files", "row")
 
     def pairs() -> Iterator[Pair]:
         tally.reset()
-        for path in files:
-            yield from checked_pairs(table.rows(path), (0, 1), rules, tally)
+        for table in tables:
+            yield from table.pairs(tally)
 
-    notes.append(f"{name}: {files[0].name}: {said}")
-    return Split([*content, repr(rules), tally.name], pairs, tuple(notes), (tally,))
+    notes += _notes(name, files, [table.described() for table in tables])
+    return Split([*content, *(repr(table.rules) for table in tables), tally.name], pairs, tuple(notes), (tally,))
 
 
 def _find_any(data: DataConfig, paths: Paths, name: str, cache_dir: Path) -> Split:
@@ -166,11 +163,11 @@ def _find_tatoeba(data: DataConfig, files: list[Path]) -> Split:
 def _find_zips(data: DataConfig, files: list[Path], name: str) -> Split:
     found = [(path, find_entries(path, data)) for path in files]
     return Split(
-        [part for path, entries in found for part in (file_digest(path), repr(entries))],
+        [part for path, (entries, _) in found for part in (file_digest(path), repr(entries))],
         lambda: chain.from_iterable(
-            _read_text((path, src), (path, tgt)) for path, entries in found for src, tgt in entries
+            _read_text((path, src), (path, tgt)) for path, (entries, _) in found for src, tgt in entries
         ),
-        _notes(name, files, [described(entries) for _, entries in found]),
+        _notes(name, files, [described(*entries) for _, entries in found]),
     )
 
 
@@ -292,11 +289,12 @@ def _find_segments(data: DataConfig, files: Sequence[tuple[Path, ...]], name: st
 def _read_text(src_file: TextFile, tgt_file: TextFile) -> Iterator[Pair]:
     """Pairs line N of one file with line N of the other; refuses files with different counts or with the same text."""
     src, tgt = (str(path) if entry is None else f"{path}, {printable(entry)}" for path, entry in (src_file, tgt_file))
-    counts, differ = [0, 0], False
+    counts, differ, written = [0, 0], False, False
     for pair in zip_longest(read_sentences(*src_file), read_sentences(*tgt_file)):
         for side, line in enumerate(pair):
             counts[side] += line is not None
         differ |= pair[0] != pair[1]
+        written = written or any(line and line.strip() for line in pair)
         if pair[0] is not None and pair[1] is not None:
             yield pair
     if counts[0] != counts[1]:
@@ -304,6 +302,8 @@ def _read_text(src_file: TextFile, tgt_file: TextFile) -> Iterator[Pair]:
             f"{src} has {counted(counts[0], 'line')} but {tgt} has {counts[1]:,};"
             " line N of one must be the translation of line N of the other"
         )
+    if counts[0] and not written:
+        raise DataError(f"{src} and {tgt} hold empty lines only; check both files")
     if counts[0] >= FEWEST_ALIKE and not differ:
         raise DataError(f"{src} and {tgt} hold the same text; {BOTH_SIDES}")
 

@@ -1,8 +1,8 @@
 """Which rows of a table are pairs, and in which direction, by what other columns say of them."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from nmt.config.languages import language_of
 from nmt.config.sections import DataConfig
 from nmt.data.formats.languages import WantedLanguage
 from nmt.data.formats.tally import Tally
-from nmt.errors import ConfigError
+from nmt.errors import ConfigError, printable
 
 Row = list[str]
 Columns = tuple[int, int]
@@ -30,14 +30,22 @@ class RowRules:
     fuzzy: int | None = None  # column that says which translations nobody has checked
     languages: SideColumns = (None, None)  # columns that name the language of each row's source and target
     wanted: tuple[str, str] = ("", "")  # data.src_lang and data.tgt_lang, where `languages` has a column
+    only: tuple[str, ...] = field(default=(), repr=False)  # what `languages` has in every row; no other is wanted
 
     @property
     def leave_out(self) -> bool:
         """May any row be left out?"""
-        return self.fuzzy is not None or self.languages != (None, None)
+        return self.fuzzy is not None or (self.languages != (None, None) and not self.only)
+
+    @property
+    def checks(self) -> bool:
+        """Must each row be looked at?"""
+        return self.leave_out or bool(self.only)
 
     def turned(self, row: Row) -> bool | None:
         """Is the source in the column of the target, and the reverse? None: the row is in other languages."""
+        if self.only:
+            return False
         src, tgt = (None if at is None else _cell(row, at) for at in self.languages)
         return _turned(self.wanted, src, tgt)
 
@@ -51,6 +59,8 @@ class RowRules:
 
     def described(self, shown: Callable[[int], str]) -> str:
         """Words for the report; `shown`: how the report calls a column."""
+        if self.only:
+            return ""
         match [shown(at) for at in self.languages if at is not None]:
             case [src, tgt]:
                 return f"; columns {src} and {tgt} name the languages of each row"
@@ -85,6 +95,8 @@ def checked_pairs(rows: Iterable[Row], columns: Columns, rules: RowRules, tally:
     src, tgt = columns
     for row in rows:
         tally.units += 1
+        if rules.only and rules.languages_of(row) != rules.only:
+            raise _several_languages(tally.name, (rules.only, rules.languages_of(row)))
         if rules.is_fuzzy(row):
             tally.left_out["fuzzy"] += 1
             continue
@@ -101,28 +113,32 @@ def find_rules(rows: list[Row], columns: Columns, header: bool, path: Path, data
     names = rows[0] if header else None
     fuzzy = next((at for at, name in enumerate(names or []) if name.strip().lower() == "fuzzy"), None)
     wanted = wanted_languages(data)
-    languages = _language_columns(rows[1:] if header else rows, names, columns, wanted)
+    languages = _language_columns(rows[1:] if header else rows, names, columns, wanted, path)
     if languages == (None, None):
         return RowRules(fuzzy)
     rules = RowRules(fuzzy, languages, (data.src_lang or "", data.tgt_lang or ""))
     if not wanted:
         there = {rules.languages_of(row) for row in rows[1 if header else 0 :]}
-        if len(there) == 1:
-            return RowRules(fuzzy)
-        shown = ", ".join(sorted({name for own in there for name in own})[:10])
-        raise ConfigError(f"{path}: its rows are in several languages: {shown}; set data.src_lang and data.tgt_lang")
+        if len(there) > 1:
+            raise _several_languages(str(path), there)
+        return replace(rules, only=there.pop())
     return rules
 
 
+def _several_languages(name: str, there: Collection[tuple[str, ...]]) -> ConfigError:
+    shown = ", ".join(sorted({printable(language) for own in there for language in own})[:10])
+    return ConfigError(f"{name}: its rows are in several languages: {shown}; set data.src_lang and data.tgt_lang")
+
+
 def _language_columns(
-    rows: list[Row], names: Row | None, columns: Columns, wanted: Sequence[WantedLanguage]
+    rows: list[Row], names: Row | None, columns: Columns, wanted: Sequence[WantedLanguage], path: Path
 ) -> SideColumns:
     """The columns that name the language of each row's source and target; `names`: the header, if there is one.
 
     A header that names the texts by language leaves no need for them. Otherwise two such columns belong to the texts in
     their order, unless their names say otherwise. Where they are the same in all rows, or there is one alone, its name
-    must say that it is of languages: countries have codes, too. One alone must differ among the rows; it belongs to the
-    target unless its name says otherwise. A wanted language must occur: yes and no are codes of languages.
+    must say that it is of languages: countries have codes, too. One alone belongs to the source if its name or its
+    languages say so, else to the target. A wanted language must occur: yes and no are codes of languages.
     """
     if names is not None and all(language_of(names[at]) for at in columns if at < len(names)):
         return None, None
@@ -132,17 +148,34 @@ def _language_columns(
     ]
     if wanted and not _any_fits({_cell(row, at) for row in rows for at in found}, wanted):
         return None, None
-    differ = len({tuple(_cell(row, at) for at in found) for row in rows}) > 1
+    if names is not None and len(found) > len(columns):
+        found = _of_texts(found, names, path)
+    values = {tuple(_cell(row, at) for at in found) for row in rows}
+    differ = len(values) > 1
     words = [set() if names is None else _words(names[at]) for at in found]
     are_named = names is not None and all(own & NAMES for own in words)
     sides = [next((side for side, known in enumerate(SIDES) if own & known), None) for own in words]
     match found:
-        case [only] if differ and are_named and wanted:
-            return (only, None) if sides == [0] else (None, only)
+        case [only] if are_named:
+            there = {value for (value,) in values}
+            is_source = _any_fits(there, wanted[:1]) and not _any_fits(there, wanted[1:])
+            return (only, None) if sides == [0] or (sides == [None] and is_source) else (None, only)
         case [first, second] if differ or are_named or names is None:
             in_order = columns[0] < columns[1] if None in sides or sides[0] == sides[1] else sides[0] == 0
             return (first, second) if in_order else (second, first)
     return None, None
+
+
+def _of_texts(found: list[int], names: Row, path: Path) -> list[int]:
+    """Of several columns of languages, those of the texts: their names say source and target, or languages at all."""
+    sides = [at for at in found if _words(names[at]) & (SIDES[0] | SIDES[1])]
+    named = sides if len(sides) == len(SIDES) else [at for at in found if _words(names[at]) & NAMES]
+    if len(named) > len(SIDES):
+        raise ConfigError(
+            f"{path}: more than two columns name languages ({', '.join(repr(names[at]) for at in named)}); keep the "
+            "two that belong to the texts, and delete the others"
+        )
+    return named
 
 
 def may_name_languages(name: str) -> bool:

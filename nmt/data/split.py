@@ -20,6 +20,7 @@ class Split:
     tallies: tuple[Tally, ...] = ()  # counts for files with units that may give no pair
     references: ReferencedSegments | None = None  # for a test set: all references, by their translator
     counts: list[int] = field(default_factory=list)  # for a joined split: pairs of each part, once they are read
+    parts: tuple[int, ...] = ()  # for a joined split: how many items of `content` are of each part
 
 
 def joined(splits: Sequence[Split]) -> Split:
@@ -39,6 +40,7 @@ def joined(splits: Sequence[Split]) -> Split:
         tuple(note for split in splits for note in split.notes),
         tuple(tally for split in splits for tally in split.tallies),
         counts=counts,
+        parts=tuple(len(split.content) for split in splits),
     )
 
 

@@ -26,6 +26,14 @@ def input_lines(given: str | list[str] | None) -> Iterator[str]:
     return (line for path in input_files(given) for line in file_lines(path))
 
 
+def placed_lines(given: str | list[str] | None) -> Iterator[tuple[str, str]]:
+    """The place and the text of each line of `input_lines`; a place names the file if there are several."""
+    files = [] if given is None else input_files(given)
+    if len(files) > 1:
+        return ((f"{path}, line {number:,}", line) for path in files for number, line in enumerate(file_lines(path), 1))
+    return ((f"line {number:,}", line) for number, line in enumerate(input_lines(given), 1))
+
+
 def input_files(given: str | list[str]) -> list[Path]:
     """The files, pipes or folders that `input` names; refuses names without a file.
 
@@ -44,6 +52,8 @@ def _named(name: str) -> list[Path]:
     if not glob.has_magic(name):
         raise DataError(f"no file {name}, input={name}; check the path")
     found = sorted(glob.glob(str(path), recursive=True), key=natural_order)
+    if lost := [each for each in found if not os.path.exists(each)]:
+        raise DataError(f"{lost[0]} is a link to a file that is missing, input={name}; mend or delete the link")
     files = [Path(each) for each in found if Path(each).is_file()]
     if not files:
         raise DataError(f"no file matches {name}, input={name}; check the pattern")
@@ -69,16 +79,19 @@ def file_lines(path: Path) -> Iterator[str]:
     if path.is_file() or path.is_dir():
         yield from read_lines(path)
         return
-    with open(path, "rb") as pipe:
-        refuse_other_kinds(pipe, str(path))
-        yield from decode_lines(pipe, str(path))
+    try:
+        with open(path, "rb") as pipe:
+            refuse_other_kinds(pipe, str(path))
+            yield from decode_lines(pipe, str(path))
+    except OSError as error:
+        raise DataError(f"cannot read {path} ({error.strerror}); check it, or name another file") from None
 
 
 @contextmanager
 def output_file(name: str | None) -> Iterator[IO[str]]:
     """The file `name`, open for writing; it appears whole or not at all. None means standard output."""
     try:
-        with standard_output() if name is None else _named_file(expanded(name).resolve()) as file:
+        with standard_output() if name is None else _named_file(expanded(name)) as file:
             yield file
     except BrokenPipeError:
         raise
@@ -89,20 +102,22 @@ def output_file(name: str | None) -> Iterator[IO[str]]:
 
 @contextmanager
 def _named_file(path: Path) -> Iterator[IO[str]]:
-    if path.exists() and not path.is_file():  # a pipe or a device
+    if path.exists() and not path.is_file():  # a pipe or a device; /dev/stdout leads to one that has no other name
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             yield file
     else:
-        with whole_file(path) as whole, io.TextIOWrapper(whole, encoding="utf-8", newline="\n") as text:
+        with whole_file(path.resolve()) as whole, io.TextIOWrapper(whole, encoding="utf-8", newline="\n") as text:
             yield text
 
 
 @contextmanager
 def standard_output() -> Iterator[IO[str]]:
-    """Standard output as UTF-8 with LF.
+    """Standard output as UTF-8 with LF; refuses one that is closed.
 
     If a write fails, standard output becomes the null device, so that Python prints no second error at exit.
     """
+    if sys.stdout is None:
+        raise DataError("standard output is closed; give it a file, or output=FILE")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     try:

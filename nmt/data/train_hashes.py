@@ -36,6 +36,11 @@ def hashes(sources: Iterable[str], targets: Iterable[str]) -> Hashes:
     return np.array(found, dtype="<u8").reshape(-1, 2)
 
 
+def different_pairs(path: Path) -> int:
+    """How many of the pairs in the file are different."""
+    return len(np.unique(np.memmap(path, dtype="<u8", mode="r")[::2])) if path.stat().st_size else 0
+
+
 def seen(path: Path, sources: Sequence[str], references: Sequence[Sequence[str]]) -> Seen:
     """Counts the test sentences that are in the file together with at least one of their references."""
     try:

@@ -2,7 +2,8 @@
 
     python -m nmt.data.train_tokenizers FOLDER        (as `train_tokenizers` calls it: FOLDER/job.json says what to do)
 
-SentencePiece's trainer never frees 25 to 65 MB per million sentences; only the end of its process does.
+SentencePiece's trainer never frees 25 to 65 MB per million sentences; only the end of its process does. It also keeps
+all other threads of its process waiting, so it is apart wherever other processes wait for this one.
 """
 
 import io
@@ -24,6 +25,7 @@ from nmt.data.tables import read_batches
 from nmt.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, _escape
 from nmt.errors import ConfigError, DataError, NmtError, counted
 from nmt.machine import second_process
+from nmt.machine.launch import processes
 
 MAX_SENTENCE_BYTES = 4192  # longer sentences are not used in training
 THREADS = 16  # the same on every machine: SentencePiece's sums, and so the model, depend on it
@@ -33,8 +35,9 @@ def train_tokenizer(sentences: Iterable[str], cfg: TokenizerConfig, seed: int, r
     """A model trained on the sentences; the same sentences give the same bytes. Adds a line to `report`."""
     shown, skipped = _choose_sentences(sentences, cfg.max_sentences, seed)
     if not any(sentence.strip() for sentence in shown):
+        long = f": {counted(skipped, 'text')} with more than {MAX_SENTENCE_BYTES:,} bytes" if skipped else ""
         raise DataError(
-            f"there is no sentence to train a tokenizer on ({skipped:,} are too long); check the training split"
+            f"there is no sentence to train a tokenizer on{long}; put one sentence on each line, data.train"
         )
     model = io.BytesIO()
     try:
@@ -87,7 +90,7 @@ class VocabularySizeError(ConfigError):
     bound: int
 
     @classmethod
-    def of(cls, message: str, bound: str) -> "VocabularySizeError":
+    def of(cls, message: str, bound: str | int) -> "VocabularySizeError":
         """The error with this bound."""
         error = cls(message)
         error.bound = int(bound)
@@ -112,7 +115,7 @@ def _explain(message: str, cfg: TokenizerConfig) -> ConfigError:
 
 SENTENCES_SEED = 1  # seed for choosing sentences; not the seed of a run, so that runs of any seed share the cache
 MANY_PAIRS = 50_000  # from this size on, starting a second Python (0.4 s) is short compared to the training
-TRAINING_REFUSED = 3  # exit code of the process if it printed the message of an error
+TRAINING_REFUSED = 3  # exit code of the process if it printed an error, as JSON
 
 
 def sides(cfg: TokenizerConfig) -> dict[str, tuple[str, ...]]:
@@ -122,7 +125,7 @@ def sides(cfg: TokenizerConfig) -> dict[str, tuple[str, ...]]:
 
 def train_tokenizers(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
     """Writes NAME.model for each of `sides`, and report.json (lines for the report); `table`: the training split."""
-    if sum(batch.num_rows for batch in read_batches(table)) < MANY_PAIRS:
+    if sum(batch.num_rows for batch in read_batches(table)) < MANY_PAIRS and processes() == 1:
         _train(table, cfg, folder)
     else:
         _train_apart(table, cfg, folder)
@@ -153,7 +156,10 @@ def _train_apart(table: Path, cfg: TokenizerConfig, folder: Path) -> None:
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     job.unlink()
     if done.returncode == TRAINING_REFUSED:
-        raise DataError(done.stdout.strip())
+        refused = json.loads(done.stdout)
+        if refused["bound"] is not None:
+            raise VocabularySizeError.of(refused["message"], refused["bound"])
+        raise DataError(refused["message"])
     if done.returncode == -signal.SIGKILL:
         raise DataError(
             f"the tokenizer's training was killed, most likely because it ran out of memory, {table}; "
@@ -169,7 +175,8 @@ def main(folder: Path) -> int:
     try:
         _train(Path(job["table"]), read(TokenizerConfig, job["tokenizer"], "tokenizer"), folder)
     except NmtError as error:
-        print(error)
+        bound = error.bound if isinstance(error, VocabularySizeError) else None
+        print(json.dumps({"message": str(error), "bound": bound}))
         return TRAINING_REFUSED
     return 0
 

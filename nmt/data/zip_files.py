@@ -12,8 +12,8 @@ from nmt.errors import ConfigError, DataError, printable
 Entries = tuple[str, str]  # names of the source and target in a zip
 
 
-def find_entries(path: Path, data: DataConfig) -> list[Entries]:
-    """The pairs of files in the zip whose names differ only in the language.
+def find_entries(path: Path, data: DataConfig) -> tuple[list[Entries], list[str]]:
+    """The pairs of files in the zip whose names differ only in the language, and the names of all other files.
 
     Such as books.en-de.en and books.en-de.de, or en/a.txt and de/a.txt. Refuses a zip without such a pair, and a file
     that is not a zip.
@@ -42,7 +42,8 @@ def find_entries(path: Path, data: DataConfig) -> list[Entries]:
             f"{path} has no two files whose names differ only in {data.src_lang} and {data.tgt_lang}: it has "
             f"{shown_names(names)}; unpack it, and name the files in it, or set data.src_lang and data.tgt_lang"
         )
-    return [(sides[0][start], sides[1][start]) for start in both]
+    pairs = [(sides[0][start], sides[1][start]) for start in both]
+    return pairs, [name for name in names if not any(name in pair for pair in pairs)]
 
 
 def _short(pair: Entries) -> Entries:
@@ -60,8 +61,8 @@ def _without(language: WantedLanguage, name: str) -> str | None:
     return None
 
 
-def described(entries: list[Entries]) -> str:
-    """Names the first pairs of files, for the report."""
+def described(entries: list[Entries], others: list[str]) -> str:
+    """Names the first pairs of files, and what is not read, for the report."""
     pairs = [" with ".join(map(printable, _short(pair))) for pair in entries[:3]]
     more = f" and {len(entries) - 3:,} more pairs of files" if len(entries) > 3 else ""
-    return f"{', '.join(pairs)}{more}"
+    return f"{', '.join(pairs)}{more}{f'; not read: {shown_names(others)}' if others else ''}"

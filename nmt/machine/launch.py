@@ -29,12 +29,18 @@ def cores() -> int:
 
 def processes() -> int:
     """How many processes train together, this one included; torchrun sets WORLD_SIZE."""
-    return _number("WORLD_SIZE", 1)
+    return number("WORLD_SIZE", 1)
+
+
+def quiet_torch() -> None:
+    """Keeps torch from printing frames of C++ where a process is lost. Call it before torch is imported."""
+    if processes() > 1:
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
 
 
 def machines() -> int:
     """How many machines run these processes."""
-    return max(1, processes() // _number("LOCAL_WORLD_SIZE", processes()))
+    return max(1, processes() // number("LOCAL_WORLD_SIZE", processes()))
 
 
 def refuse_several(what: str) -> None:
@@ -43,9 +49,11 @@ def refuse_several(what: str) -> None:
         raise ConfigError(f"WORLD_SIZE={processes()}, but {what} is one process; start it without torchrun")
 
 
-def _number(name: str, otherwise: int) -> int:
-    """The positive number in an environment variable; `otherwise` if it is not set."""
+def number(name: str, otherwise: int, least: int = 1) -> int:
+    """The number in an environment variable; `otherwise` if it is not set."""
     text = os.environ.get(name, str(otherwise))
-    if not text.isdecimal() or int(text) < 1:
-        raise ConfigError(f"{name}={text} is not a number of processes; torchrun sets it, so unset it without torchrun")
+    if not text.isdecimal() or int(text) < least:
+        raise ConfigError(
+            f"{name}={text} is not a whole number from {least}; torchrun sets it, so unset it without torchrun"
+        )
     return int(text)

@@ -5,6 +5,7 @@ They exchange numbers and JSON, never pickles: nothing that a peer sends is exec
 
 import contextlib
 import json
+import math
 import os
 import socket
 import time
@@ -22,7 +23,10 @@ from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined
 
 from nmt.errors import ConfigError, PeerError, counted
 from nmt.machine.boxes import Boxes, machine_name
-from nmt.machine.launch import processes
+from nmt.machine.heartbeats import Listener, beating, noting_failure
+from nmt.machine.launch import number, processes
+from nmt.machine.signals import unwinding
+from nmt.machine.timed_store import TimedStore
 
 ASKED_EACH_S = 0.02  # seconds between two looks for what others leave: waiting in the store would not hear Ctrl-C
 ANSWER_S = 3.0  # seconds to report after a failure; a process that does not has failed
@@ -31,11 +35,15 @@ ANSWER_S = 3.0  # seconds to report after a failure; a process that does not has
 class Peers:
     """Connects this process with the others that train the same run. `ALONE` has no others."""
 
-    def __init__(self, rank: int = 0, count: int = 1, store: dist.Store | None = None) -> None:
+    def __init__(
+        self, rank: int = 0, count: int = 1, store: dist.Store | None = None, timeout_s: float = math.inf
+    ) -> None:
         self.rank = rank
         self.count = count
         self.first = rank == 0  # does this process write files and talk to the user?
-        self._store = store
+        self._store = None if store is None else TimedStore(store, timeout_s)
+        self._quick_store = None if store is None else TimedStore(store, ANSWER_S)
+        self._timeout_s = timeout_s  # a process that is silent for longer hangs
         self._boxes = Boxes([])  # to and from the processes of the same machine, once they are connected
         self._boxes_anywhere = False  # has any of the processes boxes?
         self._turns = 0  # calls of `first_of_machine_before_others` so far
@@ -131,19 +139,38 @@ class Peers:
 
     @contextmanager
     def first_of_machine_before_others(self) -> Iterator[None]:
-        """Runs the block in the first process of each machine, then in the machine's other processes."""
+        """Runs the block in the first process of each machine, then in the machine's other processes.
+
+        All processes leave it together. Each is waited for however long it takes, unless it hangs.
+        """
+        if self.count == 1:
+            yield
+            return
+        assert self._store is not None
         self._turns += 1
-        mine = f"machine {os.environ.get('GROUP_RANK', 0)}, turn {self._turns}"
-        first = int(os.environ.get("LOCAL_RANK", 0)) == 0
-        if self.count > 1 and not first:
+        place = number("LOCAL_RANK", 0, least=0)  # torchrun numbers the processes of a machine one after another
+        with beating(self._store, self.rank):
+            if place:
+                self._wait_for([self.rank - place])
+            yield
             with self._meeting():
-                assert self._store is not None
-                while not self._store.check([mine]):  # however long the first one prepares a corpus
-                    time.sleep(ASKED_EACH_S)
-        yield
-        if self.count > 1 and first:
-            assert self._store is not None
-            self._store.set(mine, "done")
+                self._store.set(self._through(self.rank))
+            self._wait_for([rank for rank in range(self.count) if rank != self.rank])
+
+    def _through(self, rank: int) -> str:
+        return f"process {rank} is through turn {self._turns}"
+
+    def _wait_for(self, ranks: Sequence[int]) -> None:
+        """Until all of these processes are through this turn. Waiting in the store would not hear Ctrl-C."""
+        assert self._store is not None
+        store, listener = self._store, Listener(self._store, self._timeout_s)
+        with self._meeting():
+            while not store.has([self._through(rank) for rank in ranks]):
+                # who is through does not beat any more
+                if silent := [rank for rank in listener.silent(ranks) if not store.has([self._through(rank)])]:
+                    time.sleep(ANSWER_S)  # one that failed may say why
+                    raise self._gone(self._named(silent))
+                time.sleep(ASKED_EACH_S)
 
     @contextmanager
     def _meeting(self) -> Iterator[None]:
@@ -154,18 +181,24 @@ class Peers:
 
     def _lost(self, error: RuntimeError) -> NoReturn:
         """Raises an error that names the lost processes. Every waiting process, like this one, leaves a note."""
-        gone = ["the first process"]
+        who = "the first process"
         with contextlib.suppress(RuntimeError):
-            assert self._store is not None
-            self._store.set(f"waits {self.rank}", "")
+            assert self._quick_store is not None
+            self._quick_store.set(f"waits {self.rank}")
             time.sleep(ANSWER_S)
-            missing = [rank for rank in range(self.count) if not self._store.check([f"waits {rank}"])]
-            gone = [f"process {rank} on {self._store.get(f'host {rank}').decode()}" for rank in missing]
-        who = " and ".join(gone) or "another process"
-        raise PeerError(
+            missing = [rank for rank in range(self.count) if not self._quick_store.has([f"waits {rank}"])]
+            who = self._named(missing) or "another process"
+        raise self._gone(who) from error
+
+    def _named(self, ranks: Sequence[int]) -> str:
+        assert self._quick_store is not None
+        return " and ".join(f"process {rank} on {self._quick_store.get(f'host {rank}')}" for rank in ranks)
+
+    def _gone(self, who: str) -> PeerError:
+        return PeerError(
             f"{who} of {self.count} has gone or does not answer; read its own messages, and go on from the last "
             "checkpoint: nmt train resume=RUN"
-        ) from error
+        )
 
 
 class SilentError(RuntimeError):
@@ -195,7 +228,7 @@ def joined(timeout_s: int, device: str) -> Iterator[Peers]:
             raise ConfigError(
                 f"WORLD_SIZE={os.environ.get('WORLD_SIZE')}, but {name} is not set; start processes with torchrun"
             )
-    rank, count = int(os.environ["RANK"]), processes()
+    rank, count = number("RANK", 0, least=0), processes()
     take_gpu(device)
     try:
         limit = timedelta(seconds=timeout_s)
@@ -211,12 +244,12 @@ def joined(timeout_s: int, device: str) -> Iterator[Peers]:
         ) from None
     store.set(f"host {rank}", socket.gethostname())
     try:
-        with contextlib.ExitStack() as silence:
+        with contextlib.ExitStack() as silence, unwinding(), noting_failure(TimedStore(store, ANSWER_S), rank):
             if rank:
                 nowhere = silence.enter_context(Path(os.devnull).open("w"))
                 silence.enter_context(contextlib.redirect_stdout(nowhere))
                 silence.enter_context(contextlib.redirect_stderr(nowhere))
-            peers = Peers(rank, count, store)
+            peers = Peers(rank, count, store, timeout_s)
             peers.connect_neighbours()
             try:
                 yield peers
@@ -261,11 +294,11 @@ def is_first_to_say(error: Exception) -> bool:
     shows this only if no error has been shown yet.
     """
     try:
-        _, store = _known_stores()
-        if isinstance(error, PeerError) and store.check(["said"]):
+        store = TimedStore(_known_stores()[1], ANSWER_S)
+        if isinstance(error, PeerError) and store.has(["said"]):
             return False
-        store.set("said", "")
-        return int(store.add(f"said {error}", 1)) == 1
+        store.set("said")
+        return store.add(f"said {error}", 1) == 1
     except (RuntimeError, KeyError, ConfigError):  # the store cannot be reached
         return True
 
@@ -273,9 +306,9 @@ def is_first_to_say(error: Exception) -> bool:
 def _known_stores(limit: timedelta = timedelta(seconds=ANSWER_S)) -> tuple[dist.Store, dist.Store]:
     """The store that all processes of this job share, and the store of this attempt at it."""
     if not _stores:
-        rank = int(os.environ["RANK"])
+        rank = number("RANK", 0, least=0)
         hosting = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" and rank == 0
-        address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+        address, port = os.environ["MASTER_ADDR"], number("MASTER_PORT", 0)
         job = TCPStore(address, port, is_master=hosting, wait_for_workers=False, timeout=limit)
         attempt = _attempt(job, rank, processes(), limit)
         _stores.append((job, PrefixStore(f"nmt attempt {attempt}", job)))

@@ -2,6 +2,8 @@
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 SAVED = 75  # exit code of a run that was stopped and saved: try again later (EX_TEMPFAIL of sysexits.h)
@@ -9,6 +11,23 @@ SAVED = 75  # exit code of a run that was stopped and saved: try again later (EX
 
 class Interrupted(Exception):  # noqa: N818 (nothing is wrong)
     """The user asked the run to stop (Ctrl-C or SIGTERM)."""
+
+
+@contextmanager
+def unwinding() -> Iterator[None]:
+    """Inside the block, SIGTERM ends Python in order, so that temporary files are deleted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class StopRequest:

@@ -154,10 +154,10 @@ class ReducedRank(General):
 
     def __init__(self, d_query: int, d_memory: int, rank: Size) -> None:
         super().__init__(d_query, d_memory)
-        if rank > min(d_query, d_memory):
+        if rank > (most := min(d_query, d_memory)):
             raise ConfigError(
-                f"attention.rank is {rank}; it must be at most {min(d_query, d_memory)}, the smaller of "
-                "decoder state and encoder state"
+                f"attention {type(self).__name__} has rank {rank}; it must be at most {most}, the smaller size of "
+                f"query and key; set attention.rank={most}, or in multi_head attention.score.rank={most}"
             )
         self.key_projection = Linear(d_memory, rank, bias=False)
         self.query_projection = Linear(d_query, rank, bias=False)

@@ -107,10 +107,11 @@ def to_resume(run: Path) -> int | None:
     return saved[-1] if saved else None
 
 
-def refuse_other_tensors(run: Path, model: nn.Module, last: int, optimiser: Mapping[str, Form]) -> None:
+def refuse_other_tensors(run: Path, model: nn.Module, last: int, optimiser: Mapping[str, Form], begun: bool) -> None:
     """Refuses a run, before any tensor is read, if the weights of a checkpoint do not fit the model.
 
-    The optimiser state of the `last` checkpoint must have exactly the tensors that `optimiser` lists.
+    The optimiser state of the `last` checkpoint must have exactly the tensors that `optimiser` lists; if it has not
+    `begun`, it may have none.
     """
     for update in saved_updates(run):
         path = checkpoint_folder(run, update) / "weights.safetensors"
@@ -119,7 +120,7 @@ def refuse_other_tensors(run: Path, model: nn.Module, last: int, optimiser: Mapp
     path = checkpoint_folder(run, last) / "training.safetensors"
     forms = read_forms(path)
     different = sorted(name for name in forms.keys() | optimiser.keys() if forms.get(name) != optimiser.get(name))
-    if different:
+    if different and (forms or begun):
         raise CheckpointError(f"{path} does not fit the model ({different[0]!r}); both must come from one run")
 
 

@@ -16,6 +16,7 @@ LEAST_BLEU = 1.0  # percent; where words are counted, a lower score comes only f
 CLEAR = 5.0  # times the least BLEU; no model that cannot translate has as much
 MORE = 10.0  # points above the least BLEU, which are enough where it is high because characters are counted
 LEAST_GAIN = 0.1  # nats per token: the least advantage of a translation's own source over another sentence's
+NO_GAIN = 0.01  # the same for a clear BLEU, which one sentence for all has where targets are alike
 FEW_PAIRS = 20_000
 FEWEST_PAIRS = 1_000  # with fewer, a model without a dev split gets a caution
 FEW_UPDATES = 1000
@@ -35,7 +36,7 @@ class Learned:
     last_nll: float | None  # `nll` at the last validation
     updates: int
     warmup: int
-    pairs: int  # number of training pairs
+    pairs: int  # number of different training pairs
     length_correlation: float | None  # between the two sides of the training pairs; None: the lengths vary too little
     unknown: float  # share of dev target pieces that are not in the vocabulary
     epochs: int = 0  # done
@@ -46,8 +47,9 @@ class Learned:
     def caution(self) -> str | None:
         """A warning if the model has learned next to nothing: the sign, the likely cause, the remedy; else None."""
         if self.nll is None:
+            cause = self.too_few_pairs() if self.pairs < FEWEST_PAIRS else self.too_short()
             unknown = "the run has no dev split, so nothing shows whether the model has learned to translate"
-            return f"{unknown}. {self.too_few_pairs()}" if self.pairs < FEWEST_PAIRS else None
+            return cause and f"{unknown}. {cause}"
         if (sign := self.sign()) is not None:
             so_far = "" if self.finished else "so far, "
             return f"{so_far}the model has learned next to nothing: {sign}. {self.cause()}"
@@ -68,14 +70,13 @@ class Learned:
                 f"; references of other sentences have {self.least_bleu:.2f}" if self.least_bleu > LEAST_BLEU else ""
             )
             return f"{self.score()}{others}"
-        if self.bleu is not None and self.bleu >= CLEAR * self.least_bleu:
-            return None
-        if self.ignores_sources():
+        is_clear = self.bleu is not None and self.bleu >= CLEAR * self.least_bleu
+        if self.ignores_sources(NO_GAIN if is_clear else LEAST_GAIN):
             return (
                 "a sentence's own source tells it no more of the translation than another sentence's "
                 f"({self.nll:.2f} and {self.nll_of_others:.2f} nats per token on dev)"
             )
-        if self.only_counts():
+        if self.only_counts() and not is_clear:
             return f"it knows dev translations no better ({self.nll:.2f} nats per token) than counting words would"
         return None
 
@@ -83,11 +84,11 @@ class Learned:
         """The BLEU of its translations, as a clause."""
         return f"its greedy translations of the dev split have {self.bleu:.2f} BLEU"
 
-    def ignores_sources(self) -> bool:
+    def ignores_sources(self, least_gain: float = LEAST_GAIN) -> bool:
         """Does a sentence's own source tell the model no more of the translation than another sentence's?"""
         if self.nll is None or self.nll_of_others is None:
             return False
-        return self.nll_of_others - self.nll < LEAST_GAIN
+        return self.nll_of_others - self.nll < least_gain
 
     def only_counts(self) -> bool:
         """Does it know the translations no better than a model that knows how frequent the pieces are?"""
@@ -98,6 +99,18 @@ class Learned:
     def diverged(self) -> bool:
         """Were the translations much likelier to the model at its best than at the last validation?"""
         return self.nll is not None and self.last_nll is not None and self.last_nll > self.nll + 1
+
+    def too_short(self) -> str | None:
+        """The cause that short trainings have; None: it was long enough."""
+        if not self.updates:
+            return "No update changed its weights"
+        trained = f"It was trained for {counted(self.updates, 'update')}"
+        if self.updates <= 2 * self.warmup:
+            warmup = min(self.warmup, self.updates)
+            return f"{trained}, the warm-up took {warmup:,}; train longer, or set schedule.warmup lower"
+        if self.updates <= FEW_UPDATES and self.epochs < MANY_EPOCHS:
+            return f"{trained} only; train longer"
+        return None
 
     def too_few_pairs(self) -> str:
         """The cause that small corpora have."""
@@ -112,8 +125,8 @@ class Learned:
             )
         if self.spelled > SPELLED:
             return (
-                f"{self.spelled:.0%} of the pieces of the dev translations are single bytes, because the training "
-                "targets lack their characters; are both in the same language?"
+                f"{self.spelled:.0%} of the pieces of the dev translations are single bytes, because the vocabulary "
+                "lacks their characters or words; are training and dev targets in the same language?"
             )
         if self.length_correlation is not None and self.length_correlation < TOGETHER:
             return (
@@ -121,12 +134,8 @@ class Learned:
                 f"{self.length_correlation:.2f} only (translations: 0.5 to 1); line N of one must translate line N of "
                 "the other"
             )
-        trained = f"It was trained for {counted(self.updates, 'update')}"
-        if self.updates <= 2 * self.warmup:
-            warmup = min(self.warmup, self.updates)
-            return f"{trained}, the warm-up took {warmup:,}; train longer, or set schedule.warmup lower"
-        if self.updates <= FEW_UPDATES and self.epochs < MANY_EPOCHS:
-            return f"{trained} only; train longer"
+        if (short := self.too_short()) is not None:
+            return short
         has_few_pairs = self.pairs < FEW_PAIRS
         learned_by_heart = has_few_pairs and self.epochs >= MANY_EPOCHS
         if self.only_counts() or (self.diverged() and not learned_by_heart):

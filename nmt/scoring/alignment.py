@@ -138,16 +138,11 @@ def word_attention(
 ) -> tuple[NDArray[np.floating], list[str], list[str]]:
     """Attention [target words, source words], the source words and the target words.
 
-    Weights are summed over source pieces and averaged over target pieces.
-
-    `weights` is [target pieces, source pieces]; a last row and column for the end of the sentence are left
-    out when they are there, so that a row may sum to less than 1.
+    `weights`, [target pieces, source pieces], are summed over source pieces and averaged over target pieces. The ends
+    of the sentences have none, so that a row may sum to less than 1.
     """
-    T, S = len(tgt_pieces), len(src_pieces)
-    assert weights.shape[0] in (T, T + 1)
-    assert weights.shape[1] in (S, S + 1)
     src_words, tgt_words = words(src_pieces), words(tgt_pieces)
-    result = fold(weights[:T, :S], _partition(src_words), _partition(tgt_words))
+    result = fold(weights, _partition(src_words), _partition(tgt_words))
     return result, [_word(src_pieces, w) for w in src_words], [_word(tgt_pieces, w) for w in tgt_words]
 
 

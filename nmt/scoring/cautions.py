@@ -96,12 +96,12 @@ def of_scorer(file: Path, whose: str, sources: Sequence[str], targets: Sequence[
 def of_gaps(references: Sequence[Sequence[str]]) -> Iterator[str]:
     """Says which lines have no reference, or lack one of several; an empty line is not a reference."""
     there = [[bool(line.strip()) for line in reference] for reference in references]
-    without = [line for line, found in enumerate(zip(*there, strict=True), 1) if not any(found)]
+    without = {line: None for line, found in enumerate(zip(*there, strict=True), 1) if not any(found)}
     if without:
         share = f"{len(without):,} of {len(references[0]):,} lines"
-        yield f"left out, because they have no reference: {share}, the first is line {without[0]:,}"
+        yield f"left out, because they have no reference: {share}, the first is line {next(iter(without)):,}"
     for (which, _), found in zip(_named_references(references), there, strict=True):
-        lacking = [line for line, has in enumerate(found, 1) if not has and line not in set(without)]
+        lacking = [line for line, has in enumerate(found, 1) if not has and line not in without]
         if lacking:
             share = f"{len(lacking):,} of {len(found):,} lines"
             yield f"{which} is empty in {share}, the first is line {lacking[0]:,}: the other references count there"

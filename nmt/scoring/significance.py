@@ -1,4 +1,4 @@
-"""How much of the mean BLEU over seeds is luck: intervals and p by bootstrap over test sentences (Koehn 2004).
+"""What the choice of test sentences does to the mean BLEU over seeds: intervals and p by bootstrap (Koehn 2004).
 
 With one seed, interval and p are the same as sacreBLEU's: same resamples, same formulae.
 """
@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 
-from nmt.scoring.metrics import BOOTSTRAP_SAMPLES, interval_of
+from nmt.scoring.metrics import BOOTSTRAP_SAMPLES, RESAMPLING_SEED, interval_of, p_value, resamples
 from nmt.scoring.word_rules import WordRule, bleu_tokenizer
 
-RESAMPLING_SEED = 12345  # seed of the resamples, the same as sacreBLEU's
 ORDERS = 4
 
 BleuCounts = NDArray[np.int64]  # [sentences, 10]: matching and all n-grams of each order, output and reference length
@@ -21,11 +20,11 @@ BleuCounts = NDArray[np.int64]  # [sentences, 10]: matching and all n-grams of e
 
 @dataclass(frozen=True)
 class BleuInterval:
-    """The 95 % interval of the mean BLEU over seeds; p: the chance that a gap as large to the first system is luck."""
+    """The 95 % interval of the mean BLEU over seeds, and the p of its gap to the first system."""
 
     low: float
     high: float
-    p: float | None  # None for the first system
+    p: float | None  # see `p_value`; None for the first system
 
 
 def counts(hyps: Sequence[str], refs: Sequence[str], word_rule: WordRule) -> BleuCounts:
@@ -44,22 +43,13 @@ def bleu_of(total: NDArray[np.int64]) -> float:
 
 def intervals(systems: Sequence[Sequence[BleuCounts]], samples: int = BOOTSTRAP_SAMPLES) -> list[BleuInterval]:
     """The interval of every system, given the counts of each of its seeds; p compares with the first system."""
-    sentences = len(systems[0][0])
-    rows = np.random.default_rng(RESAMPLING_SEED).choice(sentences, size=(samples, sentences), replace=True)
-    drawn = np.stack([np.bincount(row, minlength=sentences) for row in rows])  # [samples, sentences]
-    resampled = [np.mean([[bleu_of(total) for total in drawn @ seed] for seed in seeds], axis=0) for seeds in systems]
+    rows = resamples(len(systems[0][0]), samples, RESAMPLING_SEED)
+    resampled = np.array(
+        [[np.mean([bleu_of(seed[row].sum(0)) for seed in seeds]) for seeds in systems] for row in rows]
+    )  # [samples, systems]
     means = [float(np.mean([bleu_of(seed.sum(0)) for seed in seeds])) for seeds in systems]
     found = []
-    for number, (scores, mean) in enumerate(zip(resampled, means, strict=True)):
-        p = None if number == 0 else p_value(scores - resampled[0], mean - means[0])
+    for number, (scores, mean) in enumerate(zip(resampled.T, means, strict=True)):
+        p = None if number == 0 else p_value(scores - resampled[:, 0], mean - means[0])
         found.append(BleuInterval(*interval_of(scores), p))
     return found
-
-
-def p_value(differences: NDArray[np.float64], difference: float) -> float:
-    """Two-sided p: how often resampling alone moves the difference by more than its size; 1 without a difference."""
-    if difference == 0:
-        return 1.0
-    sizes = np.abs(differences)
-    beyond = int((sizes - sizes.mean() > abs(difference)).sum())
-    return (beyond + 1) / (len(differences) + 1)

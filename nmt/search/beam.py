@@ -3,6 +3,7 @@
 Axis letters as in hypotheses.py.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 from typing import Protocol, TypeVar, runtime_checkable
@@ -72,10 +73,12 @@ def search(
     src: Int[Tensor, "B S"],
     src_mask: Bool[Tensor, "B S"],
     cfg: SearchConfig,
-    generator: torch.Generator | None,
+    seeds: Sequence[int] | None,
     steering: Steering = UNSTEERED,
 ) -> list[list[Hypothesis]]:
     """The n_best hypotheses of each sentence, best first: found by beam search, or drawn if `cfg.sample`.
+
+    `seeds`: one for each sentence; it decides what is drawn for the sentence, and only drawing needs it.
 
     A sentence has fewer hypotheses if it has fewer translations. It leaves the batch when the number of its finished
     hypotheses reaches the beam width, or when n_best have finished and no open one can still score higher. A hypothesis
@@ -93,12 +96,13 @@ def search(
     divisors = length_divisors(longest + 1, cfg, src.device)
     source, state = model.start(src, src_mask, cfg.coverage_penalty > 0)
     tokens = src.new_full((len(src), 1), BOS)
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds or ()]
     steps: list[SearchStep] = []
     done: list[Finished] = []
     for length, divisor in enumerate(divisors):
         log_probs, attention, state = model.step(tokens, source, state)
         beam = _cover(beam, attention, cfg.coverage_penalty)
-        candidates = _continue(log_probs, beam, cfg, generator, prefixes)
+        candidates = _continue(log_probs, beam, cfg, generators, prefixes)
         if length >= shortest:
             candidates = _force_eos(candidates, log_probs.view(*beam.log_prob.shape, -1), beam, length)
         finished = finish(finished, candidates, beam, length, width, divisor, cfg.coverage_penalty)
@@ -120,6 +124,8 @@ def search(
                 break
             source, finished, beam = source.select(kept), finished.select(kept), beam.select(kept)
             parent, token = parent[kept], token[kept]
+            if cfg.sample:
+                generators = [generators[row] for row in kept.tolist()]
         state = state.select((kept[:, None] * open_before + parent).flatten())
         tokens = token.view(-1, 1)
     return read_hypotheses(merge(done), steps, width)
@@ -139,7 +145,7 @@ def _continue(
     log_probs: Float[Tensor, "R V"],
     beam: Beam,
     cfg: SearchConfig,
-    generator: torch.Generator | None,
+    generators: Sequence[torch.Generator],
     prefixes: Prefixes | None,
 ) -> Candidates:
     """The candidates that continue the open hypotheses, before length limits are applied."""
@@ -150,7 +156,7 @@ def _continue(
         log_probs[row, pieces] = values
     log_probs = log_probs.view(*beam.log_prob.shape, -1)
     if cfg.sample:
-        return draw(log_probs, beam.log_prob, cfg, generator)
+        return draw(log_probs, beam.log_prob, cfg, generators)
     return likeliest(log_probs, beam.log_prob, 2 * cfg.beam)
 
 

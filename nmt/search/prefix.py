@@ -7,7 +7,7 @@ follow. (Knowles and Koehn 2016 force whole words, but users type characters.)
 
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -34,6 +34,10 @@ class Spelling:
             EOS,
             *(piece for surface, piece in self.ordered if not _joins(surface)),
         ]
+
+    def of(self, pieces: Iterable[int]) -> bytes:
+        """The bytes that the pieces spell together."""
+        return b"".join(self.surfaces[piece] for piece in pieces)
 
     def moves(self, prefix: bytes, place: int, whole: bool) -> list[Move]:
         """The pieces that may follow the first `place` bytes of the prefix.

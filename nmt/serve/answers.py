@@ -13,6 +13,7 @@ from nmt.serve.search_wish import Search
 from nmt.serve.texts import Answer, Sentence
 
 DIGITS = 4  # decimal places of scores and attention weights
+MOST_WEIGHTS = 1_000_000  # between pieces, of one sentence; as JSON, they take many times the memory
 
 
 def answer_json(text: str, answer: Answer, served: Served, search: Search) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def sentence_json(text: str, translated: str, sentence: Sentence, served: Served
 
 
 def _words(text: str, translated: str, sentence: Sentence, attention: Literal["words", "pieces"]) -> dict[str, Any]:
-    """The words of both sides and the attention between them; for "pieces", also that of all layers and heads."""
+    """The words of both sides and their attention; for "pieces", also that of all heads, up to `MOST_WEIGHTS`."""
     translation, source, target = sentence.translation, sentence.source, sentence.target
     assert translation.attention is not None
     weights, src_words, tgt_words = translation.word_attention
@@ -56,7 +57,7 @@ def _words(text: str, translated: str, sentence: Sentence, attention: Literal["w
         "links": [list(link) for link in translation.alignment],
         "word_attention": numbers(shares),
     }
-    if attention == "pieces":
+    if attention == "pieces" and translation.attention.size <= MOST_WEIGHTS:
         found |= {
             "source_pieces": translation.src_pieces,
             "target_pieces": translation.tgt_pieces,

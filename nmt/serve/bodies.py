@@ -14,12 +14,17 @@ from nmt.serve.uploads import read_text_form
 
 WHOLE = re.compile("-?[0-9]{1,20}")
 MOST_FIELDS = 2000  # in a form or query; JSON is limited by the size of the body alone
+CHARACTER_BYTES = 12  # of a character at its longest: an emoji, escaped in JSON or in a form
+OTHER_BYTES = 65_536  # of a body beside its texts
 
 
 async def body_of(request: Request) -> dict[str, Any]:
     """The fields; a repeated field of a form or query is a list. An API key in a field counts as the request's key."""
     query = _fields(request.url.query)
     raw = await request.body()
+    most = CHARACTER_BYTES * request.app.state.server.settings.characters + OTHER_BYTES
+    if len(raw) > most:  # reading it would hold up other requests
+        raise Refusal(413, f"the body has more than {most:,} bytes; send less at once")
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if not raw.strip():
         found = query

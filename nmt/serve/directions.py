@@ -10,6 +10,8 @@ from nmt.serve.detect import DETECTED_FROM, detect
 from nmt.serve.refusal import Refusal
 
 AUTO = "auto"
+LONGEST_CODE = 35  # characters: as many as BCP 47 (4.4.1) asks programs to take
+MOST_CODES = 10_000  # langcodes keeps each code that it has read, and a client may send any number of them
 # LibreTranslate's own codes, and a language that has two codes
 ALIASES = {"pb": "pt-BR", "zt": "zh-Hant", "no": "nb", "nb": "no"}
 
@@ -57,14 +59,14 @@ def direction(
     languages = sorted({language for each in served for language in each})
     into = meant(target, sorted({each for _, each in served}))
     if into is None:
-        raise Refusal(400, f"{target} is not supported as a target; this server translates {listed(served)}")
+        raise Refusal(400, f"{target[:80]} is not supported as a target; this server translates {listed(served)}")
     if source.lower() == AUTO:
         found = detected("\n".join(texts), languages)
         origin, confidence = found[0] if found else (default_source(served, into), 0.0)
     else:
         named = meant(source, languages)
         if named is None:
-            raise Refusal(400, f"{source} is not supported; this server translates {listed(served)}")
+            raise Refusal(400, f"{source[:80]} is not supported; this server translates {listed(served)}")
         origin, confidence = named, None
     if origin == into:
         return Direction(origin, into, None, confidence)
@@ -93,6 +95,11 @@ def listed(served: Sequence[tuple[str, str]]) -> str:
 
 def _language_and_script(code: str) -> tuple[str | None, str | None] | None:
     """The likely language and script, which all codes of one written language share; None if the code is invalid."""
+    if len(code) > LONGEST_CODE:
+        return None
+    for kept in (langcodes.Language._PARSE_CACHE, langcodes.Language._INSTANCES):
+        if len(kept) > MOST_CODES:
+            kept.clear()
     try:
         likely = langcodes.Language.get(code).maximize()
     except ValueError:  # langcodes' own errors are of this class

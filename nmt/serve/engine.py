@@ -11,15 +11,17 @@ from typing import Any, TypeVar
 
 import torch
 
-from nmt.errors import NmtError, in_one_line
+from nmt.errors import NmtError
 from nmt.machine.allocator import lacks_memory
 from nmt.search.prefix import Prefix, Prefixes
 from nmt.search.steering import Steering
 from nmt.serve.cache import Cache
+from nmt.serve.errors import refusal_of
 from nmt.serve.jobs import Full, Job, Jobs, Recipe, answer
 from nmt.serve.refusal import Refusal
 from nmt.serve.ticket import Ticket
 from nmt.translation.translations import Translation
+from nmt.translation.translator import not_found
 
 Result = TypeVar("Result")
 Found = asyncio.Future[Translation | None]  # None: its client had given up
@@ -129,17 +131,16 @@ class Engine:
     def _do(self, jobs: list[Job]) -> None:
         try:
             results: Sequence[Any] = self._results(jobs)
-        except NmtError as error:
-            alone = jobs[0].recipe is None  # its caller knows what the error means for the request
-            results = [error] if alone else [Refusal(500, in_one_line(error))] * len(jobs)
-        except (MemoryError, RuntimeError) as error:
-            if not lacks_memory(error):
+        except (NmtError, MemoryError, RuntimeError) as error:
+            if not isinstance(error, NmtError) and not lacks_memory(error):
                 traceback.print_exc(file=sys.stderr)
                 results = [Refusal(500, "the server made a mistake; its log says more")] * len(jobs)
-            elif len(jobs) > 1:  # halves may fit
+            elif len(jobs) > 1:  # halves may fit, and one sentence's error is not that of the others
                 self._do(jobs[: len(jobs) // 2])
                 self._do(jobs[len(jobs) // 2 :])
                 return
+            elif isinstance(error, NmtError):
+                results = [refusal_of(error)]
             else:
                 results = [Refusal(503, "the server has too little memory for this text; send a shorter one", 5)]
         except Exception:
@@ -160,7 +161,12 @@ class Engine:
             lambda: [number for number, job in enumerate(jobs) if job.ticket.gone],
         )
         found = recipe.translator.batch_or_none([job.ids for job in jobs], recipe.attention, recipe.settings, steering)
+        results: list[Any] = []
         for job, translation in zip(jobs, found, strict=True):
             if translation is not None and job.prefix is None:
                 self.cache.put((recipe, tuple(job.ids)), translation)
-        return [None if job.ticket.gone else each for job, each in zip(jobs, found, strict=True)]
+            if job.ticket.gone:
+                results.append(None)
+            else:
+                results.append(translation or refusal_of(not_found(recipe.translator, job.prefix)))
+        return results

@@ -2,7 +2,7 @@
 
 import asyncio
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 from time import monotonic
 from urllib.parse import quote
@@ -89,30 +89,30 @@ async def _translated(request: Request, server: Server, chosen: Direction, lines
     if chosen.served is None:
         return done
     until = monotonic() + server.settings.file_timeout_s
-    for some in _portions(lines, server.settings.characters):
+    for some in await run_in_threadpool(_portions, lines, server.settings.characters):
         answers = await _patiently(request, server, chosen.served, [lines[number] for number in some], until)
         for number, answer in zip(some, answers, strict=True):
             done[number] = answer.text
     return done
 
 
-def _portions(lines: Sequence[str], most: int) -> Iterator[list[int]]:
-    """Yields indices of lines to translate together. Raises Refusal if a line has more characters than `most`."""
+def _portions(lines: Sequence[str], most: int) -> list[list[int]]:
+    """Indices of lines to translate together. Raises Refusal if a line has more characters than `most`."""
     for number, line in enumerate(lines, 1):
         if len(line) > most:
             message = f"line {number:,} has {len(line):,} characters, more than {most:,}; break it into several"
             raise Refusal(400, message)
-    some: list[int] = []
+    portions: list[list[int]] = [[]]
     characters = 0
     for number, line in enumerate(lines):
         if any(char.isalpha() for char in line):
+            some = portions[-1]
             if some and (len(some) == LINES_AT_ONCE or characters + len(line) > CHARACTERS_AT_ONCE):
-                yield some
-                some, characters = [], 0
-            some.append(number)
+                portions.append([])
+                characters = 0
+            portions[-1].append(number)
             characters += len(line)
-    if some:
-        yield some
+    return [some for some in portions if some]
 
 
 async def _patiently(

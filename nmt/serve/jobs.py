@@ -12,8 +12,8 @@ from nmt.search.prefix import Prefix
 from nmt.serve.ticket import Ticket
 from nmt.translation.translator import Translator
 
-ALIKE = 1.5  # a batch takes sentences of n / ALIKE - ROOM to n * ALIKE + ROOM pieces,
-ROOM = 8  # where n is the number of pieces of the most urgent one
+ALIKE = 1.5  # a batch takes sentences of size n / ALIKE - ROOM to n * ALIKE + ROOM,
+ROOM = 8  # where n is the size of the most urgent one
 SMALL = 8  # a worker takes at least so many matching sentences (or all) while the others are busy,
 SHARE = 2 / 3  # or this share of them, if it is more
 ANSWERS_A_TURN = 4
@@ -41,6 +41,11 @@ class Job:
     prefix: Prefix | None = None
     call: Callable[[], Any] | None = None
     due: int = 0  # a time in served pieces, set when the job is queued
+
+    @property
+    def size(self) -> int:
+        """How long its search is, about: the pieces of the source and the bytes of the prefix."""
+        return self.pieces + (0 if self.prefix is None else len(self.prefix))
 
     def goes_with(self, other: "Job") -> bool:
         """Can both be in one batch? Not if only one has a prefix: it turns off the shortlist for the whole batch."""
@@ -119,8 +124,8 @@ class Jobs:
         first = min(self.waiting, key=lambda job: job.due)
         if first.recipe is None:
             return [first]
-        low, high = first.pieces / ALIKE - ROOM, first.pieces * ALIKE + ROOM
-        alike = [job for job in self.waiting if job.goes_with(first) and low <= job.pieces <= high]
+        low, high = first.size / ALIKE - ROOM, first.size * ALIKE + ROOM
+        alike = [job for job in self.waiting if job.goes_with(first) and low <= job.size <= high]
         alike.sort(key=lambda job: job.due)
         return alike[: min(self._share(len(alike)), batch_size(first.recipe.settings))]
 

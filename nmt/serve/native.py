@@ -12,7 +12,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from nmt.config.languages import language_name
-from nmt.errors import NmtError, in_one_line
 from nmt.search.prefix import Prefixes
 from nmt.search.steering import Steering
 from nmt.serve.admission import SearchRoute
@@ -148,7 +147,7 @@ async def events_of(
         texts = [{"text": assembly.end().text} for assembly in growing]
         yield server_sent("done", {**head, "milliseconds": milliseconds(started), "texts": texts})
     except Refusal as refusal:
-        yield server_sent("error", {"error": refusal.message})
+        yield server_sent("error", {"error": refusal.message, "status": refusal.status})
     except Gone:
         return
 
@@ -162,9 +161,11 @@ async def with_tree(
     server: Server, request: Request, served: Served, texts: list[str], search: Search, started: float
 ) -> dict[str, Any]:
     """The translation of one sentence, with all hypotheses of its search."""
-    [prepared] = await server.prepared(texts[:1], served, search)
+    if len(texts) != 1:
+        raise Refusal(400, f"tree is for one text, and there are {len(texts):,}; send one")
+    [prepared] = await server.prepared(texts, served, search)
     parts = [part for own in prepared.parts for part in own]
-    if len(texts) != 1 or len(parts) != 1:
+    if len(parts) != 1:
         raise Refusal(400, f"tree is for one sentence, and there are {len(parts):,}; send one sentence, or split=false")
     [part] = parts
     settings = search.settings(served.translator.settings)
@@ -192,18 +193,16 @@ async def continue_(request: Request) -> Response:
     body = await body_of(request)
     text, prefix = text_field(body, "text"), text_field(body, "prefix", "")
     count = number_field(body, "count", 8, 1, MOST_CONTINUATIONS)
+    split = flag_field(body, "split", True)
     server.admit(request, [text], prefix)
     served, _ = chosen(server, body, [text])
     translator = served.translator
     settings = Search(beam=read_beam(body)).settings(translator.settings)
 
     def work(ticket: Ticket) -> list[Continuation]:
-        return continuations(translator, text, prefix, count, settings, lambda: ticket.gone)
+        return continuations(translator, text, prefix, count, settings, lambda: ticket.gone, split)
 
-    try:
-        found = await server.call(request, work, count * (1 + len(text) // 4))
-    except NmtError as error:
-        raise Refusal(400, in_one_line(error)) from None
+    found = await server.call(request, work, count * (1 + len(text) // 4))
     ways = [{**vars(each), "probability": number(each.probability)} for each in found]
     return JsonResponse({"prefix": prefix, "continuations": ways})
 

@@ -2,7 +2,8 @@
 
 import unicodedata
 from collections.abc import Sequence
-from difflib import SequenceMatcher
+
+from rapidfuzz.distance import Indel
 
 LONGEST = 2000  # characters; in a longer text, words are found only if all letters are the same
 
@@ -33,10 +34,14 @@ def _matches(typed: str, read: str) -> list[tuple[int, int]]:
         return [(place, place) for place in range(len(typed))]
     if max(len(typed), len(read)) > LONGEST:
         return []
+    blocks = [block for block in Indel.opcodes(typed, read) if block.tag == "equal"]
     found = []
-    for kind, begin, end, first, last in SequenceMatcher(None, typed, read, autojunk=False).get_opcodes():
-        if kind == "equal":
-            found += list(zip(range(begin, end), range(first, last), strict=True))
-        elif kind == "replace":  # spread the letters read over the letters typed
+    begin = first = 0  # where the last block ended
+    for block in [*blocks, None]:
+        end, last = (len(typed), len(read)) if block is None else (block.src_start, block.dest_start)
+        if end > begin:  # spread the letters read over the letters typed
             found += [(begin + k * (end - begin) // (last - first), first + k) for k in range(last - first)]
+        if block is not None:
+            begin, first = block.src_end, block.dest_end
+            found += list(zip(range(end, begin), range(last, first), strict=True))
     return found

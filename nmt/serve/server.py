@@ -11,10 +11,11 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from nmt.config.verbs import ServeCommand
-from nmt.errors import NmtError, in_one_line
+from nmt.errors import NmtError
 from nmt.serve.addresses import address_of
 from nmt.serve.catalogue import Catalogue, Served
 from nmt.serve.engine import Engine
+from nmt.serve.errors import refusal_of
 from nmt.serve.jobs import Recipe
 from nmt.serve.keys import Key, Keys
 from nmt.serve.limits import Limits
@@ -81,7 +82,7 @@ class Server:
             short = sum(map(len, texts)) + len(search.prefix or "") < LONG
             return work() if short else await asyncio.to_thread(work)
         except NmtError as error:
-            raise Refusal(400, in_one_line(error)) from None
+            raise refusal_of(error) from None
 
     async def call(self, request: Request, work: Callable[[Ticket], Result], pieces: int) -> Result:
         """The result of work that one worker of the engine does alone; the ticket tells the work when to give up."""

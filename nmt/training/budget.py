@@ -23,6 +23,7 @@ from nmt.data.prepare import Prepared
 from nmt.errors import ConfigError
 from nmt.machine.launch import since_start_s
 from nmt.machine.peers import Peers
+from nmt.machine.signals import unwinding
 from nmt.model.build import build_outline
 from nmt.model.seq2seq import Seq2Seq
 from nmt.training.agreement import agreed
@@ -81,9 +82,11 @@ class Pace:
         `every`: the user chose how many lie between them.
         """
         before_end = seconds - AFTERWARDS * self.validation_s
+        if every is not None and (alone := int((seconds - self.validations_s(1)) / self.update_s)) <= every:
+            return alone, every
         if every is not None:
             before_last = before_end - self.validation_s
-            return int(before_last / (self.update_s + self.validation_s / every)), every
+            return max(every, int(before_last / (self.update_s + self.validation_s / every))), every
         validations = int(VALIDATIONS_SHARE * before_end / self.validation_s)
         validations = max(self.least_validations, min(MOST_VALIDATIONS, validations))
         updates = int((seconds - self.validations_s(validations)) / self.update_s)
@@ -158,7 +161,7 @@ def seconds_left(budget: float, peers: Peers) -> float:
 
 def timed(config: RunConfig, prepared: Prepared, seconds: float, peers: Peers) -> Pace:
     """The pace of a run that is started in a temporary folder, trained for about `seconds` and validated once."""
-    with TemporaryDirectory(prefix="nmt-budget-") as folder:
+    with unwinding(), TemporaryDirectory(prefix="nmt-budget-") as folder:
         model = random_model(config, prepared.tokenizers)
         trainer = Trainer(Path(folder), config, prepared, model, Progress(), None, peers)
         trainer.reporter.stream = io.StringIO()
@@ -252,7 +255,7 @@ def too_short(budget: str, effort: Effort, pace: Pace) -> str:
 def with_length(command: TrainCommand, config: RunConfig, updates: int, every: int) -> RunConfig:
     """The configuration of a run of this many updates; keeps the keys that the user typed."""
     choices = list(budget_choices(updates, every))
-    if config.schedule.arguments["warmup"] > updates / 4:
+    if config.schedule.arguments.get("warmup", 0) > updates / 4:
         choices.append(Choice("schedule.warmup", updates // 4, "a quarter of the run at most"))
     choices = [each for each in choices if each.key not in command.changes.values]
     print(by_hand(choices), file=sys.stderr)

@@ -18,7 +18,7 @@ LoggedPoint = tuple[str, dict[str, Any] | None]  # a line of metrics.jsonl and t
 MERGED = "events.out.tfevents.0000000000.before"  # tensorboard reads files in order of their names, this one first
 METRICS_BYTES = 2**30  # largest file of points that is read
 POINT_BYTES = 2**28  # largest point of tensorboard
-POINT_KINDS = ("train", "dev", "event")
+POINT_KINDS = {"train": ("tokens",), "dev": ("best",), "event": ()}  # and keys that every such point has
 LINES_SHOWN = 5  # how many damaged lines a message names
 
 
@@ -70,7 +70,9 @@ def _point(line: str) -> dict[str, Any] | None:
     try:
         point = json.loads(line)
         counts = [point["update"], point.get("tokens", 0), point.get("tokens_per_s") or 0]
-        sound = point["kind"] in POINT_KINDS and all(0 <= count <= MOST_COUNTED for count in counts)
+        sound = all(key in point for key in POINT_KINDS[point["kind"]]) and all(
+            0 <= count <= MOST_COUNTED for count in counts
+        )
         return point if sound and isinstance(point["update"], int) else None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

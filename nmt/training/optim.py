@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from nmt.config.keys import Count, Fraction, Limits, NotNegative, Positive, Share, Whole
-from nmt.config.parts import OPTIMIZERS, SCHEDULES
+from nmt.config.parts import OPTIMIZERS, SCHEDULES, Part
 from nmt.errors import CheckpointError, ConfigError
+from nmt.runs.tensors import Form
 
 
 @runtime_checkable
@@ -197,3 +198,16 @@ def set_state(optimiser: Optimiser, model: nn.Module, tensors: Mapping[str, Tens
         if names != set(parameters):
             missing = min(set(parameters) - names)
             raise CheckpointError(f"{where} lacks {key}/{missing}; both must come from one run")
+
+
+def optimiser_forms(optimizer: Part, model: nn.Module) -> dict[str, Form]:
+    """The optimiser's state after its first step: KEY/PARAMETER -> type and shape."""
+    probe = nn.Parameter(torch.zeros(2, 3))
+    probe.grad = torch.zeros_like(probe)
+    optimiser = optimizer([probe])
+    optimiser.step()
+    return {
+        f"{key}/{name}": (value.dtype, tuple(parameter.shape if value.shape == probe.shape else value.shape))
+        for key, value in optimiser.state[probe].items()
+        for name, parameter in model.named_parameters()
+    }

@@ -31,7 +31,7 @@ from nmt.data.corpus import read_corpus
 from nmt.data.prepare import fitting, trained_tokenizers
 from nmt.data.tables import count_rows, read_batches, spread
 from nmt.data.tokenizer import TokenizerPair
-from nmt.errors import counted
+from nmt.errors import ConfigError, counted
 from nmt.machine.home import expanded
 from nmt.model.build import needs_equal_sizes
 from nmt.scoring.cautions import scripts_of
@@ -47,13 +47,15 @@ WORDS = 40_000  # running words of which some occur once: fewer of a longer text
 WORD_LENGTHS = (2, 15)  # characters of a word in the mean; what lies outside is no text with spaces between words
 COVERAGE = 0.998  # share of the text's characters that get a piece, where there are many different ones
 MANY_CHARACTERS = 1000
+MOST_PIECES = 32_000
 LONGEST_PIECE = 16  # characters of a piece at most, as SentencePiece trains them
+ALONE = 1.2  # times the share of words that occur once, on the only side that has words
 SPECIAL = 260  # pieces that are not text: four special ones and 256 bytes
 WIDE = 3  # letters that a wide character is worth: a Chinese, Japanese or Korean one is a word or a syllable
 MULTI30K = 1_800_000  # `size` of Multi30k en-de (29,000 pairs), on which most rules were found
 LEAST_BATCH = 600  # tokens
 MOST_VALIDATIONS = 30
-MOST_BETWEEN = 5_000  # updates between validations
+LEAST_BETWEEN, MOST_BETWEEN = 500, 5_000  # updates between validations, where an epoch has more
 LITTLE_TEXT = 3e6  # `size` below which a model learns the text by heart before it has learned all that it can
 LEAST_TEXT = 0.4e6  # `size` below which it does so sooner
 REGULAR = 0.5  # share of the different words that occur once: below it, text is as regular as that of a grammar
@@ -88,7 +90,7 @@ class Training:
     """The size of an RNN model, and how it is trained."""
 
     d_embed: int
-    width: int  # encoder units in each direction; the decoder is twice as wide
+    width: int  # encoder units in each of two directions; the decoder is twice as wide
     layers: int = 2  # decoder layers
     batch: float = 1.0  # times the recipe's tokens per batch
     lr: float = 0.002
@@ -172,10 +174,15 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
         config, _, tokenizers = given
         facts = replace(facts, tokens=tokens_of(train, tokenizers, max_tokens))
         return Recipe(replace(command, run=config), facts, [])
-    pieces = [each for each in tokenizer_choices(facts, run) if each.key not in typed.values]
+    pieces = [each for each in tokenizer_choices(facts, run, typed.values) if each.key not in typed.values]
     tokenizer = with_choices(run, pieces, typed, command.trust).tokenizer
     found = fitting(corpus, tokenizer, cache_dir)
     if found != tokenizer and "tokenizer.vocab_size" not in typed.values:  # if it is typed, training refuses it
+        if found.joint != tokenizer.joint and "tokenizer.joint" in typed.values:
+            raise ConfigError(
+                "tokenizer.joint=false needs a vocabulary size that both sides of this corpus can have, and there is "
+                "none; leave it out, so that they share a vocabulary"
+            )
         why = "the nearest that SentencePiece can make of it"
         fits = [Choice("tokenizer.vocab_size", found.vocab_size, why)]
         fits += [Choice("tokenizer.joint", found.joint, why)] if found.joint != tokenizer.joint else []
@@ -267,18 +274,24 @@ def choices_of(
     yield from length_choices(facts, run, typed, effort)
 
 
-def tokenizer_choices(facts: Facts, run: RunConfig) -> Iterator[Choice]:
+def tokenizer_choices(facts: Facts, run: RunConfig, typed: Collection[str] = ()) -> Iterator[Choice]:
     """More text allows more pieces: 5,000 for Multi30k, 8,000 for three times as much text (Tatoeba en-de)."""
-    if run.tokenizer.model not in ("unigram", "bpe"):  # char, word: the text decides the pieces
+    if run.tokenizer.model == "char":  # the text decides the pieces
         return
     # Tatoeba en-zh: 1.9 to 3.8 BLEU better than one vocabulary for both
-    if not facts.one_script and run.model.tie != "all":
+    is_joint = run.tokenizer.joint
+    if is_joint and not facts.one_script and run.model.tie != "all" and "tokenizer.joint" not in typed:
+        is_joint = False
         yield Choice("tokenizer.joint", False, "the sides are written in different scripts")
-    alphabet = sum(facts.alphabets) if facts.one_script else max(facts.alphabets)
+    if run.tokenizer.model == "word":
+        yield Choice("tokenizer.vocab_size", MOST_PIECES, "as many words as the text has; all others are spelled")
+        return
+    alphabet = sum(facts.alphabets) if is_joint else max(facts.alphabets)
     if alphabet > MANY_CHARACTERS:
         yield Choice("tokenizer.character_coverage", COVERAGE, "the rarest of its many characters are spelled in bytes")
     by_size = 5000 * (facts.size / MULTI30K) ** 0.42
-    pieces = max(500, SPECIAL + round(1.2 * alphabet), min(32_000, by_size))
+    special = SPECIAL + len(run.tokenizer.user_defined_symbols)
+    pieces = max(500, special + round(1.2 * alphabet), min(MOST_PIECES, by_size))
     yield Choice("tokenizer.vocab_size", rounded(pieces), "so many pieces are seen often enough in so much text")
 
 
@@ -331,15 +344,16 @@ def rnn_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort: Ef
     yield Choice("train.init_range", 0.1, why)
     training = training_of(facts, run, effort)
     why = "size of the model by the amount of text" + (" and the time" if effort is not None else "")
-    width = training.width
+    directions = 2 if run.encoder.arguments["bidirectional"] else 1
+    width = 2 * training.width  # of the decoder, and of the encoder in all its directions
     if "encoder.d_hidden" in typed:
-        width = run.encoder.arguments["d_hidden"]
+        width = directions * run.encoder.arguments["d_hidden"]
     elif "decoder.d_hidden" in typed:
-        width = max(1, run.decoder.arguments["d_hidden"] // 2)
+        width = run.decoder.arguments["d_hidden"]
     yield Choice("model.d_embed", training.d_embed, why)
     yield Choice("decoder.layers", training.layers, why)
-    yield Choice("encoder.d_hidden", width, why)
-    yield Choice("decoder.d_hidden", 2 * width, why)
+    yield Choice("encoder.d_hidden", max(1, width // directions), why)
+    yield Choice("decoder.d_hidden", width, why)
     if training.consistency:
         why = "little text: reading each batch twice helps more than more epochs"
         yield Choice("train.consistency", training.consistency, why)
@@ -426,14 +440,14 @@ def length_choices(facts: Facts, run: RunConfig, typed: Collection[str], effort:
     if "train.max_epochs" in typed:
         epochs = run.train.max_epochs
     elif run.train.max_updates is not None:
-        epochs = None
+        epochs, why = None, "train.max_updates ends the run"
     ends = [] if run.train.max_updates is None else [float(run.train.max_updates)]
     ends += [] if epochs is None else [epochs * per_epoch]
     if not ends:
         return
     updates = min(ends)
     yield Choice("train.max_epochs", epochs, why)
-    between = max(updates / MOST_VALIDATIONS, min(per_epoch, MOST_BETWEEN))
+    between = max(updates / MOST_VALIDATIONS, min(per_epoch, MOST_BETWEEN, max(LEAST_BETWEEN, updates / 10)))
     if between != per_epoch:
         yield Choice("train.validate_every", max(1, rounded(between)), SLOW)
     yield from rate_choices(updates)
@@ -516,7 +530,8 @@ def share_of_new(train: Path) -> float:
 def share_seen_once(train: Path) -> float:
     """Share of the different words that occur once, on the side with more of them; 1 where no side has words.
 
-    Texts that are repeated count once. A text without spaces, or with spaces between characters, has no words.
+    Texts that are repeated count once. A text without spaces, or with spaces between characters, has no words. Where
+    only one side has words, its share counts more: Vietnamese, with a space after each syllable, has 0.48.
     """
     texts: tuple[dict[str, None], dict[str, None]] = {}, {}  # dictionaries keep the order
     for batch in spread(train, ENCODED):
@@ -530,6 +545,8 @@ def share_seen_once(train: Path) -> float:
         if words and shortest <= sum(map(len, words)) / len(words) <= longest:
             counts = Counter(words)
             shares.append(sum(count == 1 for count in counts.values()) / len(counts))
+    if len(shares) == 1:
+        return min(1.0, ALONE * shares[0])
     return max(shares, default=1.0)
 
 

@@ -14,6 +14,7 @@ import torch
 
 from nmt.config.changes import NO_CHANGES, Changes
 from nmt.config.identity import refuse_changes, refuse_other_tokenizer, with_places_of
+from nmt.config.languages import shown_languages
 from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand
 from nmt.data.letter_case import LetterCase
@@ -47,10 +48,11 @@ from nmt.scoring.word_rules import say_lacking
 from nmt.training.agreement import agreed
 from nmt.training.budget import within_budget
 from nmt.training.first_weights import config_from, random_model, refuse_other_model
-from nmt.training.parts import optimiser_forms, refuse_untrainable
+from nmt.training.optim import optimiser_forms
 from nmt.training.progress import Progress
 from nmt.training.recipe import recipe_for
 from nmt.training.trainer import Trainer, Watch
+from nmt.training.untrainable import refuse_untrainable
 
 Plan = Callable[[RunConfig, Prepared, Peers], tuple[RunConfig, float]]
 OF_ONE_COMMAND = ("recipe", "budget", "resume", "resume_with", "trust")  # keys that a run does not store
@@ -65,14 +67,16 @@ def train_or_resume(command: TrainCommand, watch: Watch | None = None) -> int:
         folder = folder_of(command.run)
         if begun_before(folder):
             return resume(folder, NO_CHANGES, command.trust, (), watch, peers)
+        if peers.first:
+            refuse_used(folder)  # before the corpus is read
+            refuse_unwritable(folder, PLACE)
         with peers.first_of_machine_before_others():
             data = command.run.data
             typed = command.changes.values
             if not any(key in ("data", "data.root", "experiment") or key.startswith("data.train.") for key in typed):
                 own = "for your own files, type data.train.src=FILE data.train.tgt=FILE"
                 print(f"no corpus is named, so this trains on the demo corpus of nmt; {own}", file=sys.stderr)
-            if data.src_lang is not None and data.tgt_lang is not None:
-                print(f"from {data.src_lang} to {data.tgt_lang} (data.src_lang, data.tgt_lang)", file=sys.stderr)
+            print(shown_languages(data), file=sys.stderr)
             recipe = recipe_for(command)
             if recipe is not None and command.budget is None:
                 recipe.say()
@@ -128,6 +132,7 @@ def start(
     trainer.reporter.validation_s = validation_s
     with hold_run(folder) if peers.first else nullcontext():
         if peers.first:
+            refuse_used(folder)  # another job may have made it meanwhile; that is not to be resumed after a restart
             note_begun(folder)
             letter_case = prepared.letter_case if earlier is None else prepared.letter_case.after(earlier)
             sentences = usual_sentences(some_sources(prepared))
@@ -189,7 +194,7 @@ def resume(
         progress = Progress() if record is None else Progress.from_json(record, folder)
         if last is not None:
             begun = len(progress.skipped) < progress.update
-            refuse_other_tensors(run, model, last, optimiser_forms(config.optimizer, model) if begun else {})
+            refuse_other_tensors(run, model, last, optimiser_forms(config.optimizer, model), begun)
         trainer = Trainer(run, config, prepared, model, progress, watch, peers)
         if record is not None:
             trainer.restore(folder, record)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from nmt.config.run import RunConfig
 from nmt.data.prepare import Prepared
+from nmt.data.train_hashes import different_pairs
 from nmt.errors import CheckpointError, NmtError, counted, place_of, remedy
 from nmt.machine.allocator import keep_few_kernels, keep_freed_memory
 from nmt.machine.device import choose_device, choose_dtype, environment
@@ -29,10 +30,10 @@ from nmt.training.batches import RowNumbers, TrainingData
 from nmt.training.failures import HOPELESS_UPDATES, halved, hopeless, is_sound, no_room, quiet_writers
 from nmt.training.judgement import length_correlation, nll_of_frequencies, spelled_share, unknown_share
 from nmt.training.optim import Optimiser, Schedule, set_state, state_of
-from nmt.training.parts import refuse_without_dev
 from nmt.training.progress import Progress, Validation
 from nmt.training.report import NoReport, Reporter
 from nmt.training.step import NoRoom, Step, Stepper
+from nmt.training.untrainable import refuse_without_dev
 from nmt.training.validation import DevScores, Validator, forced_attention
 
 Watch = Callable[[Progress], None]  # called at the start and after every validation; its exceptions end the run
@@ -251,38 +252,37 @@ class Trainer:
 
     def learned(self, scores: Validation) -> Learned:
         """What a model with these dev scores has learned, as far as that is known while it is trained."""
-        return Learned(
+        return replace(
+            self.not_measured(),
             bleu=scores.bleu,
             nll=scores.nll,
-            nll_of_others=None,
-            nll_of_frequencies=None,
             last_nll=self.progress.validations[-1].nll,
-            updates=self.progress.update,
-            warmup=self.schedule.warmup,
-            pairs=len(self.data.tgt),
-            length_correlation=None,
             unknown=self.unknown,
-            epochs=self.progress.epoch,
             finished=False,
             least_bleu=scores.least_bleu,
             spelled=self.spelled,
         )
 
     def not_measured(self) -> Learned:
-        """What is known of a model without a dev split."""
+        """What is known of a model without dev scores."""
         return Learned(
             bleu=None,
             nll=None,
             nll_of_others=None,
             nll_of_frequencies=None,
             last_nll=None,
-            updates=self.progress.update,
+            updates=self.progress.update - len(self.progress.skipped),
             warmup=self.schedule.warmup,
-            pairs=len(self.data.tgt),
+            pairs=self.different_pairs,
             length_correlation=None,
             unknown=0.0,
             epochs=self.progress.epoch,
         )
+
+    @cached_property
+    def different_pairs(self) -> int:
+        """Number of training pairs, copies not counted."""
+        return different_pairs(self.prepared.seen)
 
     @cached_property
     def unknown(self) -> float:

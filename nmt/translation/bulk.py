@@ -5,6 +5,7 @@ translation gets its name when all of it is on the disk. `.nmt-translate.json` i
 translations are made. A command that would make them differently is refused.
 """
 
+import errno
 import json
 import sys
 import time
@@ -17,13 +18,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from nmt.data.packed import packing
-from nmt.errors import DataError, counted, remedy
+from nmt.errors import DataError, counted, in_one_line, printable, remedy
 from nmt.machine.claims import claimed_file, has_locks
 from nmt.machine.safe_files import make_folder, read_file
 from nmt.translation.notes import caution
 
 RECORD = ".nmt-translate.json"
 NAMES_SHOWN = 5  # file names in one line
+OF_ONE_FILE = (errno.ENAMETOOLONG, errno.EISDIR, errno.ELOOP, errno.EACCES, errno.EPERM)  # errors in writing
 
 
 @dataclass(frozen=True)
@@ -107,16 +109,16 @@ def refuse_others(record: Path, made_with: Mapping[str, Any]) -> None:
     if differences:
         raise DataError(
             f"{record.parent} holds translations that were made with other settings: {'; '.join(differences)}; type "
-            "the same as "
-            "there, or choose another output="
+            "the same as there, or choose another output="
         )
 
 
 def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Iterator[str]]) -> None:
     """Writes the lines of `translated(source)` to each source's target, unless that exists or is being written.
 
-    `share` selects the sources of this process. A source that cannot be read does not stop the others; an error at the
-    end names it. At the end, what other processes had claimed is tried again: some may have ended without writing it.
+    `share` selects the sources of this process. A source that cannot be read, or whose target alone cannot be written,
+    does not stop the others; an error at the end names it. At the end, what other processes had claimed is tried again:
+    some may have ended without writing it.
     """
     counts: Counter[str] = Counter()
     newer: list[Path] = []
@@ -126,18 +128,20 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
     for source, target in chain(targets, again(held)):
         was_held = held.pop(source, None) is not None
         begin = time.perf_counter()
-        with _writing(target):
-            try:
-                with claimed_file(target) as file:
-                    lines = None if file is None else _write(translated(source), file, source.suffix.lower())
-            except DataError as error:
-                caution(f"{error}; the other files go on")
-                counts["not readable"] += 1
-                bad.append(source)
-                continue
+        try:
+            lines = _translate(source, target, translated)
+        except NothingWritableError:
+            if bad:
+                caution(_bad(bad, len(targets)))
+            raise
+        except DataError as error:
+            caution(f"{in_one_line(error)}; the other files go on")
+            counts["not translated"] += 1
+            bad.append(source)
+            continue
         if lines is not None:
             rate = lines / (time.perf_counter() - begin)
-            print(f"{target}: {counted(lines, 'line')}, {rate:,.0f} a second", file=sys.stderr)
+            print(f"{printable(str(target))}: {counted(lines, 'line')}, {rate:,.0f} a second", file=sys.stderr)
             counts["translated"] += 1
         elif not target.is_file():
             held[source] = target
@@ -152,18 +156,41 @@ def translate_files(plan: Plan, share: slice, translated: Callable[[Path], Itera
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items())
     print(f"{len(targets):,} of {len(plan.targets):,} files{said and f': {said}'}", file=sys.stderr)
     if newer:
-        first = f"{newer[0]} is older than the file that it translates"
-        others = (
-            f", and so {'is' if len(newer) == 2 else 'are'} {counted(len(newer) - 1, 'other')}"
-            if len(newer) > 1
-            else ""
-        )
-        caution(f"{first}{others}; delete such translations, and they are made again")
+        _say_older(newer)
     if bad:
-        raise DataError(
-            f"{len(bad):,} of {len(targets):,} files cannot be read, for the reasons above: {_named(bad)}; "
-            "repair them, and type the same command again"
-        )
+        raise DataError(f"{_bad(bad, len(targets))}; repair them, and type the same command again")
+
+
+def _translate(source: Path, target: Path, translated: Callable[[Path], Iterator[str]]) -> int | None:
+    """The number of lines that are written; None: the target is there, or another process is writing it."""
+    with _writing(target), claimed_file(target) as file:
+        if file is None:
+            return None
+        before = _state(source)
+        count = _write(translated(source), file, source.suffix.lower())
+        if _state(source) != before:
+            raise DataError(f"{source} has changed while it was translated")
+        return count
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """Size and time of a file, by which one that somebody writes is found; None: it is gone."""
+    with suppress(FileNotFoundError):
+        found = path.stat()
+        return found.st_size, found.st_mtime_ns
+    return None
+
+
+def _bad(sources: Sequence[Path], count: int) -> str:
+    return f"{len(sources):,} of {count:,} files cannot be translated, for the reasons above: {_named(sources)}"
+
+
+def _say_older(targets: Sequence[Path]) -> None:
+    """Says which translations are older than their source."""
+    first = f"{targets[0]} is older than the file that it translates"
+    more = len(targets) - 1
+    others = f", and so {'is' if more == 1 else 'are'} {counted(more, 'other')}" if more else ""
+    caution(f"{first}{others}; delete such translations, and they are made again")
 
 
 def again(held: Mapping[Path, Path]) -> Iterator[tuple[Path, Path]]:
@@ -197,12 +224,17 @@ def _named(paths: Sequence[Path]) -> str:
     return ", ".join(map(str, paths[:NAMES_SHOWN])) + (f" and {more:,} more" if more > 0 else "")
 
 
+class NothingWritableError(DataError):
+    """No file can be written to a folder: its disk is full, or fails."""
+
+
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Reports system errors inside as errors in writing the path."""
+    """Reports system errors inside as errors in writing the path; `NothingWritableError` where others fail as well."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise DataError(f"cannot write {path} ({error.strerror}); {remedy(error)}, or choose another output=") from None
+        kind = DataError if error.errno in OF_ONE_FILE else NothingWritableError
+        raise kind(f"cannot write {path} ({error.strerror}); {remedy(error)}, or choose another output=") from None

@@ -11,7 +11,8 @@ from typing import Literal
 class Token:
     """A piece of a document. The names of HTML tags are in lower case.
 
-    other: a comment, a declaration, an instruction, or the content of an element that holds no markup (a script).
+    other: a comment, a declaration, an instruction, a tag that does not end before the document does, or the content of
+    an element that holds no markup (a script).
     """
 
     kind: Literal["text", "start", "end", "empty", "other"]
@@ -23,11 +24,13 @@ VOID = frozenset("area base basefont bgsound br col embed frame hr img input lin
 RAW_TEXT = frozenset("script style textarea xmp iframe noembed noframes plaintext".split())  # no tags inside
 ONLY_TEXT = frozenset(["title"])  # no tags inside, but text for people
 
-# the rules of HTML's tokenizer; possessive quantifiers (++, *+) keep the time linear
+# The rules of HTML's tokenizer. Possessive quantifiers (++, *+) never go back. Once a tag has a name, only ">" or the
+# end of the document ends it. In the latter case the rest of the document is one token, so that nothing is read twice.
 _VALUE = r"""(?:"[^"]*+"|'[^']*+'|(?!["'])[^\s>]*+)"""
 _ATTRIBUTE = rf"=?[^\s/>=]++(?:\s*+=\s*+{_VALUE})?+"
-_TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE}|=)*+>")
-_XML_TAG = re.compile(rf"<(/?)([^\W\d][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE}|=)*+>")
+_TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE}|=)*+(>?)")
+_XML_TAG = re.compile(rf"<(/?)([^\W\d][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE}|=)*+(>?)")
+_COMMENT_END = re.compile("--!?>")
 _ATTRIBUTES = re.compile(rf"(=?[^\s/>=]++)(?:\s*+=\s*+({_VALUE}))?+")
 
 
@@ -77,6 +80,8 @@ def _markup_at(document: str, place: int, last: int, xml: bool) -> Token | None:
     tag = (_XML_TAG if xml else _TAG).match(document, place)
     if tag is None:
         return Token("other", _through(document, place, ">")) if document.startswith("</", place) else None
+    if not tag[3]:
+        return Token("other", tag[0])
     name = tag[2] if xml else tag[2].lower()
     if tag[1]:
         return Token("end", tag[0], name)
@@ -91,9 +96,11 @@ def _through(document: str, place: int, end: str) -> str:
 
 
 def _comment_end(document: str, place: int) -> int:
-    ends = [(document.find("-->", place + 2), 3), (document.find("--!>", place + 4), 4)]
-    found = [start + length for start, length in ends if start >= 0]
-    return min(found, default=len(document))
+    for start in (place + 2, place + 3):  # <!--> and <!---> are whole
+        if document.startswith("-->", start):
+            return start + 3
+    found = _COMMENT_END.search(document, place + 4)
+    return len(document) if found is None else found.end()
 
 
 @cache

@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 
 from nmt.data.letter_case import LetterCase
 from nmt.data.sentences import sentence_spans
@@ -104,18 +105,24 @@ class Notes:
             self.looked_up[letter] = self.tokenizer.spelled(self.tokenizer.encode(letter)) > 0
         return self.looked_up[letter]
 
-    def noted(self, translations: Iterable[Translation], say: Callable[[str], None]) -> Iterator[Translation]:
-        """Passes the translations on; `say` gets the first few cautions of each kind, then the number of the others."""
+    def noted(
+        self, translations: Iterable[Translation], say: Callable[[str], None], places: Iterable[str] | None = None
+    ) -> Iterator[Translation]:
+        """Passes the translations on; `say` gets the first few cautions of each kind, then the number of the others.
+
+        `places` name the line of each translation; None: by their numbers.
+        """
         found = dict.fromkeys(OTHERS, 0)
-        for number, translation in enumerate(translations, start=1):
+        numbered = (f"line {number:,}" for number in count(1))
+        for translation, place in zip(translations, numbered if places is None else places, strict=False):
             yield translation  # before its caution: if the caller refuses it, only that error is shown
             for kind, said in self.of(translation).items():
                 found[kind] += 1
                 if found[kind] <= SHOWN:
-                    say(f"line {number:,} {said}")
-        for kind, count in found.items():
-            if count > SHOWN:
-                say(f"{OTHERS[kind]}: {count - SHOWN:,}")
+                    say(f"{place} {said}")
+        for kind, lines in found.items():
+            if lines > SHOWN:
+                say(f"{OTHERS[kind]}: {lines - SHOWN:,}")
 
 
 def caution(line: str) -> None:

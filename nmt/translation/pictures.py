@@ -84,7 +84,8 @@ def drawn(done: Sequence[Translation], choice: Choice) -> Iterator[DrawnLine]:
             yield DrawnLine(number, translation, None, translation_pictures(translation, choice))
         else:
             pieces = len(translation.src_pieces)
-            missing = f"it has {pieces:,} pieces, more than {LONGEST_PART:,}" if translation.parts > 1 else EMPTY
+            is_long = translation.attention is None and pieces > LONGEST_PART
+            missing = f"it has {pieces:,} pieces, more than {LONGEST_PART:,}" if is_long else EMPTY
             print(f"line {number}: nothing to draw, {missing}", file=sys.stderr)
             yield DrawnLine(number, translation, missing, ())
 
@@ -108,12 +109,14 @@ def translation_pictures(translation: Translation, choice: Choice) -> Iterator[t
 
 @contextmanager
 def whole_folder(output: Path) -> Iterator[Path]:
-    """A folder to write in; its files move to `output` when all are written, or not at all."""
+    """A folder to write in; when all of its files are written, they move to `output`, one after another."""
+    place = f"into {output}"
     try:
         with folder_beside(output) as beside:
             yield beside
             output.mkdir(exist_ok=True)
             for file in sorted(beside.iterdir()):
+                place = str(output / file.name)
                 put_in_place(file, output / file.name)
     except OSError as error:
-        raise DataError(f"cannot write into {output} ({error.strerror}); choose another output=") from None
+        raise DataError(f"cannot write {place} ({error.strerror}); choose another output=") from None

@@ -1,6 +1,5 @@
 """Cuts a line into texts that are translated one by one: its sentences, for a model trained on sentences."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -27,12 +26,3 @@ def cut_line(line: str, at_once: int | None) -> Cut:
         [line[group.start : group.end] for group in groups],
         [line[group.end : following.start] for group, following in pairwise(groups)],
     )
-
-
-def of_first_texts(values: Sequence[str | None], cuts: Sequence[Cut]) -> list[str | None]:
-    """A value for each text: the line's value for its first text, None for the others."""
-    return [
-        value if first else None
-        for value, cut in zip(values, cuts, strict=True)
-        for first in [True, *[False] * len(cut.gaps)]
-    ]

@@ -56,8 +56,8 @@ def token_links(translation: Translation, src: Sequence[str], tgt: Sequence[str]
     if not src or not tgt:
         return []
     if translation.attention is not None and translation.tgt_pieces and translation.src_pieces:
-        weights = translation.mean_attention[: len(translation.tgt_pieces), : len(translation.src_pieces)]
-        found = align(fold(weights, cover(translation.src_pieces, src), cover(translation.tgt_pieces, tgt)))
+        covers = cover(translation.src_pieces, src), cover(translation.tgt_pieces, tgt)
+        found = align(fold(translation.mean_attention, *covers))
     else:
         words = translation.word_links
         of_src, of_tgt = _tokens_of(words.src, src), _tokens_of(words.tgt, tgt)

@@ -1,5 +1,6 @@
 """Text in, text out: a trained model for Python users and for every verb that translates."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -18,7 +19,7 @@ from nmt.data.batch import Batch, make_batch
 from nmt.data.batching import even_batches, forced_batches
 from nmt.data.text import Cleaning, one_line
 from nmt.data.tokenizer import MARK, UNK
-from nmt.errors import CheckpointError, ConfigError, DataError, counted
+from nmt.errors import CheckpointError, ConfigError, DataError, NmtError, counted
 from nmt.machine.device import (
     Precision,
     TranslationPrecision,
@@ -28,6 +29,7 @@ from nmt.machine.device import (
     keep_bf16_weights_packed,
 )
 from nmt.machine.progress_bar import progress_bar
+from nmt.machine.seeds import derived_seed
 from nmt.machine.threads import Workers, workers_on
 from nmt.model.seq2seq import Seq2Seq
 from nmt.runs.folder import LoadedModel, load_model, refuse_other_pieces
@@ -41,7 +43,7 @@ from nmt.search.shortlist import Shortlist, Shortlisted
 from nmt.search.steering import UNSTEERED, Steering
 from nmt.translation.long_lines import LONGEST_PART, Line, LongLines, read_lines_in_parts
 from nmt.translation.notes import Notes
-from nmt.translation.sentences import Sentences, cut_line, of_first_texts
+from nmt.translation.sentences import Sentences, cut_line
 from nmt.translation.translations import Candidate, Translation, distinct, joined, joined_sentences
 
 CHUNK_SENTENCES = 1024  # sentences translated between two updates of the progress bar
@@ -52,7 +54,6 @@ Attention = bool | Literal["words"]  # "words": word links alone, which take lit
 READ_AHEAD = 1 << 22  # characters of lines read ahead, plus at most one line
 Forced = tuple[list[float], list[NDArray[np.float32] | None]]  # log-probability and attention of each pair
 
-ONE = Workers(1)
 LONGEST_FORCED = 5000  # the most pieces of either side of a given pair
 
 
@@ -96,8 +97,8 @@ class Translator:
         self.cleaning = Cleaning.of(first.config.data)
         self.letter_case = first.letter_case
         self.seed = first.config.seed if seed is None else seed  # for sampling
-        self.generator = torch.Generator(device).manual_seed(self.seed)
         self.workers = workers
+        self.begin_text("")
 
     @classmethod
     def load(
@@ -162,7 +163,7 @@ class Translator:
         `attention`: True keeps the attention, "words" only word links, which take little memory.
         `settings` replace the translator's own for this call.
         `prefixes`: the beginning of each translation (None: any). If a prefix ends in a space, its last word is whole;
-        otherwise the word may go on.
+        otherwise the word may go on. The sentences of a line with a prefix are translated together.
         """
         if isinstance(lines, str):
             raise TypeError('translate takes a list of sentences: translate(["A sentence."])')
@@ -170,10 +171,16 @@ class Translator:
             raise DataError(
                 f"{counted(len(lines), 'source')} but prefixes for {len(prefixes):,}; give one for each, or None"
             )
-        cuts = [cut_line(line, self.at_once) for line in lines]
+        begins = [None] * len(lines) if prefixes is None else prefixes
+        cuts = [
+            cut_line(line, None if self.cleaning.target(begin or "") else self.at_once)
+            for line, begin in zip(lines, begins, strict=True)
+        ]
         texts = [self.as_read(text) for cut in cuts for text in cut.texts]
         read = read_lines_in_parts(texts, self.tokenizers.src, self.long_lines)
-        begun = self.prefixes_of_parts(None if prefixes is None else of_first_texts(prefixes, cuts), read)
+        begun = self.prefixes_of_parts(
+            [begin for begin, cut in zip(begins, cuts, strict=True) for _ in cut.texts], read
+        )
         following = iter(read)
         in_parts = [[next(following) for _ in cut.texts] for cut in cuts]
         parts = [part for line in in_parts for text in line for part in text.parts]
@@ -188,10 +195,13 @@ class Translator:
         def work(batch: list[int]) -> list[Translation]:
             given = [begun[part] for part in batch]
             steering = Steering(Prefixes(given)) if any(given) else UNSTEERED
-            found = self.batch([parts[part] for part in batch], attention is not False, chosen, steering)
+            own = None if seeds is None else [seeds[part] for part in batch]
+            found = self.batch([parts[part] for part in batch], attention is not False, chosen, steering, own)
             return [each if kept[part] else each.without_attention() for part, each in zip(batch, found, strict=True)]
 
         chosen = settings or self.settings
+        counts = [sum(len(text.parts) for text in line) for line in in_parts]
+        seeds = self.seeds_of_next(counts) if chosen.sample else None
         with_prefix = [part for part, prefix in enumerate(begun) if prefix is not None]
         others = [part for part, prefix in enumerate(begun) if prefix is None]
         done = self.side_by_side(work, parts, with_prefix, chosen) | self.side_by_side(work, parts, others, chosen)
@@ -213,11 +223,26 @@ class Translator:
         """The translations of the chosen parts, by number: workers call `work` on batches of similar lengths."""
         numbers = even_batches([len(parts[part]) for part in chosen], batch_size(settings))
         batches = [[chosen[number] for number in batch] for batch in numbers]
-        workers = ONE if settings.sample else self.workers  # samples can be drawn again only if batches come in order
         done: dict[int, Translation] = {}
-        for batch, translations in zip(batches, workers.each(work, batches), strict=True):
+        for batch, translations in zip(batches, self.workers.each(work, batches), strict=True):
             done.update(zip(batch, translations, strict=True))
         return done
+
+    def begin_text(self, name: str) -> None:
+        """The next line is the first of a text of this name; see `seeds_of_next`."""
+        self.text_name, self.lines_drawn = os.fsencode(name), 0
+
+    def seeds_of_next(self, counts: Sequence[int]) -> list[int]:
+        """What decides the samples of the next lines: a seed for each part of a line; `counts`: the parts of each line.
+
+        They follow from the translator's seed, the name of the text and the numbers of line and part alone.
+        """
+        seeds = []
+        for count in counts:
+            self.lines_drawn += 1
+            place = (*self.text_name, self.lines_drawn)
+            seeds += [derived_seed(self.seed, "samples of a file", *place, part) for part in range(count)]
+        return seeds
 
     def stream(
         self,
@@ -245,21 +270,34 @@ class Translator:
             yield from self.translate(chunk, attention, settings, None if prefixes is None else begun)
 
     def batch(
-        self, ids: list[list[int]], attention: bool, settings: SearchConfig, steering: Steering = UNSTEERED
+        self,
+        ids: list[list[int]],
+        attention: bool,
+        settings: SearchConfig,
+        steering: Steering = UNSTEERED,
+        seeds: Sequence[int] | None = None,
     ) -> list[Translation]:
-        """Translations of these pieces, searched together; they have source pieces, but no source text."""
-        found = self.batch_or_none(ids, attention, settings, steering)
+        """Translations of these pieces, searched together; they have source pieces, but no source text.
+
+        `seeds` decide what sampling draws for each; None: each counts as a line, see `seeds_of_next`.
+        """
+        found = self.batch_or_none(ids, attention, settings, steering, seeds)
         done = [translation for translation in found if translation is not None]
-        if len(done) < len(ids):  # a search always finds a translation, unless the model computes NaN
-            raise self.no_numbers()
+        if len(done) < len(ids):
+            raise not_found(self, None if steering.prefixes is None else steering.prefixes.each[found.index(None)])
         return done
 
     def batch_or_none(
-        self, ids: list[list[int]], attention: bool, settings: SearchConfig, steering: Steering
+        self,
+        ids: list[list[int]],
+        attention: bool,
+        settings: SearchConfig,
+        steering: Steering,
+        seeds: Sequence[int] | None = None,
     ) -> list[Translation | None]:
         """Like `batch`; None for a sentence that was gone before a translation was found."""
         batch = make_batch(ids, [[] for _ in ids]).to(self.device)
-        found = self.search(batch, settings, steering)
+        found = self.search(batch, settings, steering, seeds)
         there = [row for row, hypotheses in enumerate(found) if hypotheses]
         best = {row: found[row][0].tokens for row in there}
         weights: dict[int, NDArray[np.float32] | None] = dict.fromkeys(there)
@@ -291,21 +329,23 @@ class Translator:
         """A translation, or a part of one, as the model would write it."""
         return self.tokenizers.tgt.decode(self.pieces_of_target(text))
 
-    def spelled(self, text: str) -> bytes:
-        """The bytes that the pieces of a translation, or of a part of one, spell."""
+    def known_pieces(self, text: str) -> list[int]:
+        """Like `pieces_of_target`; refuses a text that the model cannot write."""
         pieces = self.pieces_of_target(text)
         if UNK in pieces:
-            raise ConfigError(
-                f"the model has no pieces to write '{text.strip()}'; begin the translation in other words"
-            )
-        return b"".join(self.spelling.surfaces[piece] for piece in pieces)
+            raise no_pieces(text)
+        return pieces
+
+    def spelled(self, text: str) -> bytes:
+        """The bytes that the pieces of a translation, or of a part of one, spell."""
+        return self.spelling.of(self.known_pieces(text))
 
     def prefix(self, text: str) -> Prefix | None:
         """The beginning of a translation, for the search; None for a text without visible characters."""
-        spelled = self.spelled(text)
-        pieces, most = len(self.pieces_of_target(text)), self.model.max_length
-        if most is not None and pieces >= most:
-            raise ConfigError(f"the prefix has {pieces:,} pieces, and this model writes {most:,} at most; shorten it")
+        pieces, most = self.known_pieces(text), self.model.max_length
+        if most is not None and len(pieces) >= most:
+            raise too_long(f"{len(pieces):,} pieces", most)
+        spelled = self.spelling.of(pieces)
         return self.prefix_of_bytes(spelled, text[-1].isspace()) if spelled else None
 
     def prefix_of_bytes(self, spelled: bytes, whole: bool) -> Prefix:
@@ -331,17 +371,21 @@ class Translator:
             found += [prefix] * len(line.parts)
         return found
 
-    def search(self, batch: Batch, settings: SearchConfig, steering: Steering) -> list[list[Hypothesis]]:
-        """Hypotheses of each source, over the shortlist if there is one.
+    def search(
+        self, batch: Batch, settings: SearchConfig, steering: Steering, seeds: Sequence[int] | None = None
+    ) -> list[list[Hypothesis]]:
+        """Hypotheses of each source, over the shortlist if there is one; `seeds` as in `batch`.
 
         Sampling, searches with prefixes and searches that are watched use the whole vocabulary.
         """
+        if settings.sample and seeds is None:
+            seeds = self.seeds_of_next([1] * len(batch.src))
         whole = settings.sample or steering.prefixes is not None or steering.watch is not None
         if self.shortlist is None or whole:
-            return search(self.step_model, batch.src, batch.src_mask, settings, self.generator, steering)
+            return search(self.step_model, batch.src, batch.src_mask, settings, seeds, steering)
         assert isinstance(self.step_model, Seq2Seq)  # an ensemble has no shortlist
         listed = Shortlisted(self.step_model, self.shortlist, batch.src, batch.src_mask)
-        found = search(listed, batch.src, batch.src_mask, settings, self.generator, steering)
+        found = search(listed, batch.src, batch.src_mask, settings, None, steering)
         return [[replace(h, tokens=listed.whole(h.tokens)) for h in hypotheses] for hypotheses in found]
 
     @torch.inference_mode()
@@ -377,17 +421,20 @@ class Translator:
 
     def forced_scores(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
         """Log-probability of each target given its source, in nats, end of sentence included."""
-        src, tgt = self.encode_pairs(sources, targets, first=1)
-        scores = [0.0] * len(src)
-        for rows, (log_probs, _) in self.forced_side_by_side(src, tgt):
-            for row, log_prob in zip(rows, log_probs, strict=True):
-                scores[row] = log_prob
-        return scores
+        return self.log_probs(*self.encode_pairs(sources, targets, first=1))
 
     def cross_entropy(self, sources: Sequence[str], targets: Sequence[str]) -> float:
         """Cross-entropy of the targets given the sources, in nats per piece, ends of sentences included."""
-        pieces = self.tokenizers.tgt.encode_batch([self.cleaning.target(text) for text in targets])
-        return -sum(self.forced_scores(sources, targets)) / sum(len(sentence) + 1 for sentence in pieces)
+        src, tgt = self.encode_pairs(sources, targets, first=1)
+        return -sum(self.log_probs(src, tgt)) / sum(len(sentence) + 1 for sentence in tgt)
+
+    def log_probs(self, src: list[list[int]], tgt: list[list[int]]) -> list[float]:
+        """Log-probability of the pieces of each target given those of its source, in nats, end of sentence included."""
+        found = [0.0] * len(src)
+        for rows, (log_probs, _) in self.forced_side_by_side(src, tgt):
+            for row, log_prob in zip(rows, log_probs, strict=True):
+                found[row] = log_prob
+        return found
 
     def forced_side_by_side(self, src: list[list[int]], tgt: list[list[int]]) -> Iterable[tuple[list[int], Forced]]:
         """For each batch, the numbers of its pairs and the result of `forced` for them."""
@@ -466,6 +513,19 @@ def no_pieces(text: str) -> ConfigError:
     return ConfigError(f"the model has no pieces to write '{text.strip()}'; begin the translation in other words")
 
 
+def not_found(translator: Translator, prefix: Prefix | None) -> NmtError:
+    """The error where a search finds nothing: there is no room for the prefix, or the model computes NaN."""
+    most = translator.model.max_length
+    if prefix is not None and most is not None and len(prefix) > most:
+        return too_long(f"up to {len(prefix):,} pieces", most)
+    return translator.no_numbers()
+
+
+def too_long(pieces: str, most: int) -> ConfigError:
+    """The error for a prefix that has more pieces than a model writes."""
+    return ConfigError(f"the prefix has {pieces}, and this model writes {most:,} at most; shorten it")
+
+
 def load_together(folders: Sequence[Path], trust: Sequence[str]) -> list[LoadedModel]:
     """The models of one or more run folders; refuses a model whose tokenizers are not the first model's."""
     loaded = [load_model(folder, trust) for folder in folders]
@@ -489,10 +549,10 @@ def load(folder: str | Path | Sequence[str | Path]) -> Translator:
 
 
 def with_n_best(settings: SearchConfig, n_best: int | None) -> SearchConfig:
-    """Settings that return `n_best` translations, with a beam that is wide enough."""
+    """Settings that return `n_best` translations, with a beam that is wide enough; samples need none."""
     if n_best is None:
         return settings
-    return replace(settings, n_best=n_best, beam=max(settings.beam, n_best))
+    return replace(settings, n_best=n_best, beam=settings.beam if settings.sample else max(settings.beam, n_best))
 
 
 def translate_all(translator: Translator, sources: Sequence[str], say: Callable[[str], None]) -> list[str]:

@@ -1,12 +1,13 @@
 """A command line of `nmt tune`: the search space, the overrides of every trial, and each trial's configuration."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from nmt.config.compose import command_of
 from nmt.config.overrides import parse, readable
+from nmt.config.plain import leaves
 from nmt.config.run import RunConfig
 from nmt.config.times import seconds_of
 from nmt.config.verbs import TrainCommand, TuneCommand
@@ -24,6 +25,7 @@ class Plan:
 
     folder: Path
     space: list[Choices | Range]
+    first: Mapping[str, Value]  # the space's settings that are nearest to those of the words alone: the first trial's
     words: list[str]  # overrides that every trial gets
     config_dir: str | None
     trials: int
@@ -55,9 +57,10 @@ def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
     words = [each for key, each in own.items() if key.split(".")[0] not in OWN]
     run = command.run
     folder = expanded(run.runs_dir) / "studies" / run.name
-    return Plan(
+    plan = Plan(
         folder=folder,
         space=space,
+        first={},
         words=words,
         config_dir=config_dir,
         trials=command.trials,
@@ -67,3 +70,5 @@ def planned(verb: str, typed: list[str], config_dir: str | None) -> Plan:
         metric=run.train.metric,
         trust=command.trust,
     )
+    alone = leaves(plan.config({}, run.name).plain())
+    return replace(plan, first={each.key: each.nearest(alone.get(each.key)) for each in space})

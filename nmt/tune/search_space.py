@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypeGuard
 
 import optuna
@@ -18,10 +19,12 @@ class Choices:
     key: str
     values: list[Value]
 
-    @property
-    def first(self) -> Value:
-        """A value, to see whether the key is known."""
-        return self.values[0]
+    def nearest(self, value: Any) -> Value:
+        """The choice that is this value, or the number nearest to it; the first one otherwise."""
+        numbers = [each for each in self.values if _number(each)]
+        if _number(value) and numbers:
+            return min(numbers, key=lambda each: abs(each - value))
+        return value if value in self.values else self.values[0]
 
     def suggest(self, trial: optuna.Trial) -> Value:
         """The value for this trial."""
@@ -43,16 +46,28 @@ class Range:
     log: bool
 
     @property
-    def first(self) -> Value:
-        """A value, to see whether the key is known."""
-        return self.low
+    def steps(self) -> int | float | None:
+        """The distance between its numbers; None: it has all of them."""
+        whole = all(isinstance(each, int) for each in (self.low, self.high, self.step or 1))
+        return self.step or (1 if whole else None)
+
+    def nearest(self, value: Any) -> Value:
+        """Its number that is nearest to this one; for any other value, the lowest number."""
+        inside = min(max(value, self.low), self.high) if _number(value) else self.low
+        if self.steps is None:
+            return inside
+        number = round((inside - self.low) / self.steps)
+        if isinstance(self.steps, int):
+            return self.low + self.steps * min(number, (self.high - self.low) // self.steps)
+        # As Optuna computes: in binary, 0.1 + 2 · 0.1 is more than 0.3, so it would be outside of the range.
+        low, high, step = (Decimal(str(each)) for each in (self.low, self.high, self.steps))
+        return float(low + step * min(number, int((high - low) // step)))
 
     def suggest(self, trial: optuna.Trial) -> Value:
         """The value for this trial."""
-        low, high, step = self.low, self.high, self.step
-        if isinstance(low, int) and isinstance(high, int) and isinstance(step, int | None):
-            return trial.suggest_int(self.key, low, high, step=step or 1, log=self.log)
-        return trial.suggest_float(self.key, low, high, step=step, log=self.log)
+        if isinstance(self.steps, int):
+            return trial.suggest_int(self.key, int(self.low), int(self.high), step=self.steps, log=self.log)
+        return trial.suggest_float(self.key, self.low, self.high, step=self.step, log=self.log)
 
 
 def read_space(section: Mapping[str, Any], prefix: str = "") -> list[Choices | Range]:

@@ -1,5 +1,7 @@
 """`nmt tune`: trains with settings from a space, which Optuna's TPE picks near those of the best trials so far.
 
+The first trial has the settings of the recipe or experiment itself, or the nearest that the space has.
+
 The study is runs_dir/studies/NAME/study.db (SQLite); the runs of its trials are in the same folder. A suggestion
 depends only on the seed, the trial's number and the trials before it, so an interrupted study goes on as if it had
 never stopped. If several processes train trials of one study, it also depends on which of these trials have ended.
@@ -16,6 +18,7 @@ from typing import Literal
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy import URL
 
 from nmt.config.run import RunConfig
 from nmt.errors import ConfigError, DataError, NmtError
@@ -44,7 +47,7 @@ def opened_study(plan: Plan, made_of: str) -> optuna.Study:
     path = plan.folder / "study.db"
     try:
         study = optuna.create_study(
-            storage=f"sqlite:///{path}",
+            storage=URL.create("sqlite", database=str(path)).render_as_string(),
             study_name=plan.folder.name,
             load_if_exists=True,
             direction="maximize" if plan.metric == "bleu" else "minimize",
@@ -90,15 +93,18 @@ def one_trial(plan: Plan, study: optuna.Study) -> bool:
 
 def begun_trial(plan: Plan, study: optuna.Study) -> tuple[optuna.Trial, dict[str, Value], int] | None:
     """A trial to train, its settings and the claim on it: an interrupted trial, or else a new one; None: none left."""
+    if not study.get_trials(deepcopy=False):
+        study.enqueue_trial(dict(plan.first))
     there = study.get_trials(deepcopy=False)
-    numbers = [trial.number for trial in there if trial.state == TrialState.RUNNING]
+    numbers = [trial.number for trial in there if not trial.state.is_finished()]
     for number in [*numbers, *([len(there)] if len(there) < plan.trials else [])]:
         claim = claimed(plan.folder, trial_name(number))
         if claim is None:
             continue
         seed = derived_seed(plan.seed, "trial", number) % 2**32  # numpy's RandomState takes 32 bits at most
         study.sampler = optuna.samplers.TPESampler(n_startup_trials=plan.startup, seed=seed)
-        trial = optuna.Trial(study, there[number]._trial_id) if number < len(there) else study.ask()
+        begun = number < len(there) and there[number].state == TrialState.RUNNING
+        trial = optuna.Trial(study, there[number]._trial_id) if begun else study.ask()
         return trial, {each.key: each.suggest(trial) for each in plan.space}, claim
     return None
 

@@ -4,6 +4,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from command_line import above_zero, one_or_more, own_and_words
+
 WORK = Path("~/.cache/nmt/peers")  # of the other toolkits, unless another folder is named
 RECIPES = {"demo": "demo_en_de", "narrow": "multi30k_en_de", "reference": "reference"}  # experiments, by short names
 
@@ -26,22 +28,21 @@ def words_of(recipe: str, multi30k: Path) -> list[str]:
 
 def add_measuring(parser: argparse.ArgumentParser, seconds: float) -> None:
     """How long and how often; and the mark of the process that is one case."""
-    parser.add_argument("--seconds", type=float, default=seconds, help=f"of each measurement ({seconds:.0f})")
+    parser.add_argument("--seconds", type=above_zero, default=seconds, help=f"of each measurement ({seconds:.0f})")
     add_rounds(parser)
     parser.add_argument("--case", action="store_true", help=argparse.SUPPRESS)
 
 
 def add_rounds(parser: argparse.ArgumentParser, rounds: int = 1) -> None:
     """How often."""
-    parser.add_argument("--rounds", type=int, default=rounds, help=f"measurements of each case ({rounds})")
+    parser.add_argument("--rounds", type=one_or_more, default=rounds, help=f"measurements of each case ({rounds})")
 
 
 def parse_measuring(
     parser: argparse.ArgumentParser, given: Sequence[str], file: str = "train.en"
 ) -> tuple[argparse.Namespace, list[str]]:
-    """Own options, and words for nmt; refuses no rounds and a folder of Multi30k without this file."""
-    arguments, words = parser.parse_known_args(given)
-    check_rounds(parser, arguments.rounds)
+    """Own options, and words for nmt; refuses a folder of Multi30k without this file."""
+    arguments, words = own_and_words(parser, given)
     check_multi30k(parser, arguments.multi30k, file)
     return arguments, words
 
@@ -84,14 +85,8 @@ def check_corpus(parser: argparse.ArgumentParser, option: str, folder: Path, fil
         parser.error(f"{option} {folder} has no {file}; name the folder with {splits}")
 
 
-def check_rounds(parser: argparse.ArgumentParser, rounds: int) -> None:
-    """Refuses fewer than one."""
-    if rounds < 1:
-        parser.error(f"--rounds {rounds} measures nothing; give 1 or more")
-
-
 def chosen(parser: argparse.ArgumentParser, option: str, text: str, known: list[str]) -> list[str]:
-    """What stands between the commas; refuses what is not known."""
+    """The names between the commas; refuses unknown ones."""
     names = text.split(",")
     if unknown := sorted(set(names) - set(known)):
         parser.error(f"{option} {text}: {', '.join(unknown)} is none of {', '.join(known)}")
@@ -99,8 +94,7 @@ def chosen(parser: argparse.ArgumentParser, option: str, text: str, known: list[
 
 
 def whole_numbers(text: str) -> list[int]:
-    """Numbers with commas between them."""
-    try:
-        return [int(number) for number in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} is not whole numbers with commas between them") from None
+    """Numbers with commas between them, none below 0."""
+    if not all(number.isascii() and number.isdecimal() for number in text.split(",")):
+        raise argparse.ArgumentTypeError(f"{text} is not whole numbers from 0 on with commas between them")
+    return [int(number) for number in text.split(",")]

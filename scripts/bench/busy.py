@@ -7,9 +7,9 @@
 FOLDER holds Multi30k: train, val and test_2016_flickr, .en and .de. A neighbour is a process that counts without end,
 or another training with the same words, which has begun before the clock starts.
 Every recipe with every number of parts is a process of its own, which trains beside each number of neighbours in turn.
-Printed are the medians over the rounds, and within a round the share of the idle rate, and of the fair
-share: with w workers on c cores, c / (w + n) of the idle rate beside n neighbours that count, and beside n trainings
-c / (w + n w), which is 1 / (n + 1) where one training uses all cores; at most all of it.
+The table has medians over the rounds: of the rate, and of its share of the idle rate and of the fair share within a
+round. With w workers on c cores, the fair share is c / (w + n) of the idle rate beside n neighbours that count. Beside
+n trainings it is c / (w + n w), which is 1 / (n + 1) where one training uses all cores. It is at most the idle rate.
 """
 
 import argparse
@@ -30,8 +30,9 @@ from bench.arguments import (
     whole_numbers,
     words_of,
 )
-from bench.neighbours import busy_neighbours, fair_share, is_to_end, spread, working_neighbours
+from bench.neighbours import busy_neighbours, fair_share, is_to_end, working_neighbours
 from bench.processes import command_of, measured_apart
+from bench.spread import spread
 from bench.training_loop import ready_to_train, trained_for
 from bench.usage import peak_memory_mb
 from command_line import new_parser

@@ -4,10 +4,10 @@
     python scripts/bench busy_translation --model RUN --multi30k FOLDER workers=1      (words for nmt translate)
 
 A neighbour is a process that counts without end. One process translates beside each number of neighbours in turn,
-beam 5, over the full vocabulary: 100 sentences of 13 words of test_2016_flickr one at a time (each after another, from
-the beginning again if there are fewer), then the first sentences of that set together. Printed are the medians over
-the rounds (least to most); shares of the idle machine are those of the same round. The fair share of w workers on c
-cores beside n neighbours is c / (w + n) of the idle rate, at most all of it.
+beam 5, over the full vocabulary. It first translates 100 sentences of 13 words of test_2016_flickr, one after another,
+from the beginning again if there are fewer. Then it translates the first sentences of that set together. The table has
+the medians over the rounds (least to most); shares of the idle machine are those of the same round. The fair share of w
+workers on c cores beside n neighbours is c / (w + n) of the idle rate, at most all of it.
 """
 
 import argparse
@@ -26,10 +26,11 @@ from bench.arguments import (
     check_neighbours,
     parse_measuring,
 )
-from bench.neighbours import busy_neighbours, fair_share, spread
+from bench.neighbours import busy_neighbours, fair_share
+from bench.spread import spread
 from bench.translate import WORDS, each_ms, load, of_words, read
 from bench.usage import Usage
-from command_line import new_parser
+from command_line import new_parser, one_or_more
 from nmt.errors import ConfigError
 from nmt.translation.translator import Translator
 
@@ -73,15 +74,12 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     add_model(parser)
     add_multi30k(parser)
     add_neighbours(parser)
-    parser.add_argument("--singles", type=int, default=100, help="sentences translated one at a time (100)")
-    parser.add_argument("--sentences", type=int, default=1000, help="translated together (1000)")
+    parser.add_argument("--singles", type=one_or_more, default=100, help="sentences translated one at a time (100)")
+    parser.add_argument("--sentences", type=one_or_more, default=1000, help="translated together (1000)")
     add_rounds(parser)
     arguments, rest = parse_measuring(parser, given, "test_2016_flickr.en")
     check_model(parser, arguments.model)
     check_neighbours(parser, arguments.neighbours)
-    for option, number in (("--singles", arguments.singles), ("--sentences", arguments.sentences)):
-        if number < 1:
-            parser.error(f"{option} {number} translates nothing; give 1 or more")
     return arguments, rest
 
 

@@ -4,9 +4,9 @@
     python scripts/bench cautions --po FOLDER --text train.en,train.de --noise 0.2,0.5
 
 FOLDER holds gettext files, LOCALE/LC_MESSAGES/NAME.po, at any depth; the wheels of Django, Wagtail, Weblate and other
-programs have such folders, for some 150 locales. All files of a locale are one corpus from English. Printed are the
-cautions of nmt about each corpus, and the range of the correlation of lengths in the median block of 200 pairs: of the
-corpora as they are, and with a share of the targets replaced by those of other pairs.
+programs have such folders, for some 150 locales. All files of a locale are one corpus from English. The output has
+nmt's cautions about each corpus. It ends with the range of the correlation of lengths in the median block of 200 pairs:
+for the corpora as they are, and with a share of the targets replaced by those of other pairs.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from nmt.config.compose import command_of
 from nmt.config.verbs import TrainCommand
 from nmt.data.corpus import Corpus, read_batches, read_corpus
 from nmt.data.parallel import LengthAgreement
-from nmt.errors import NmtError
+from nmt.errors import DataError, NmtError
 
 FEWEST = 100  # pairs of a corpus that is looked at
 SEED = 1  # of the noise
@@ -50,6 +50,8 @@ def main(given: Sequence[str]) -> int:
             warned += bool(cautions)
             for line in cautions:
                 print(f"{name}: {line}", flush=True)
+    if not found:
+        raise DataError(f"no corpus has {FEWEST} pairs that could be read; name other files")
     print(f"{warned} of {len(found)} corpora have a caution")
     for share in [0.0, *arguments.noise]:
         medians = {name: median_correlation(with_noise(pairs, share)) for name, pairs in found.items()}
@@ -80,6 +82,8 @@ def parse_arguments(given: Sequence[str]) -> argparse.Namespace:
     for pair in arguments.text:
         if pair.count(",") != 1:
             parser.error(f"--text {pair} is not two files with a comma between them")
+        if missing := [file for file in pair.split(",") if not Path(file).is_file()]:
+            parser.error(f"--text {pair}: {missing[0]} is not a file; name one with a sentence a line")
     return arguments
 
 

@@ -9,7 +9,8 @@ Scorers of both directions are trained on each half, within --budget each, and `
 scorers of the other one ("cleaned"): a model has learned the noise that it was trained on. All models are trained with
 the same words and each of --seeds, and evaluated on the clean test split, beam 5. Bars: in the mean, at most 0.5 BLEU
 below the clean corpus, 95 % of each kind of noise removed, 2 % of the clean pairs lost. The clean corpus is larger than
-the pairs that noise spared, so both are named. What is finished in RUNS is not done again.
+the pairs that noise spared, so both are named. Finished work in RUNS is not done again; RUNS of another
+corpus, budget or other words are refused.
 """
 
 import argparse
@@ -21,11 +22,14 @@ from statistics import fmean
 
 from bench.arguments import add_tatoeba, check_tatoeba, chosen, whole_numbers
 from bench.evaluation import Score, evaluated
-from bench.noise import KINDS, SHARE, Pair, noisy, read
+from bench.kept import refuse_others
+from bench.noise import KINDS, SHARE, Pair, noisy
 from bench.processes import run_nmt
 from bench.recipes import split_words, train
-from command_line import new_parser
-from nmt.cli.main import BAD_INPUT
+from bench.training_loop import configuration
+from command_line import new_parser, own_and_words
+from nmt.cli.exit_codes import BAD_INPUT
+from nmt.data.paths import read_lines
 from nmt.machine.safe_files import folder_beside, put_in_place
 
 SIDES = {"src": "en", "tgt": "de"}
@@ -40,6 +44,8 @@ def main(given: Sequence[str]) -> int:
     """Makes what is missing, and prints a row for each corpus."""
     arguments, words = parse_arguments(given)
     runs, tatoeba = arguments.runs.resolve(), arguments.tatoeba.resolve()
+    configuration(words)  # refuses words that nmt does not know, before anything is done
+    refuse_others(runs, {"--tatoeba": str(tatoeba), "--budget": arguments.budget, "words": words})
     folders = {"clean": tatoeba} | {name: runs / f"{name}_text" for name in CORPORA[1:]}
     if arguments.only != ["clean"]:
         write_noisy(tatoeba, folders["noisy"], folders["spared"])
@@ -112,14 +118,14 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser.add_argument("--budget", default="10m", help="of each scorer; null: as long as the others (%(default)s)")
     parser.add_argument("--seeds", type=whole_numbers, default=[1], help="of the trainings, with commas (1)")
     parser.add_argument("--only", default=",".join(CORPORA), help=f"some of {', '.join(CORPORA)}, with commas (all)")
-    arguments, words = parser.parse_known_args(given)
+    arguments, words = own_and_words(parser, given)
     arguments.only = chosen(parser, "--only", arguments.only, CORPORA)
     check_tatoeba(parser, arguments.tatoeba)
     return arguments, words
 
 
 def words_of_scorer(words: Sequence[str], budget: str) -> list[str]:
-    """Those for the trainings, but for their length where a budget decides it."""
+    """The words for the trainings; unless the budget is null, it takes the place of their length."""
     if budget == "null":
         return list(words)
     return [f"budget={budget}", *(word for word in words if not word.startswith(("train.max_", "budget=")))]
@@ -181,7 +187,7 @@ def write(folder: Path, pairs: Sequence[Pair]) -> None:
 
 def pairs_in(folder: Path) -> list[Pair]:
     """The training pairs of a folder."""
-    return list(zip(*(read(folder / f"train.{language}") for language in SIDES.values()), strict=True))
+    return list(zip(*(read_lines(folder / f"train.{language}") for language in SIDES.values()), strict=True))
 
 
 def removed(pairs: Sequence[Pair], kinds: Sequence[str], kept: Sequence[Pair]) -> dict[str, float]:

@@ -20,11 +20,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench import machine
-from bench.arguments import add_tatoeba, check_corpus, check_rounds, chosen
-from bench.processes import measured_apart
+from bench.arguments import add_tatoeba, check_corpus, chosen
+from bench.processes import measured_apart, nmt_command
 from bench.training_loop import ready_to_train, trained_for
 from bench.usage import Usage
-from command_line import ROOT, new_parser
+from command_line import ROOT, above_zero, new_parser, one_or_more, own_and_words
+from processes import ended
 
 KINDS = ["start", "prepare", "waiting"]
 WARM_UP = 5  # updates before the clock starts
@@ -86,12 +87,11 @@ def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser = new_parser("bench data", __doc__)
     add_tatoeba(parser)
     parser.add_argument("--only", default=",".join(KINDS), help=f"some of {', '.join(KINDS)}, with commas (all)")
-    parser.add_argument("--rounds", type=int, default=5, help="runs of each command (5)")
-    parser.add_argument("--seconds", type=float, default=30.0, help="of the training loop (30)")
+    parser.add_argument("--rounds", type=one_or_more, default=5, help="runs of each command (5)")
+    parser.add_argument("--seconds", type=above_zero, default=30.0, help="of the training loop (30)")
     parser.add_argument("--case", action="store_true", help=argparse.SUPPRESS)
-    arguments, rest = parser.parse_known_args(words)
+    arguments, rest = own_and_words(parser, words)
     arguments.only = chosen(parser, "--only", arguments.only, KINDS)
-    check_rounds(parser, arguments.rounds)
     check_corpus(parser, "--tatoeba", arguments.tatoeba, "train.en", "train, dev and test")
     return arguments, rest
 
@@ -125,7 +125,7 @@ def in_turn(listed: list[Command], folder: Path, rounds: int) -> dict[str, list[
         for command in listed:
             if command.cold and number:
                 (folder / "cache").rename(folder / f"cache{number}")
-            done = timed([sys.executable, "-m", "nmt.cli.main", *command.words], environment)
+            done = timed(nmt_command(*command.words), environment)
             runs[command.name] += [done] if number else []
     return runs
 
@@ -134,10 +134,10 @@ def timed(words: list[str], environment: dict[str, str]) -> Run:
     """One process, from start to end."""
     before = os.times()
     with Usage() as usage:
-        done = subprocess.run(words, env=environment, stdout=subprocess.DEVNULL, check=False)
+        code = ended(words, env=environment, stdout=subprocess.DEVNULL)
     after = os.times()
-    if done.returncode:
-        sys.exit(done.returncode)
+    if code:
+        sys.exit(code)
     cpu_s = after.children_user + after.children_system - before.children_user - before.children_system
     return Run(usage.wall_s, cpu_s, usage.others)
 

@@ -21,7 +21,7 @@ PACKETS_ALONE = 0x0001 | 0x1000  # IFF_TUN | IFF_NO_PI: packets of IP, with noth
 
 
 def device(name: str) -> int:
-    """Makes a network device; the file whose reads are what is sent to it, and whose writes are what it receives."""
+    """Makes a network device and opens its file: reads return what the device is sent, and it receives each write."""
     file = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(file, SET_DEVICE, struct.pack("16sH", name.encode(), PACKETS_ALONE))
     return file

@@ -4,8 +4,8 @@
     make bench ARGS="--multi30k FOLDER --tatoeba FOLDER --quick"   (short forms: to see that everything runs)
 
 Without --quick docs/speed.md gets all that was printed. --only does some sections again (or goes on after an
-interruption); the page keeps all other sections. A part alone, with the options that --help names: python scripts/bench
-PART --help, where PART is also network (which needs root), on_paper or precision.
+interruption); the page keeps all other sections. A part alone, with the options that it has: python scripts/bench PART
+--help, where PART is one of those at the end.
 """
 
 import argparse
@@ -19,8 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench import machine
+from bench.__main__ import PARTS
 from bench.arguments import WORK, add_multi30k, add_tatoeba, check_multi30k, check_tatoeba, chosen
 from command_line import ROOT, new_parser
+from processes import started
 
 NAMES = [
     "peers", "scores", "fp32", "feeding", "busy", "workers",
@@ -32,7 +34,7 @@ SCORES = "dot,scaled_dot,cosine,general,reduced_rank,additive,key_value,multi_he
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """A part: its heading in docs/speed.md, the command whose output stands there, what short and full forms add."""
+    """A part: its heading in docs/speed.md, the command whose output it shows, what short and full forms add."""
 
     name: str
     title: str
@@ -62,6 +64,7 @@ def main(words: Sequence[str]) -> int:
 def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     """What was typed."""
     parser = new_parser("bench", __doc__)
+    parser.epilog = f"PART: {', '.join(PARTS)}"
     add_multi30k(parser)
     add_tatoeba(parser)
     parser.add_argument("--work", type=Path, default=WORK, help="folder of the other toolkits (%(default)s)")
@@ -135,7 +138,7 @@ def benches(m30k: str, tatoeba: str, work: str) -> list[Bench]:
 
 def said(command: list[str]) -> str:
     """What a command prints, shown as it comes; its failure ends everything."""
-    with subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with started([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         lines = []
         for line in process.stdout:
@@ -147,9 +150,9 @@ def said(command: list[str]) -> str:
 
 
 def replaced(text: str, names: Mapping[str, str]) -> str:
-    """The text with names in place of this machine's folders."""
-    for folder, name in names.items():
-        text = text.replace(folder, name)
+    """The text with names in place of this machine's folders; the longest first, which may lie in another."""
+    for folder, name in sorted(names.items(), key=lambda each: -len(each[0])):
+        text = re.sub(rf"{re.escape(folder)}(?![\w.-])", name, text)
     return text
 
 
@@ -168,7 +171,9 @@ def write(title: str, text: str) -> None:
     body = "".join(f"\n## {name}\n\n{each}" for name, each in sections.items())
     pictures = sorted((ROOT / "docs" / "speed").glob("*.png"))
     shown = "".join(f"\n![{path.stem.replace('_', ' ')}](speed/{path.name})\n" for path in pictures)
-    page.write_text(f"# Speed\n\n`make bench` writes these figures. {why}\n{body}{shown}", "utf-8")
+    page.write_text(
+        f"# Speed\n\n`make bench` writes these figures, except those of a GPU. {why}\n{body}{shown}", "utf-8"
+    )
 
 
 def sections_of(page: str) -> dict[str, str]:

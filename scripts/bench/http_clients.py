@@ -107,8 +107,8 @@ class Outcome:
     """What came of many requests."""
 
     answers: dict[int, tuple[str, float]] = field(default_factory=dict)  # number of the request -> text, log_prob
-    seconds: list[float] = field(default_factory=list)  # of those that were answered
-    refused: list[float] = field(default_factory=list)  # seconds of those that got 503 or 429
+    seconds: list[float] = field(default_factory=list)  # that each of these answers took
+    refused: list[float] = field(default_factory=list)  # seconds that each 503 or 429 took
     other: list[int] = field(default_factory=list)  # statuses besides
     lost: int = 0  # no answer at all
     took_s: float = 0.0

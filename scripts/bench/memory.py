@@ -11,6 +11,7 @@ Watched from within, a process would keep more of what it frees.
 
 import os
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -44,7 +45,7 @@ def memory_mb(process: int | str, field: str) -> float:
 
 @contextmanager
 def watched_memory(field: str) -> Iterator[Highest]:
-    """The most memory that this process and those that it starts have inside the block."""
+    """The most memory that this process and its children have together inside the block."""
     highest = Highest()
     command = [sys.executable, __file__, str(os.getpid()), field]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -57,7 +58,7 @@ def watched_memory(field: str) -> Iterator[Highest]:
 
 
 def watch(process: int, field: str) -> float:
-    """The most memory of a process and of those that it started, until standard input ends."""
+    """The most memory that a process and its children have together until standard input ends."""
     highest = together(process, field)
     print("watching", flush=True)
     while not select.select([sys.stdin], [], [], EVERY)[0]:
@@ -76,4 +77,5 @@ def together(process: int, field: str) -> float:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with its standard input
     print(watch(int(sys.argv[1]), sys.argv[2]))

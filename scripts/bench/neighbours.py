@@ -1,7 +1,6 @@
 """Other work on the same machine while something is measured, and the share of the machine that is fair beside it."""
 
 import select
-import statistics
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,17 +8,21 @@ from contextlib import ExitStack, contextmanager
 
 from nmt.machine.launch import cores
 
+# Counts until standard input ends, which it does with the process that measures, however that ends.
+COUNTING = """import os, signal, sys, threading
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+while True: pass
+"""
+
 
 @contextmanager
 def busy_neighbours(count: int) -> Iterator[None]:
     """So many processes that count without end, while the block runs."""
-    neighbours = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
+    with ExitStack() as ends:
+        for _ in range(count):
+            ends.enter_context(subprocess.Popen([sys.executable, "-c", COUNTING], stdin=subprocess.PIPE))
         yield
-    finally:
-        for neighbour in neighbours:
-            neighbour.kill()
-            neighbour.wait()
 
 
 @contextmanager
@@ -45,9 +48,3 @@ def is_to_end() -> bool:
 def fair_share(workers: int, others: int) -> float:
     """Of its idle rate, what w workers on c cores get beside n busy threads of others: c / (w + n), at most all."""
     return min(1.0, max(cores(), workers) / (workers + others))
-
-
-def spread(values: Sequence[float], form: str = ".2f") -> str:
-    """Median, and from least to most where there are several."""
-    middle = format(statistics.median(values), form)
-    return middle if len(values) == 1 else f"{middle} ({min(values):{form}} to {max(values):{form}})"

@@ -9,15 +9,14 @@ runs torchrun with one process of one worker, train.parts=4 (more words are for 
 for it needs root.
 
 Measured are medians over the updates: seconds per update, and how many of them are spent in exchanges, waiting for the
-other one included. Beside them is the model of `bench on_paper`, whose t(1) is measured on one machine, and whose fixed
-costs are those of the first network, which should be unlimited.
+other one included. Beside them is the model of `bench on_paper`. Its t(1) is measured on one machine; its fixed costs
+are those of the first network, which should be unlimited.
 """
 
 import argparse
 import json
 import os
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -33,9 +32,9 @@ from torch import Tensor
 from bench import machine
 from bench.arguments import RECIPES, add_multi30k, check_multi30k, chosen, words_of
 from bench.on_paper import Network, Training, least_bits_per_s, sent_bytes, update_s
-from bench.processes import command_of
+from bench.processes import measured_apart
 from bench.training_loop import ready_to_train
-from command_line import SCRIPTS, new_parser
+from command_line import SCRIPTS, new_parser, one_or_more, own_and_words
 from nmt.errors import NmtError
 from nmt.machine.peers import Peers, joined
 
@@ -106,7 +105,6 @@ def main(given: Sequence[str]) -> int:
         return 0
     if lacking := what_is_lacking():
         raise NmtError(f"{lacking}; bench network needs root on Linux, with ip and tc (package iproute2)")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the namespaces go as well
     print(machine.describe())
     workers = {count: alone(given, count) for count in (1, 2)}
     print(
@@ -132,12 +130,10 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     add_multi30k(parser)
     parser.add_argument("--recipe", choices=list(RECIPES), default="narrow", help="that is trained (%(default)s)")
     parser.add_argument("--networks", default=",".join(NETWORKS), help=f"some of {', '.join(NETWORKS)}, with commas")
-    parser.add_argument("--updates", type=int, default=40, help="measured of each (40)")
+    parser.add_argument("--updates", type=one_or_more, default=40, help="measured of each (40)")
     parser.add_argument("--case", action="store_true", help=argparse.SUPPRESS)
-    arguments, rest = parser.parse_known_args(given)
+    arguments, rest = own_and_words(parser, given)
     arguments.networks = chosen(parser, "--networks", arguments.networks, list(NETWORKS))
-    if arguments.updates < 1:
-        parser.error(f"--updates {arguments.updates} measures nothing; give 1 or more")
     check_multi30k(parser, arguments.multi30k)
     return arguments, rest
 
@@ -174,11 +170,7 @@ def sent_so_far() -> int:
 
 def alone(given: Sequence[str], workers: int) -> Times:
     """On one machine."""
-    command = command_of("network", ["--case", *given, f"train.workers={workers}"])
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=one_thread())
-    if done.returncode:
-        sys.exit(done.returncode)
-    return last_times(done.stdout)
+    return measured_apart(Times, "network", ["--case", *given, f"train.workers={workers}"], one_thread())
 
 
 def together(given: Sequence[str], names: Sequence[str]) -> Times:

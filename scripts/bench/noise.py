@@ -19,17 +19,18 @@ from pathlib import Path
 import numpy as np
 
 from bench.arguments import add_tatoeba, check_corpus
-from command_line import new_parser
+from command_line import new_parser, own_and_words
 from nmt.commands.clean import open_scoring, say
 from nmt.config.compose import command_of
 from nmt.data.clean_corpus import judge
 from nmt.data.corpus import training_split
 from nmt.data.filters import Sifted
+from nmt.data.paths import read_lines
 
 SHARE = 0.05  # of the pairs, for each kind
 REMOVED, LOST = 0.95, 0.02  # bars
 SYMBOLS = "#@%$^~|*+=_\\/<>{}[]"
-FEWEST_WORDS = 4  # of a target that is cut in half
+FEWEST_WORDS = 4  # of a target to be cut in half
 
 Pair = tuple[str, str]
 
@@ -91,7 +92,7 @@ def main(given: Sequence[str]) -> int:
     """Measures and prints the table."""
     arguments, words = parse_arguments(given)
     sides = [
-        [line for split in arguments.splits for line in read(arguments.tatoeba / f"{split}.{side}")]
+        [line for split in arguments.splits for line in read_lines(arguments.tatoeba / f"{split}.{side}")]
         for side in ("en", "de")
     ]
     pairs, kinds = noisy(list(zip(*sides, strict=True)), arguments.seed)
@@ -106,16 +107,12 @@ def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     add_tatoeba(parser)
     parser.add_argument("--splits", default="dev,test", help="names of files, with commas (dev,test)")
     parser.add_argument("--seed", type=int, default=1, help="decides which pairs become which noise (1)")
-    arguments, rest = parser.parse_known_args(words)
+    arguments, rest = own_and_words(parser, words)
     arguments.splits = arguments.splits.split(",")
     for split in arguments.splits:
-        check_corpus(parser, "--tatoeba", arguments.tatoeba, f"{split}.en", ", ".join(arguments.splits))
+        for side in ("en", "de"):
+            check_corpus(parser, "--tatoeba", arguments.tatoeba, f"{split}.{side}", ", ".join(arguments.splits))
     return arguments, rest
-
-
-def read(path: Path) -> list[str]:
-    """Lines of a file."""
-    return path.read_text("utf-8").removesuffix("\n").split("\n")
 
 
 def noisy(pairs: list[Pair], seed: int) -> tuple[list[Pair], list[str]]:

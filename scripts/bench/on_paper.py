@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.arguments import whole_numbers
-from command_line import new_parser
+from command_line import above_zero, new_parser
 
 BYTES = 4  # of a number
 
@@ -100,9 +100,11 @@ def parse_arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--parameters", type=numbers, default=[2.5, 8, 60], help="millions, with commas (2.5,8,60)")
     parser.add_argument("--alone", type=numbers, default=[0.05, 0.1, 5.5], help="t(1) of each, s (0.05,0.1,5.5)")
     parser.add_argument("--gbit", type=numbers, default=[1, 10], help="bandwidths in Gbit/s, with commas (1,10)")
-    parser.add_argument("--delay", type=float, default=0.1, help="of a message one way, ms (0.1)")
+    parser.add_argument("--delay", type=milliseconds, default=0.1, help="of a message one way, ms (0.1)")
     parser.add_argument("--machines", type=whole_numbers, default=[2, 4, 8], help="with commas (2,4,8)")
     arguments = parser.parse_args(given)
+    if 0 in arguments.machines:
+        parser.error("--machines 0 compute nothing; give 1 or more")
     if len(arguments.alone) != len(arguments.parameters):
         parser.error(
             f"--parameters has {len(arguments.parameters)} numbers and --alone {len(arguments.alone)}; give one t(1) "
@@ -111,15 +113,14 @@ def parse_arguments(given: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
+def milliseconds(text: str) -> float:
+    """A number from 0 on."""
+    return 0.0 if text == "0" else above_zero(text)
+
+
 def numbers(text: str) -> list[float]:
     """With commas between them, all above 0."""
-    try:
-        found = [float(number) for number in text.split(",")]
-    except ValueError:
-        found = [0.0]
-    if not all(0 < number < math.inf for number in found):
-        raise argparse.ArgumentTypeError(f"{text} is not numbers above 0 with commas between them")
-    return found
+    return [above_zero(number) for number in text.split(",")]
 
 
 def line(training: Training, network: Network, machines: Sequence[int]) -> str:

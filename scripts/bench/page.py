@@ -1,4 +1,4 @@
-"""The page in chromium before a real server: its first paint, and how soon what is typed is translated on screen."""
+"""The page in chromium before a real server: its first paint, and how soon typed text is translated on screen."""
 
 import statistics
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 PAINTS, KEYS = 5, 31
-PAUSE_MS = 400  # of the typist: the next key is the first of its burst, and is sent at once
+PAUSE_MS = 400  # of the typist; the next key then begins a burst, and is sent at once
 BETWEEN_KEYS_MS = 30  # of one burst
 
 # Notes the time of the last key, and the time when the translation of all that was typed has been painted.

@@ -12,14 +12,13 @@ last validation.
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.arguments import add_multi30k, check_multi30k, whole_numbers
-from command_line import new_parser
+from bench.processes import run_nmt
+from command_line import new_parser, own_and_words
 
 PRECISIONS = ("fp32", "bf16")
 QUARTER = ["model.d_embed=64", "encoder.d_hidden=64", "decoder.d_hidden=128", "tokenizer.vocab_size=2000"]
@@ -61,7 +60,7 @@ def parse_arguments(words: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     add_multi30k(parser)
     parser.add_argument("--runs", type=Path, required=True, help="folder for the runs")
     parser.add_argument("--seeds", type=whole_numbers, default=[1, 2, 3], help="(1,2,3)")
-    arguments, rest = parser.parse_known_args(words)
+    arguments, rest = own_and_words(parser, words)
     if len(arguments.seeds) < 2:
         parser.error("--seeds: one seed has no noise to compare with; give two or more, with commas")
     check_multi30k(parser, arguments.multi30k)
@@ -73,16 +72,9 @@ def trained(arguments: argparse.Namespace, words: list[str]) -> list[Run]:
     runs = arguments.runs.resolve()
     output = runs / "comparison"
     seeds = ",".join(map(str, arguments.seeds))
-    command = ["compare", "experiment=reference", *QUARTER, *RECIPE, f"data.root={arguments.multi30k.resolve()}"]
-    command += [
-        f"runs_dir={runs}",
-        f"output={output}",
-        f"seed={seeds}",
-        f"train.precision={','.join(PRECISIONS)}",
-        *words,
-    ]
-    if code := subprocess.run([sys.executable, "-m", "nmt.cli.main", *command], stdout=sys.stderr).returncode:
-        sys.exit(code)
+    what = ["experiment=reference", *QUARTER, *RECIPE, f"data.root={arguments.multi30k.resolve()}"]
+    what += [f"seed={seeds}", f"train.precision={','.join(PRECISIONS)}"]
+    run_nmt(["compare", *what, f"runs_dir={runs}", f"output={output}", *words])
     listed = json.loads((output / "results.json").read_text("utf-8"))["runs"]
     found = [Run(run["seed"], run["variant"].partition("=")[2], figures_of(runs / run["run"])) for run in listed]
     return sorted(found, key=lambda run: (run.seed, PRECISIONS.index(run.precision)))

@@ -6,15 +6,14 @@
 
 The folders hold Multi30k (train, val and test_2016_flickr), Tatoeba English–German and English–Chinese (train, dev and
 test). A corpus such as tatoeba_3000 is the first 3,000 pairs of a training split. Each run is `nmt train` as a user
-starts it, then `nmt evaluate` on dev and on the test split, beam 5. What is finished in RUNS is not trained again, and
-what was interrupted goes on. Rows of corpora whose folder is not given are left out. The row `tune` is the best trial
-of `nmt tune` around the recipe: up to 30 trials, of which the last begins within 90 minutes.
+starts it, then `nmt evaluate` on dev and on the test split, beam 5. Finished trainings in RUNS are not repeated, and
+interrupted ones go on. Rows of corpora whose folder is not given are left out. The row `tune` is the best trial of
+`nmt tune` around the recipe: up to 30 trials, of which the last begins within 90 minutes.
 """
 
 import argparse
 import json
 import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,14 +23,16 @@ from pathlib import Path
 from typing import Any
 
 from bench.evaluation import evaluated
+from bench.kept import refuse_others
 from bench.processes import nmt_command, train_command
-from command_line import new_parser
-from nmt.cli.main import BAD_INPUT
+from command_line import new_parser, own_and_words
+from nmt.cli.exit_codes import BAD_INPUT
 from nmt.config.compose import CONFIGS
 from nmt.config.overrides import folder_name
 from nmt.config.times import seconds_of
 from nmt.figures.curves import Point, curves_figure
-from nmt.figures.figure import save_figure
+from nmt.figures.figure import FILE_KINDS, save_figure
+from processes import ended, printed
 
 MINUTES_FILE = "minutes.json"  # of the training, beside the run's own files
 DEMO, DEMO_ZH = (CONFIGS.parent / "data" / name for name in ("demo_en_de", "demo_en_zh"))
@@ -39,7 +40,7 @@ DEMO, DEMO_ZH = (CONFIGS.parent / "data" / name for name in ("demo_en_de", "demo
 
 @dataclass(frozen=True)
 class Corpus:
-    """Files of a corpus, and the words of the best training known on it, but for the data."""
+    """Files of a corpus, and the words of the best training known on it, except those for the data."""
 
     folder: str  # the option that names it
     sides: tuple[str, str]
@@ -50,6 +51,15 @@ class Corpus:
 
 
 NARROW = ("experiment=multi30k_en_de",)
+CHINESE = (
+    *NARROW,
+    "tokenizer=unigram",
+    "tokenizer.joint=false",
+    "tokenizer.vocab_size=4000",
+    "tokenizer.character_coverage=0.998",
+    "schedule.warmup=400",
+    "train.max_epochs=20",
+)
 CORPORA = {
     "multi30k_en_de": Corpus("multi30k", ("en", "de"), "val", "test_2016_flickr", NARROW),
     "multi30k_de_en": Corpus("multi30k", ("de", "en"), "val", "test_2016_flickr", NARROW),
@@ -58,8 +68,8 @@ CORPORA = {
     "tatoeba_10000": Corpus("tatoeba", ("en", "de"), "dev", "test", (*NARROW, "tokenizer.vocab_size=3000"), 10_000),
     "tatoeba_30000": Corpus("tatoeba", ("en", "de"), "dev", "test", NARROW, 30_000),
     "tatoeba_en_de": Corpus("tatoeba", ("en", "de"), "dev", "test", ("experiment=tatoeba_en_de",)),
-    "tatoeba_en_zh": Corpus("tatoeba_zh", ("en", "zh"), "dev", "test", ("experiment=tatoeba_en_zh",)),
-    "tatoeba_zh_en": Corpus("tatoeba_zh", ("zh", "en"), "dev", "test", ("experiment=tatoeba_en_zh",)),
+    "tatoeba_en_zh": Corpus("tatoeba_zh", ("en", "zh"), "dev", "test", CHINESE),
+    "tatoeba_zh_en": Corpus("tatoeba_zh", ("zh", "en"), "dev", "test", CHINESE),
     "demo_3000": Corpus("demo", ("en", "de"), "dev", "test", ("experiment=demo_en_de",), 3_000),
     "demo_en_de": Corpus("demo", ("en", "de"), "dev", "test", ("experiment=demo_en_de",)),
     "demo_en_zh": Corpus("demo_zh", ("en", "zh"), "dev", "test", ("experiment=demo_en_zh",)),
@@ -91,6 +101,7 @@ def main(given: Sequence[str]) -> int:
     print("| corpus | recipe | dev BLEU | test BLEU | test chrF | minutes | ÷ budget |")
     print("|---|---|---:|---:|---:|---:|---:|")
     runs: Path = arguments.runs.resolve()
+    refuse_others(runs, {f"--{name}": str(folder.resolve()) for name, folder in arguments.given.items()})
     signatures: dict[str, None] = {}
     curves: dict[str, list[Point]] = {}
     for name in arguments.corpora:
@@ -106,6 +117,8 @@ def main(given: Sequence[str]) -> int:
             signatures[found.signature] = None
             if is_budget(recipe):
                 curves.setdefault(name, []).append((budget_minutes(recipe), found.test_bleu))
+    if not signatures:
+        return BAD_INPUT  # nmt refused everything
     print("\n" + "\n".join(f"`{each}`" for each in signatures))
     if arguments.figure is not None:
         draw(curves, arguments.figure)
@@ -122,10 +135,10 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser.add_argument("--corpora", help=f"which, with commas (all whose folder is given): {', '.join(CORPORA)}")
     parser.add_argument("--recipes", default=",".join(RECIPES), help=f"which, with commas (%(default)s); {OTHERS}")
     parser.add_argument("--figure", type=Path, help="picture of BLEU over the budgets: .png, .svg or .pdf")
-    arguments, words = parser.parse_known_args(given)
+    arguments, words = own_and_words(parser, given)
     folders = {"multi30k": arguments.multi30k, "tatoeba": arguments.tatoeba, "tatoeba_zh": arguments.tatoeba_zh}
-    arguments.folders = {name: each for name, each in folders.items() if each is not None}
-    arguments.folders |= {"demo": DEMO, "demo_zh": DEMO_ZH}
+    arguments.given = {name: each for name, each in folders.items() if each is not None}
+    arguments.folders = arguments.given | {"demo": DEMO, "demo_zh": DEMO_ZH}
     there = [name for name, corpus in CORPORA.items() if corpus.folder in arguments.folders]
     arguments.corpora = arguments.corpora.split(",") if arguments.corpora else there
     arguments.recipes = arguments.recipes.split(",")
@@ -140,11 +153,17 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     for name in arguments.recipes:
         if not is_budget(name) and name not in (*RECIPES, TUNE):
             parser.error(f"--recipes {name} is not one of {', '.join(RECIPES)}, {OTHERS}")
+    if arguments.figure is not None:
+        if not any(map(is_budget, arguments.recipes)):
+            parser.error("--figure draws BLEU over budgets; name some: --recipes budget=5m,budget=30m")
+        if arguments.figure.suffix.lower() not in FILE_KINDS or not arguments.figure.parent.is_dir():
+            kinds = ", ".join(FILE_KINDS)
+            parser.error(f"--figure {arguments.figure} cannot be written; name a folder that exists, and {kinds}")
     return arguments, words
 
 
 def words_of(recipe: str, corpus: Corpus) -> tuple[str, ...]:
-    """The words of a recipe, but for the data."""
+    """The words of a recipe, except those for the data."""
     return (recipe,) if is_budget(recipe) else RECIPES[recipe] or corpus.known
 
 
@@ -205,20 +224,22 @@ def train(run: Path, words: Sequence[str]) -> bool:
         return True
     begun = (run / "manifest.json").exists()
     own = [f"resume={run}"] if begun else [f"runs_dir={run.parent}", f"name={run.name}", *words]
-    start = time.monotonic()
-    code = subprocess.run(train_command(None, own), stdout=sys.stderr).returncode
-    minutes = before["minutes"] + (time.monotonic() - start) / 60
-    if not run.is_dir() and code == BAD_INPUT:
+    start, code = time.monotonic(), None
+    try:
+        code = ended(train_command(None, own), stdout=sys.stderr)
+    finally:  # also where this process is stopped
+        minutes = before["minutes"] + (time.monotonic() - start) / 60
+        if run.is_dir():
+            done.write_text(json.dumps({"minutes": minutes, "finished": code == 0}))
+    if code == BAD_INPUT and not run.is_dir():
         return False
-    if run.is_dir():
-        done.write_text(json.dumps({"minutes": minutes, "finished": code == 0}))
     if code:
         sys.exit(code)
     return True
 
 
 def trained(run: Path, recipe: str, corpus: Corpus, data: Sequence[str], words: Sequence[str]) -> Outcome | None:
-    """What a training reaches that is finished now, if it was not; None: nmt refused the words."""
+    """The outcome of a training, which is finished first if it was not; None: nmt refused the words."""
     if not train(run, [*words_of(recipe, corpus), *data, *words]):
         return None
     return outcome(run, json.loads((run / MINUTES_FILE).read_text())["minutes"])
@@ -230,17 +251,15 @@ def best_of_study(folder: Path, words: Sequence[str]) -> Outcome:
     study: dict[str, Any] = json.loads(done.read_text()) if done.exists() else {"minutes": 0.0, "best": None}
     if study["best"] is None:
         start = time.monotonic()
-        command = [*nmt_command("tune"), f"runs_dir={folder}", "name=study", *STUDY, *words]
-        ended = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-        study["minutes"] += (time.monotonic() - start) / 60
-        if ended.returncode == 0:
-            best = next(line for line in ended.stdout.splitlines() if line.startswith(BEST))
+        try:
+            said = printed(nmt_command("tune", f"runs_dir={folder}", "name=study", *STUDY, *words))
+            best = next(line for line in said.splitlines() if line.startswith(BEST))
             study["best"] = shlex.split(best.removeprefix(BEST))[0]
-            print(ended.stdout, file=sys.stderr)
-        folder.mkdir(parents=True, exist_ok=True)
-        done.write_text(json.dumps(study))
-        if ended.returncode:
-            sys.exit(ended.returncode)
+            print(said, file=sys.stderr)
+        finally:  # also where this process is stopped
+            study["minutes"] += (time.monotonic() - start) / 60
+            folder.mkdir(parents=True, exist_ok=True)
+            done.write_text(json.dumps(study))
     return outcome(Path(study["best"]), study["minutes"])
 
 

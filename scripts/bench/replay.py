@@ -2,28 +2,27 @@
 
     python scripts/bench replay --general RUN --tatoeba FOLDER --multi30k FOLDER --runs RUNS    (words for nmt train)
 
-RUN was trained on Tatoeba English–German. It is trained further for the captions of Multi30k: once on them alone, once
-with three pairs of Tatoeba mixed in for each of them, whose targets are RUN's own greedy translations, and for four
-times as many updates, so that each caption is seen as often. Then comes the mean of RUN (1 part) and the second (4
-parts). All four are evaluated on the test sets of both (test_2016_flickr; beam 5). Bars: 90 % of the gain stays,
-general text loses 0.5 BLEU at most. What is finished in RUNS is not done again; RUNS of another RUN or of other words
-are refused.
+RUN was trained on Tatoeba English–German. It is trained further for the captions of Multi30k in two ways. The first
+training has the captions alone. The second mixes in three pairs of Tatoeba for each caption, with RUN's own greedy
+translations as targets. It makes four times as many updates, so that each caption is seen as often. Then comes the mean
+of RUN (1 part) and the second (4 parts). All four models are evaluated on the test sets of both (test_2016_flickr; beam
+5). Bars: 90 % of the gain stays, general text loses 0.5 BLEU at most. Finished work in RUNS is not done again; RUNS of
+another RUN, of other corpora or of other words are refused.
 """
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bench.arguments import add_multi30k, add_tatoeba, check_model, check_multi30k, check_tatoeba
 from bench.evaluation import Score, evaluated
+from bench.kept import refuse_others
 from bench.processes import run_nmt
 from bench.recipes import split_words, train
-from command_line import new_parser
-from nmt.cli.main import BAD_INPUT
-from nmt.errors import ConfigError
+from bench.training_loop import configuration
+from command_line import new_parser, one_or_more, own_and_words
+from nmt.cli.exit_codes import BAD_INPUT
 
 SIDES = {"src": "en", "tgt": "de"}
 TEST_SETS = {"domain": "test_2016_flickr", "general": "test"}
@@ -37,7 +36,6 @@ LENGTH = (
 )
 GENERAL_PAIRS = 3  # replayed for each pair of the domain
 OWN_SHARE = 4  # part of the replayed model in the mean, beside one of RUN
-SETTINGS_FILE = "settings.json"
 KEPT, LOST = 0.9, 0.5  # bars: share of the gain, BLEU
 
 
@@ -56,7 +54,10 @@ def main(given: Sequence[str]) -> int:
     runs: Path = arguments.runs.resolve()
     general: Path = arguments.general.resolve()
     models = {"general": general, **{name: runs / name for name in ("domain_alone", "replay", "mean")}}
-    refuse_others(runs, {"general": str(general), "updates": arguments.updates, "words": words})
+    configuration(words)  # refuses words that nmt does not know, before anything is done
+    places = {"--general": general, "--tatoeba": folders["general"], "--multi30k": folders["domain"]}
+    given_settings = {"--updates": arguments.updates, "words": words}
+    refuse_others(runs, {option: str(place) for option, place in places.items()} | given_settings)
     own = translated(general, folders["general"] / "train.en", runs / "own" / "train.de")
     for name in ("domain_alone", "replay"):
         updates = arguments.updates if name == "domain_alone" else arguments.updates * (1 + GENERAL_PAIRS)
@@ -84,25 +85,12 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     add_tatoeba(parser)
     add_multi30k(parser)
     parser.add_argument("--runs", type=Path, required=True, help="folder for the runs")
-    parser.add_argument("--updates", type=int, default=2000, help="of the training on captions alone (2,000)")
-    arguments, words = parser.parse_known_args(given)
+    parser.add_argument("--updates", type=one_or_more, default=2000, help="of the training on captions alone (2,000)")
+    arguments, words = own_and_words(parser, given)
     check_model(parser, arguments.general, "--general")
     check_tatoeba(parser, arguments.tatoeba)
     check_multi30k(parser, arguments.multi30k, "train.de")
     return arguments, words
-
-
-def refuse_others(runs: Path, settings: dict[str, Any]) -> None:
-    """Refuses a folder with trainings of other settings; keeps these there."""
-    file = runs / SETTINGS_FILE
-    if file.exists():
-        if (before := json.loads(file.read_text("utf-8"))) != settings:
-            raise ConfigError(f"--runs {runs} has trainings of {before}, not of {settings}; name another folder")
-    elif runs.exists() and any(runs.iterdir()):
-        raise ConfigError(f"--runs {runs} has other files; name another folder")
-    else:
-        runs.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(settings), "utf-8")
 
 
 def translated(model: Path, sources: Path, output: Path) -> Path:

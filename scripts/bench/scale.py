@@ -4,8 +4,8 @@
     python scripts/bench scale --only pairs,hidden --quick         (a few points of some, no pictures)
 
 Every point is a process of its own. `pairs` writes synthetic text, prepares it with an empty cache and trains the
-reference model on it; the others train on random ids, one size changed and the rest those of the reference model
-(vocabulary 8,000, hidden 512, 20 tokens a sentence, 4,096 tokens a batch). Memory is what is resident and no file's
+reference model on it. The others train on random ids, and change one size of the reference model (vocabulary 8,000,
+hidden 512, 20 tokens a sentence, 4,096 tokens a batch). Memory is what is resident and no file's
 (RssAnon). The arithmetic beside a speed is that of the point marked *, scaled by the operations a token takes.
 """
 
@@ -21,7 +21,7 @@ from bench.arguments import chosen
 from bench.processes import measured_apart
 from bench.scale_figure import scale_figure
 from bench.scale_point import Point, measure
-from command_line import new_parser
+from command_line import above_zero, new_parser, one_or_more
 from nmt.figures.figure import save_figure
 
 SIZES = {
@@ -60,7 +60,9 @@ def main(words: Sequence[str]) -> int:
         return 0
     print(machine.describe())
     for kind in arguments.only:
-        sizes = [size for size in (QUICK if arguments.quick else SIZES)[kind] if size <= arguments.most_pairs]
+        sizes = (QUICK if arguments.quick else SIZES)[kind]
+        if kind == "pairs":
+            sizes = [size for size in sizes if size <= arguments.most_pairs]
         print(f"\n{LABELS[kind]}")
         points = show(kind, sizes, arguments.seconds)
         if arguments.output is not None:
@@ -74,12 +76,15 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     parser = new_parser("bench scale", __doc__)
     parser.add_argument("--only", default=",".join(SIZES), help=f"some of {', '.join(SIZES)}, with commas (all)")
     parser.add_argument("--quick", action="store_true", help="few and small points")
-    parser.add_argument("--most-pairs", type=int, default=10**7, help="leave out larger corpora (10,000,000)")
-    parser.add_argument("--seconds", type=float, default=10.0, help="of training at each point (10)")
+    parser.add_argument("--most-pairs", type=one_or_more, default=10**7, help="leave out larger corpora (10,000,000)")
+    parser.add_argument("--seconds", type=above_zero, default=10.0, help="of training at each point (10)")
     parser.add_argument("--output", type=Path, help="folder for the pictures (none are drawn)")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     arguments = parser.parse_args(words)
     arguments.only = chosen(parser, "--only", arguments.only, list(SIZES))
+    least = min(SIZES["pairs"])
+    if arguments.most_pairs < least:
+        parser.error(f"--most-pairs {arguments.most_pairs} leaves nothing; give {least:,} or more")
     return arguments
 
 

@@ -36,15 +36,18 @@ from bench import machine, page
 from bench.arguments import add_model, check_model, chosen
 from bench.http_clients import Client, Load, Outcome, exchange
 from bench.neighbours import busy_neighbours
-from command_line import new_parser
+from bench.processes import nmt_command
+from bench.translate import WORDS, load
+from command_line import above_zero, new_parser, one_or_more, own_and_words
+from nmt.data.paths import read_lines
 from nmt.runs.folder import read_run
 from nmt.serve.search_wish import Search
-from nmt.translation.translator import Translator
 
 CLIENTS = 64
-WORDS = 13
+OF_SEARCH = ("search", "precision=", "workers=", "shortlist", "device=")  # keys that nmt translate has, too
 ROUNDING, COARSE_ROUNDING = 0.001, 0.01  # of a probability's logarithm, relative: in fp32, and in bf16 or less
 ROUNDS = 8  # in turn, with and without clients whose bodies are slow
+FEWEST_REQUESTS = 2 * ROUNDS
 WARM_UP_S = 20.0  # of overload, after which no batch needs more memory than those before
 TRICKLES = 200  # clients whose bodies are slow
 
@@ -67,7 +70,7 @@ def main(given: Sequence[str]) -> int:
     """Prints a line for each figure."""
     arguments, words = parse_arguments(given)
     sentences = read_sentences(arguments.input, arguments.words)
-    yardstick = Yardstick(arguments.model, sentences)
+    yardstick = Yardstick(arguments.model, sentences, [word for word in words if word.startswith(OF_SEARCH)])
     print(machine.describe())
     print(f"{len(sentences):,} sentences of {arguments.words} words, {yardstick.about}\n")
     print("| figure | measured | bar | |\n|---|---:|---:|---|")
@@ -81,23 +84,27 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser = new_parser("bench serve", __doc__)
     add_model(parser)
     parser.add_argument("--input", type=Path, required=True, help="file with a sentence a line")
-    parser.add_argument("--words", type=int, default=WORDS, help="of the sentences that are taken (%(default)s)")
-    parser.add_argument("--requests", type=int, default=2000, help="of each measurement (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=60, help="of overload (%(default)s)")
-    parser.add_argument("--times", type=int, default=20, help="ends and changes of the model (%(default)s)")
-    parser.add_argument("--connected", type=int, default=1000, help="clients that stay connected (%(default)s)")
+    parser.add_argument(
+        "--words", type=one_or_more, default=WORDS, help="of the sentences that are taken (%(default)s)"
+    )
+    parser.add_argument("--requests", type=one_or_more, default=2000, help="of each measurement (%(default)s)")
+    parser.add_argument("--seconds", type=above_zero, default=60, help="of overload (%(default)s)")
+    parser.add_argument("--times", type=one_or_more, default=20, help="ends and changes of the model (%(default)s)")
+    parser.add_argument("--connected", type=one_or_more, default=1000, help="clients that stay connected (%(default)s)")
     parser.add_argument("--only", default=",".join(MEASUREMENTS), help=f"some of {', '.join(MEASUREMENTS)} (all)")
-    arguments, words = parser.parse_known_args(given)
+    arguments, words = own_and_words(parser, given)
     check_model(parser, arguments.model)
     if not arguments.input.is_file():
         parser.error(f"--input {arguments.input} is not a file; name one with a sentence a line")
+    if arguments.requests < FEWEST_REQUESTS:
+        parser.error(f"--requests {arguments.requests} are too few; give {FEWEST_REQUESTS} or more")
     arguments.only = chosen(parser, "--only", arguments.only, list(MEASUREMENTS))
     return arguments, words
 
 
 def read_sentences(file: Path, words: int) -> list[str]:
     """The lines with so many words, each once."""
-    lines = dict.fromkeys(line.strip() for line in file.read_text("utf-8").splitlines())
+    lines = dict.fromkeys(line.strip() for line in read_lines(file))
     found = [line for line in lines if len(line.split()) == words]
     if not found:
         sys.exit(f"error: {file} has no line of {words} words; choose others by --words")
@@ -105,11 +112,11 @@ def read_sentences(file: Path, words: int) -> list[str]:
 
 
 class Yardstick:
-    """The same model in this process."""
+    """The same model in this process; `words`: for its search."""
 
-    def __init__(self, model: Path, sentences: list[str]) -> None:
+    def __init__(self, model: Path, sentences: list[str], words: list[str]) -> None:
         self.model, self.sentences = model, sentences
-        self.translator = Translator.load(model)
+        self.translator = load(model, words)
         self.settings = Search().settings(self.translator.settings)
         self.expected = self.translator.translate(sentences, settings=self.settings)
         data = read_run(model)[0].data
@@ -152,16 +159,7 @@ class Yardstick:
 @contextmanager
 def serving(yardstick: Yardstick, *words: str) -> Iterator[Serving]:
     """A server of its own for each measurement."""
-    command = [
-        sys.executable,
-        "-m",
-        "nmt.cli.main",
-        "serve",
-        f"model={yardstick.model}",
-        "port=0",
-        "cache_mb=0",
-        *words,
-    ]
+    command = nmt_command("serve", f"model={yardstick.model}", "port=0", "cache_mb=0", *words)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
@@ -318,7 +316,7 @@ def leaving(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str
 
 
 def ends(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) -> None:
-    """SIGTERM under load: what was accepted is answered."""
+    """SIGTERM under load: every accepted request is answered."""
     lost = answered = 0
     for _ in range(arguments.times):
         with serving(yardstick, *words) as server:
@@ -337,7 +335,7 @@ def ends(arguments: argparse.Namespace, yardstick: Yardstick, words: list[str]) 
 
 
 async def until_end(server: Serving) -> Outcome:
-    """Clients with a new connection for each request, until there is none to be had."""
+    """Clients with a new connection for each request, until no connection can be made."""
     load, outcome = server.load, Outcome()
     loop = asyncio.get_running_loop()
     loop.call_later(1.0, server.process.send_signal, signal.SIGTERM)

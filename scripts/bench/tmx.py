@@ -19,11 +19,10 @@ from pathlib import Path
 
 from omegaconf import OmegaConf
 
-from bench.arguments import check_rounds
 from bench.memory import watched_memory
 from bench.processes import measured_apart
 from bench.usage import Usage
-from command_line import new_parser
+from command_line import new_parser, one_or_more
 from nmt.config.check import read
 from nmt.config.compose import composed, loader
 from nmt.config.sections import DataConfig
@@ -54,7 +53,7 @@ def main(given: Sequence[str]) -> int:
     if arguments.case is not None:
         print(json.dumps(asdict(reading(arguments.case, arguments.alone))))
         return 0
-    from bench import machine  # imports torch, whose memory is none of the reader's
+    from bench import machine  # imports torch, which the memory of a reading must not include
 
     print(f"{machine.describe()}\n\n| units | units/s | most memory, MB | others |\n|---:|---:|---:|---:|")
     alone = ["--alone"] if arguments.alone else []
@@ -75,15 +74,11 @@ def main(given: Sequence[str]) -> int:
 def parse_arguments(given: Sequence[str]) -> argparse.Namespace:
     """Its own options."""
     parser = new_parser("bench tmx", __doc__)
-    parser.add_argument("--units", type=int, default=1_000_000, help="of the memory (1,000,000)")
-    parser.add_argument("--rounds", type=int, default=3, help="readings, each by new processes (3)")
+    parser.add_argument("--units", type=one_or_more, default=1_000_000, help="of the memory (1,000,000)")
+    parser.add_argument("--rounds", type=one_or_more, default=3, help="readings, each by new processes (3)")
     parser.add_argument("--alone", action="store_true", help="one process reads, cleans and writes")
     parser.add_argument("--case", type=Path, help=argparse.SUPPRESS)
-    arguments = parser.parse_args(given)
-    check_rounds(parser, arguments.rounds)
-    if arguments.units < 1:
-        parser.error(f"--units is {arguments.units}; it must be at least 1")
-    return arguments
+    return parser.parse_args(given)
 
 
 def units(count: int) -> Iterator[str]:

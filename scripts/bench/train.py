@@ -6,7 +6,7 @@
 
 FOLDER holds Multi30k: train, val and test_2016_flickr, .en and .de. Every case is a process of its own and runs the
 training loop of `nmt train` as it is: data, logging and gradient clipping included. Several rounds measure the cases
-in turn, so that all meet the same machine; what is printed are the medians of each, and of the ratios within a round.
+in turn, so that all meet the same machine. The tables have the medians of each, and of the ratios within a round.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from bench import machine
 from bench.arguments import add_measuring, add_multi30k, parse_measuring
 from bench.operations import counted
 from bench.processes import measured_apart
+from bench.spread import spread
 from bench.training_loop import ready_to_train, trained_for
 from command_line import new_parser
 from nmt.data.batch import make_batch
@@ -145,6 +146,5 @@ def beside_dot(rounds: Sequence[Sequence[Speed]]) -> list[str]:
                 ratios.setdefault((speed.precision, speed.attention), []).append(ratio)
     lines: dict[str, list[str]] = {}
     for (precision, attention), each in ratios.items():
-        spread = f" ({min(each):.2f} to {max(each):.2f})" if len(each) > 1 else ""
-        lines.setdefault(precision, []).append(f"{attention} {statistics.median(each):.2f}{spread}")
+        lines.setdefault(precision, []).append(f"{attention} {spread(each)}")
     return [f"\nshare ÷ that of dot, {precision}: {', '.join(shares)}" for precision, shares in lines.items()]

@@ -15,10 +15,10 @@ from nmt.config.verbs import TrainCommand
 from nmt.data.prepare import Prepared
 from nmt.machine.peers import ALONE, Peers
 from nmt.model.seq2seq import Seq2Seq
-from nmt.training.parts import refuse_untrainable
 from nmt.training.progress import Progress
 from nmt.training.run import new_model, read_data
 from nmt.training.trainer import Trainer
+from nmt.training.untrainable import refuse_untrainable
 
 
 @dataclass(frozen=True)

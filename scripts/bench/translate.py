@@ -26,16 +26,17 @@ from typing import Any
 
 from bench import machine
 from bench.arguments import add_model, add_multi30k, add_rounds, check_model, parse_measuring, whole_numbers
-from bench.processes import command_of
+from bench.processes import command_of, nmt_command
+from bench.spread import spread
 from bench.usage import Usage, peak_memory_mb
-from command_line import ROOT, new_parser
+from command_line import ROOT, new_parser, one_or_more
 from nmt.config import compose
 from nmt.config.verbs import TranslateCommand
 from nmt.scoring.metrics import score_corpus
 from nmt.translation.open import open_model
 from nmt.translation.translator import Translator
 
-WORDS = 13  # of the sentences that are translated one at a time
+WORDS = 13  # of the sentences to be translated one at a time
 SINGLE = 60  # of them at most
 STARTS = 3  # of a whole process
 
@@ -121,13 +122,23 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     add_multi30k(parser)
     parser.add_argument("--beam", type=whole_numbers, default=[5, 1], help="one or several, with commas (5,1)")
     add_rounds(parser, 5)
-    parser.add_argument("--sentences", type=int, default=1000, help="of the test set, from its beginning (1000)")
+    parser.add_argument(
+        "--sentences", type=one_or_more, default=1000, help="of the test set, from its beginning (1000)"
+    )
     parser.add_argument("--ab", metavar="WORDS", help="more words for a second configuration, measured in turn")
-    parser.add_argument("--ab-code", type=Path, default=ROOT, help="checkout whose code the second one runs")
+    parser.add_argument("--ab-code", type=Path, help="checkout whose code the second one runs, with --ab")
     parser.add_argument("--no-starts", dest="starts", action="store_false", help="without starts and single sentences")
     parser.add_argument("--case", action="store_true", help=argparse.SUPPRESS)
     arguments, rest = parse_measuring(parser, given, "test_2016_flickr.en")
     check_model(parser, arguments.model)
+    if arguments.ab_code is not None:
+        if not (arguments.ab_code / "nmt" / "__init__.py").is_file():
+            parser.error(f"--ab-code {arguments.ab_code} is not a checkout of nmt; name the folder that holds nmt/")
+        if arguments.ab is None:
+            parser.error('--ab-code needs --ab; add --ab ""')
+    if arguments.starts and not arguments.case and not of_words(read(arguments, "en")):
+        what = f"--sentences {arguments.sentences}: none has {WORDS} words, which one is translated alone"
+        parser.error(f"{what}; give more, or --no-starts")
     return arguments, rest
 
 
@@ -141,7 +152,10 @@ def measure(beam: int, arguments: argparse.Namespace, words: list[str]) -> None:
     cases = [Case(f"beam {beam}", beam, words, ROOT)]
     if arguments.ab is not None:
         both = [*words, *shlex.split(arguments.ab)]
-        cases = [Case(f"beam {beam}, a", beam, words, ROOT), Case(f"beam {beam}, b", beam, both, arguments.ab_code)]
+        cases = [
+            Case(f"beam {beam}, a", beam, words, ROOT),
+            Case(f"beam {beam}, b", beam, both, arguments.ab_code or ROOT),
+        ]
     measured = [Measured(case, arguments) for case in cases]
     for _ in range(arguments.rounds):
         for each in measured:
@@ -155,9 +169,8 @@ def measure(beam: int, arguments: argparse.Namespace, words: list[str]) -> None:
 
 
 def compared(first: Sequence[float], second: Sequence[float]) -> str:
-    """Median, least and most of the ratios of seconds of the second to those of the first, pair by pair."""
-    ratios = [b / a for a, b in zip(first, second, strict=True)]
-    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    """Ratios of seconds of the second to those of the first, pair by pair."""
+    return spread([b / a for a, b in zip(first, second, strict=True)])
 
 
 def show(measured: Measured, result: dict[str, Any]) -> None:
@@ -173,7 +186,7 @@ def show(measured: Measured, result: dict[str, Any]) -> None:
 
 def first_translation_s(arguments: argparse.Namespace, words: list[str]) -> float:
     """Seconds from the start of `nmt translate` to its first line, the median of a few."""
-    command = [sys.executable, "-m", "nmt.cli.main", "translate", f"model={arguments.model.resolve()}", *words]
+    command = nmt_command("translate", f"model={arguments.model.resolve()}", *words)
     sentence = read(arguments, "en")[0]
     seconds = []
     for _ in range(STARTS):

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from bench.arguments import add_model, check_model
 from bench.evaluation import Score, evaluated
-from bench.noise import read
-from command_line import new_parser
+from command_line import new_parser, own_and_words
+from nmt.data.paths import read_lines
 
 LOST = 2.0  # BLEU: bar
 ALIKE = {"'": "’", " ": "\u00a0", "-": "\u2011", "fi": "ﬁ", "fl": "ﬂ"}
@@ -52,7 +52,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
 def main(given: Sequence[str]) -> int:
     """Prints a row for each way of typing."""
     arguments, words = parse_arguments(given)
-    sentences = read(arguments.src)
+    sentences = list(read_lines(arguments.src))
     print("| typed | BLEU | loss |\n|---|---:|---:|")
     found: dict[str, Score] = {}
     lost: dict[str, float] = {}
@@ -76,7 +76,7 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     add_model(parser)
     parser.add_argument("--src", type=Path, required=True, help="sources of a test set, a sentence a line")
     parser.add_argument("--ref", type=Path, required=True, help="its references")
-    arguments, words = parser.parse_known_args(given)
+    arguments, words = own_and_words(parser, given)
     check_model(parser, arguments.model)
     for option in ("src", "ref"):
         if not getattr(arguments, option).is_file():

@@ -26,8 +26,10 @@ from bench import machine
 from bench.arguments import RECIPES, add_multi30k, check_multi30k, chosen, words_of
 from bench.memory import ANONYMOUS, together
 from bench.processes import train_command
-from command_line import new_parser
+from command_line import new_parser, one_or_more, own_and_words
+from nmt.cli.exit_codes import BAD_INPUT
 
+DIFFERENT = 1  # exit code
 LOOKS_S = 0.1  # between two looks at the memory
 DIGITS = 12
 
@@ -70,7 +72,7 @@ def main(given: Sequence[str]) -> int:
             print(line(precision, case, found), flush=True)
         if len({each.sha256 for each in found.values()}) > 1:
             print(f"the weights differ in {precision}", flush=True)
-            code = 1
+            code = DIFFERENT
     return code
 
 
@@ -79,9 +81,9 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     parser = new_parser("bench workers", __doc__)
     add_multi30k(parser)
     parser.add_argument("--recipe", choices=list(RECIPES), default="narrow", help="that is trained (%(default)s)")
-    parser.add_argument("--updates", type=int, default=200, help="of each training (200)")
+    parser.add_argument("--updates", type=one_or_more, default=200, help="of each training (200)")
     parser.add_argument("--precision", default="fp32,bf16", help="with commas (fp32,bf16)")
-    arguments, rest = parser.parse_known_args(given)
+    arguments, rest = own_and_words(parser, given)
     check_multi30k(parser, arguments.multi30k)
     arguments.precision = chosen(parser, "--precision", arguments.precision, ["fp32", "bf16"])
     if arguments.updates < 10:
@@ -114,7 +116,8 @@ def outcome(case: Case, words: Sequence[str]) -> Outcome:
                 process.wait()
             if process.returncode:
                 said.seek(0)
-                sys.exit(said.read())
+                print(said.read(), end="", file=sys.stderr)
+                sys.exit(BAD_INPUT if process.returncode == DIFFERENT else process.returncode)
         run = Path(folder) / "run"
         [weights] = run.glob("checkpoints/*/weights.safetensors")
         return Outcome(speed(run / "metrics.jsonl"), memory, hashlib.sha256(weights.read_bytes()).hexdigest())

@@ -147,7 +147,7 @@ def auxiliary(name: str, was: bool, person: str) -> str:
 
 
 def clause(c: Clause, order: str = "second") -> Tokens:
-    """`order`: where the finite verb stands: "second", "first", or "last" (subordinate clauses)."""
+    """`order`: the place of the finite verb: "second", "first", or "last" (subordinate clauses)."""
     if c.mood == "imperative":
         return imperative(c)
     finite, closing = verbs(c, "one" if c.verb == THERE else person_of(c.subject))
@@ -170,7 +170,7 @@ def last(c: Clause, finite: Tokens, closing: Tokens) -> Tokens:
 
 
 def fronted(c: Clause) -> tuple[Tokens, Clause]:
-    """What stands before the finite verb in place of the subject, and the clause without it."""
+    """The words before the finite verb in place of the subject, and the clause without them."""
     if c.question in ("where", "when", "why", "how"):
         return say(forms.QUESTIONS[c.question], c.question_id), c
     if c.question == "direct" and c.direct:

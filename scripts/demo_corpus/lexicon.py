@@ -135,7 +135,7 @@ def weak_forms(infinitive: str) -> tuple[str, str, str]:
 
 
 def read(name: str) -> list[tuple[list[str], str]]:
-    """The lines of a table, each with the words of the [section] that it stands in."""
+    """The lines of a table, each with the words of its [section]."""
     section: list[str] = []
     rows = []
     for line in (FOLDER / name).read_text(encoding="utf-8").splitlines():

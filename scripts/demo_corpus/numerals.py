@@ -43,7 +43,7 @@ def english_number(n: int) -> str:
 
 
 def german_part(n: int) -> str:
-    """Words for 1 … 999,999 as they stand inside a longer number: 1 is "ein"."""
+    """Words for 1 … 999,999 inside a longer number: 1 is "ein"."""
     if n < 20:
         return DE_SMALL[n]
     if n < 100:
@@ -71,7 +71,7 @@ def chinese_number(n: int, measured: bool) -> str:
 
 
 def chinese_below(n: int) -> str:
-    """Numerals for 1 … 9,999 as they stand after a higher one (十 is 一十)."""
+    """Numerals for 1 … 9,999 after a higher one (十 is 一十)."""
     text, zero = "", False
     for unit, word in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
         digit, n = divmod(n, unit)

@@ -1,4 +1,4 @@
-"""What a corpus is like: lexemes, clause types, lengths, how far the test set is from the training set."""
+"""Describes a corpus: lexemes, clause types, lengths, how far the test set is from the training set."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Modifier:
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """`det`: a key of the determiner tables, "number", or "name" (the owner's name stands there)."""
+    """`det`: a key of the determiner tables, "number", or "name" (the owner's name is the determiner)."""
 
     id: int
     noun: Noun

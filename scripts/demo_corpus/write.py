@@ -37,6 +37,8 @@ def main(words: Sequence[str]) -> int:
         parser.error(f"--more is {arguments.more}; give 0 or more pairs")
     if not 0 < arguments.lexicon <= 1:
         parser.error(f"--lexicon is {arguments.lexicon:g}; give a share above 0, at most 1")
+    if arguments.out.exists() and not arguments.out.is_dir():
+        parser.error(f"--out {arguments.out} is a file; name a folder")
     splits = generate(arguments.seed, arguments.more, arguments.lexicon)
     if arguments.report:
         print(describe(splits))
@@ -46,7 +48,9 @@ def main(words: Sequence[str]) -> int:
         path = arguments.out / name
         if not arguments.check:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            part = path.with_name(f"{path.name}.part")
+            part.write_bytes(content)
+            part.replace(path)
         elif not path.is_file() or path.read_bytes() != content:
             differing.append(str(path))
     for path_name in differing:

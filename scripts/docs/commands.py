@@ -144,6 +144,15 @@ def _top(verb: str) -> list[str]:
     return [whole[:1].upper() + whole[1:], *examples]
 
 
+OF_SPACE = {
+    "low": "number",
+    "high": "number",
+    "step": "number",
+    "log": f"{code('true')}, {code('false')}",
+    "choices": "list",
+}
+
+
 def keys_of(verb: str, config: DictConfig, chosen: Mapping[str, str | None]) -> Iterator[Key]:
     """Every key of the verb's configuration, which `chosen` made."""
     settings: Any = OmegaConf.to_container(config)
@@ -161,7 +170,7 @@ def keys_of(verb: str, config: DictConfig, chosen: Mapping[str, str | None]) -> 
         known = hints.get(name)
         kind = "the class's name" if name.endswith(".class") else "" if known is None else takes(known)
         if not kind and name.startswith("space."):
-            kind = "range or choices"
+            kind = OF_SPACE.get(name.rpartition(".")[2], "range or choices")
         meaning = meant.get(name) or ("which class; choose it by its group" if name.endswith(".class") else "")
         yield Key(name, shown(value), kind, meaning)
 

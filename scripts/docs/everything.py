@@ -10,15 +10,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from command_line import ROOT, new_parser
-from docs.site import SITE, build
+from docs.site import SITE, build, is_site
 
 
 def main(words: Sequence[str]) -> int:
     """The exit code: 1 where mkdocs has a warning, 2 where it is not installed."""
     parser = new_parser("docs", __doc__)
-    parser.add_argument("--output", type=Path, default=SITE, help="folder of the site, which is emptied (site/)")
+    parser.add_argument("--output", type=Path, default=SITE, help="folder of the site, whose old pages go (site/)")
     arguments = parser.parse_args(words)
-    code = build(arguments.output.expanduser().resolve())
+    output = arguments.output.expanduser().resolve()
+    if output.exists() and not is_site(output):
+        parser.error(f"--output {arguments.output} has other files; name a new folder, or that of a site")
+    code = build(output)
     if code == 0 and arguments.output == SITE:
         print(f"open {SITE.relative_to(ROOT)}/index.html in a browser, or: make docs ARGS=serve")
     return code

@@ -38,7 +38,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Text whose formulas are taken out, and whose links to files outside of docs/ are the names of these.
+    """Text whose formulas are taken out; links to files outside of docs/ become the names of the files.
 
     CONTRIBUTING.md is a page of the site; its links start from the folder above docs/.
     """

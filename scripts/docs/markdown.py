@@ -8,13 +8,13 @@ ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "$": "&#36;"}
 
 
 def plain(text: str) -> str:
-    """Text that is not Markdown; what stands between backquotes is code."""
+    """Text that is not Markdown; text between backquotes is code."""
     parts = re.split(r"(`[^`]+`)", text)
     return "".join(code(part[1:-1]) if number % 2 else _escaped(part) for number, part in enumerate(parts))
 
 
 def code(text: str) -> str:
-    """Code that may stand in a table."""
+    """Code that a table may contain."""
     return "<code>" + re.sub(r"[&<>|$]", lambda each: ESCAPES[each[0]], SPECIAL.sub(r"\\\1", text)) + "</code>"
 
 

@@ -1,9 +1,10 @@
-"""Finds constructions that make a sentence hard to read, in all pages, docstrings and comments.
+"""Finds constructions that make a sentence hard to read.
 
     python scripts/docs prose                                 (what `make check` runs)
     python scripts/docs prose docs/serve.md nmt/model/*.py    (some files)
 
-The house list is RULES; what may stay is in prose_exceptions.yaml. Code, and the length of table cells, do not count.
+It reads all pages, and the docstrings and comments of the program, the scripts and the tests. The house list is RULES;
+what may stay is in prose_exceptions.yaml. Code, and the length of table cells, do not count.
 """
 
 import re
@@ -93,6 +94,10 @@ def main(words: Sequence[str]) -> int:
     for file in files:
         if file.suffix not in READERS or not file.is_file():
             parser.error(f"{file} is not a file of these kinds: {', '.join(READERS)}")
+        try:
+            file.read_text("utf-8")
+        except UnicodeDecodeError as error:
+            parser.error(f"{file} is not UTF-8 (byte {error.start + 1}); convert it")
     allowed: dict[str, list[str]] = yaml.safe_load(EXCEPTIONS.read_text("utf-8")) or {}
     found = [finding for file in files for finding in findings(file.resolve(), allowed)]
     for finding in found:
@@ -106,11 +111,12 @@ def main(words: Sequence[str]) -> int:
 
 
 def checked_files() -> list[Path]:
-    """Every page that people read, and the program."""
+    """Every page that people read, the program, the scripts and the tests."""
     docs = sorted((ROOT / "docs").rglob("*.md"))
     named = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
     program = [*sorted((ROOT / "nmt").rglob("*.py")), *sorted((ROOT / "configs").rglob("*.yaml"))]
-    return [path for path in [*named, *docs, *program] if not shown(path).startswith(LEFT_OUT)]
+    others = [path for folder in ("scripts", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
+    return [path for path in [*named, *docs, *program, *others] if not shown(path).startswith(LEFT_OUT)]
 
 
 def shown(path: Path) -> str:

@@ -114,7 +114,12 @@ def _described(public: Public) -> Iterator[str]:
             yield from [f"Property, `{ast.unparse(inside.returns)}`." if inside.returns else "Property.", ""]
             yield from _docstring(inside)
         else:
-            yield from _function(inside, shown)
+            yield from _function(inside, in_snake_case(shown) if method == "__call__" else shown)
+
+
+def in_snake_case(name: str) -> str:
+    """The name of an object of the class."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 def _function(node: ast.FunctionDef, name: str) -> Iterator[str]:

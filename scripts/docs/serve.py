@@ -17,4 +17,6 @@ def main(words: Sequence[str]) -> int:
     parser = new_parser("docs serve", __doc__)
     parser.add_argument("--port", type=int, default=8000, help="port to listen at, on this machine alone (%(default)s)")
     arguments = parser.parse_args(words)
+    if not 0 < arguments.port < 65536:
+        parser.error(f"--port {arguments.port} is not a port; give 1 to 65535")
     return mkdocs("serve", "--dev-addr", f"127.0.0.1:{arguments.port}", "--watch", "docs")

@@ -18,6 +18,11 @@ def build(output: Path) -> int:
     return mkdocs("build", "--strict", "--clean", "--site-dir", str(output))
 
 
+def is_site(folder: Path) -> bool:
+    """Is it one that mkdocs made, or an empty folder?"""
+    return folder.is_dir() and ((folder / "sitemap.xml").is_file() or not any(folder.iterdir()))
+
+
 def mkdocs(verb: str, *words: str) -> int:
     """The exit code of `mkdocs VERB`; refuses without mkdocs."""
     if find_spec("mkdocs") is None or find_spec("material") is None:
@@ -25,6 +30,6 @@ def mkdocs(verb: str, *words: str) -> int:
     command = [sys.executable, "-m", "mkdocs", verb, "--config-file", str(CONFIG), *words]
     quiet = {
         "NO_MKDOCS_2_WARNING": "true",  # about another project's plans
-        "PYTHONWARNINGS": "ignore::DeprecationWarning",  # of libraries that the reference is read from
+        "PYTHONWARNINGS": "ignore::DeprecationWarning",  # from libraries that the reference is read from
     }
     return subprocess.run(command, cwd=ROOT, env=os.environ | quiet).returncode

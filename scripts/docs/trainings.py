@@ -21,7 +21,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from command_line import ROOT, new_parser
+from command_line import ROOT, new_parser, one_or_more
 
 if TYPE_CHECKING:
     from helpers.pages import Typed  # type: ignore[import-not-found]
@@ -78,11 +78,8 @@ def parse_arguments(given: Sequence[str]) -> argparse.Namespace:
     """Its own options."""
     parser = new_parser("docs trainings", __doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="run commands that contain it, or whose page does")
-    parser.add_argument("--updates", type=int, default=1, help="of each training (1)")
-    arguments = parser.parse_args(given)
-    if arguments.updates < 1:
-        parser.error(f"--updates is {arguments.updates}; it must be at least 1")
-    return arguments
+    parser.add_argument("--updates", type=one_or_more, default=1, help="of each training (1)")
+    return parser.parse_args(given)
 
 
 def is_one(command: "Typed") -> bool:

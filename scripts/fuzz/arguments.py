@@ -3,17 +3,13 @@
 import argparse
 from collections.abc import Iterable
 
+from command_line import one_or_more
+
 
 def add_cases(parser: argparse.ArgumentParser, default: int, of: str) -> None:
     """How many cases, and which: `of` what the number is."""
-    parser.add_argument("--cases", type=int, default=default, help=f"{of} ({default:,})")
+    parser.add_argument("--cases", type=one_or_more, default=default, help=f"{of} ({default:,})")
     parser.add_argument("--seed", type=int, default=1, help="of the cases (1)")
-
-
-def check_cases(parser: argparse.ArgumentParser, cases: int) -> None:
-    """Refuses a number of cases that tries nothing."""
-    if cases < 1:
-        parser.error(f"--cases {cases} tries nothing; give 1 or more")
 
 
 def chosen(parser: argparse.ArgumentParser, only: str, names: Iterable[str]) -> list[str]:

@@ -28,7 +28,7 @@ from time import perf_counter, sleep
 from typing import TypeAlias
 
 from command_line import ROOT, new_parser
-from fuzz.arguments import add_cases, check_cases, chosen
+from fuzz.arguments import add_cases, chosen
 
 Check = Callable[[bytes], bool]  # is a file with this damage still readable? raises unless it is refused
 Case: TypeAlias = "Synchronized[int]"
@@ -55,7 +55,6 @@ def main(words: Sequence[str]) -> int:
     add_cases(parser, 10_000, "of each format")
     parser.add_argument("--only", default="", help="beginnings of names of formats, with commas (all)")
     arguments = parser.parse_args(words)
-    check_cases(parser, arguments.cases)
     sys.path.insert(0, str(ROOT / "tests"))
     from helpers.fuzz_corpora import CORPORA  # type: ignore[import-not-found]
 
@@ -127,7 +126,7 @@ def _end_with(parent: int) -> None:
 
 
 def try_cases(check: Check, case: Case, cases: int, seed: int) -> Tried:
-    """Checks each case until one raises; keeps its number in `case`, for who looks at a process that has ended."""
+    """Checks each case until one raises; keeps its number in `case`, which the parent reads if this process dies."""
     tried, readable, start, before = Tried(), 0, perf_counter(), None
     for number in range(cases):
         case.value = number

@@ -12,14 +12,14 @@ inputs reach: python scripts/fuzz guided --help. Many more damaged files: python
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 
 from command_line import ROOT, new_parser
-from fuzz.arguments import add_cases, check_cases, chosen
+from fuzz.arguments import add_cases, chosen
+from nmt.machine.launch import cores
+from processes import side_by_side
 
 RESULT = re.compile(r"fuzzed ([\w ]+): (\d+) cases in ([\d.]+) s")
 
@@ -30,7 +30,6 @@ def main(words: Sequence[str]) -> int:
     add_cases(parser, 1_000_000, "of the properties together")
     parser.add_argument("--only", default="", help="beginnings of names of properties, with commas (all)")
     arguments = parser.parse_args(words)
-    check_cases(parser, arguments.cases)
     start = perf_counter()
     sys.path.insert(0, str(ROOT / "tests"))
     from helpers.fuzz_commands import COMMANDS  # type: ignore[import-not-found]
@@ -46,19 +45,16 @@ def main(words: Sequence[str]) -> int:
     }
     total = failed = 0
 
-    def run(name: str) -> subprocess.CompletedProcess[str]:
-        test = f"tests/robustness/test_fuzz.py::test_it_holds_for_any_input[{name}]"
-        command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", test]
-        return subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-
+    pytest = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider"]
+    commands = [[*pytest, f"tests/robustness/test_fuzz.py::test_it_holds_for_any_input[{name}]"] for name in names]
     print("| property | cases | s |\n|---|---:|---:|", flush=True)
-    with ThreadPoolExecutor(os.cpu_count()) as side_by_side:
-        for name, done in zip(names, side_by_side.map(run, names), strict=True):
-            if found := RESULT.search(done.stdout):
-                total += int(found[2])
-                print(f"| {name} | {int(found[2]):,} | {float(found[3]):,.0f} |", flush=True)
-            if done.returncode:
-                failed += 1
-                print(f"{name} FAILED\n{done.stdout}", flush=True)
+    results = side_by_side(commands, cores(), cwd=ROOT, env=environment)
+    for name, done in zip(names, results, strict=True):
+        if found := RESULT.search(done.stdout):
+            total += int(found[2])
+            print(f"| {name} | {int(found[2]):,} | {float(found[3]):,.0f} |", flush=True)
+        if done.returncode:
+            failed += 1
+            print(f"{name} FAILED\n{done.stdout}", flush=True)
     print(f"\n{total:,} cases, {failed} properties that do not hold; {perf_counter() - start:.0f} s")
     return 1 if failed else 0

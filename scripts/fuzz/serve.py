@@ -19,7 +19,7 @@ from pathlib import Path
 from time import perf_counter
 
 from command_line import ROOT, new_parser
-from fuzz.arguments import add_cases, check_cases
+from fuzz.arguments import add_cases
 
 GROWTH = 1.25  # of the server's memory between the first tenth of the cases and the last, at most
 SLACK_MB = 50  # besides
@@ -30,7 +30,6 @@ def main(words: Sequence[str]) -> int:
     parser = new_parser("fuzz serve", __doc__)
     add_cases(parser, 100_000, "of all parts together")
     arguments = parser.parse_args(words)
-    check_cases(parser, arguments.cases)
     sys.path.insert(0, str(ROOT / "tests"))
     from helpers.fuzz_parts import PARTS, Normal, words_of  # type: ignore[import-not-found]
     from helpers.servers import command  # type: ignore[import-not-found]

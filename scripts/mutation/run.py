@@ -29,7 +29,7 @@ from types import CodeType, FunctionType
 import pytest
 import yaml
 
-from command_line import ROOT, new_parser
+from command_line import ROOT, new_parser, one_or_more
 from mutation.mutants import Mutant, mutants
 from mutation.targets import TARGETS
 
@@ -50,15 +50,21 @@ class Equivalent:
 def main(words: Sequence[str]) -> int:
     """1 if too few are noticed, 2 if nothing could be measured."""
     parser = new_parser("mutation", __doc__)
-    parser.add_argument("--mutants", type=int, default=300, help="size of the random sample (300)")
+    parser.add_argument("--mutants", type=one_or_more, default=300, help="size of the random sample (300)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
     parser.add_argument("--only", default="", help="files whose path contains this")
     parser.add_argument("--numbers", type=int, nargs="*", help="of the sample, only these")
-    parser.add_argument("--workers", type=int, default=1, help="processes (1)")
+    parser.add_argument("--workers", type=one_or_more, default=1, help="processes (1)")
     parser.add_argument("--least", type=float, default=95.0, help="per cent of mutants that must be noticed (95)")
     parser.add_argument("--survivors", type=Path, default=Path("survivors.diff"), help="file to write (survivors.diff)")
     arguments = parser.parse_args(words)
+    if not arguments.survivors.resolve().parent.is_dir():
+        parser.error(f"--survivors {arguments.survivors} cannot be written; name a folder that exists")
     sample = drawn(arguments.mutants, arguments.seed, arguments.only)
+    if not sample:
+        parser.error(f"--only {arguments.only}: no path contains it; choose from: {', '.join(TARGETS)}")
+    if outside := sorted(set(arguments.numbers or ()) - set(range(len(sample)))):
+        parser.error(f"--numbers: {outside[0]} is not in the sample; it has 0 to {len(sample) - 1}")
     known = equivalents()
     chosen = [n for n in range(len(sample)) if arguments.numbers is None or n in arguments.numbers]
     outcomes = {n: "equivalent" for n in chosen if change(sample[n]) in known}
@@ -210,7 +216,7 @@ def replacement(mutant: Mutant) -> tuple[FunctionType, CodeType]:
 def innermost(found: object) -> FunctionType:
     """The function as it is written, below decorators and shape checks."""
     while not isinstance(found, FunctionType) or hasattr(found, "__wrapped__"):
-        below = [getattr(found, name) for name in ("fget", "__func__", "__wrapped__") if hasattr(found, name)]
+        below = [getattr(found, name) for name in ("fget", "func", "__func__", "__wrapped__") if hasattr(found, name)]
         found = below[0]
     return found
 

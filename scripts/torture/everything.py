@@ -1,19 +1,18 @@
 """Runs the tortures side by side on two cores and adds up what they counted.
 
     make torture                       (120 kills, 200 faults of disks and files, 60 of numbers and memory)
-    make torture ARGS="--quick"        (12 kills and a few faults: to see that everything runs)
+    make torture ARGS="--quick"        (14 kills and a few faults: to see that everything runs)
     make torture ARGS="--seed 2"       (at other instants and places)
 
 One alone, with the options that --help names: python scripts/torture resume|storage|numbers|processes --help
 """
 
-import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 
 from command_line import SCRIPTS, new_parser
+from processes import side_by_side
 from torture.small import LOW
 
 FULL = {
@@ -35,14 +34,11 @@ def main(words: Sequence[str]) -> int:
     if LOW != "bf16":
         print("this processor has no LSTM in bf16: float32 is tortured in its place", flush=True)
 
-    def run(part: str) -> subprocess.CompletedProcess[str]:
-        option, count = FULL[part]
+    commands = []
+    for part, (option, count) in FULL.items():
         chosen = [option, str(QUICK[part] if arguments.quick else count), "--seed", str(arguments.seed)]
-        command = [sys.executable, str(SCRIPTS / "torture"), part, *chosen]
-        return subprocess.run(command, stdout=subprocess.PIPE, text=True)
-
-    with ThreadPoolExecutor(2) as two:
-        done = list(two.map(run, FULL))
+        commands.append([sys.executable, str(SCRIPTS / "torture"), part, *chosen])
+    done = list(side_by_side(commands, 2))
     for part, each in zip(FULL, done, strict=True):
         print(f"\n{part}\n\n{each.stdout}" + ("" if each.returncode == 0 else f"FAILED, exit code {each.returncode}\n"))
     print(f"all in {(perf_counter() - start) / 60:.1f} minutes")

@@ -1,4 +1,4 @@
-"""Puts infinities and what is no number into losses, gradients and weights of training runs, and takes their memory.
+"""Puts infinities and NaN into losses, gradients and weights of training runs, and takes their memory.
 
     python scripts/torture numbers                      (60 faults)
     python scripts/torture numbers --faults 600 --seed 2
@@ -6,8 +6,8 @@
 Each run meets faults at random updates. With train.on_nonfinite=skip every faulty update must be skipped and counted,
 and the run come to its end; one that stops (train.on_nonfinite=stop) and is resumed with skip must come to the same
 bits. Spoiled weights must stop the run, and it must go on from its last checkpoint to the bits of a run that nothing
-happened to. A batch that memory does not hold must be halved, with the same weights but for rounding. No file may
-ever hold a number that is none. Exit code 1 if anything is lost.
+happened to. A batch that memory does not hold must be halved, with the same weights except for rounding. No file may
+ever hold NaN or an infinity. Exit code 1 if anything is lost.
 """
 
 import argparse
@@ -172,7 +172,7 @@ def spoiled_weight(place: Path, setting: Setting, whole: Path, chance: random.Ra
 
 
 def little_memory(place: Path, setting: Setting, whole: Path, chance: random.Random) -> str:
-    """A run whose memory is too small for some updates: the same weights after them, but for rounding."""
+    """A run whose memory is too small for some updates: the same weights after them, except for rounding."""
     first = chance.randint(1, UPDATES - 2)
     updates = range(first, first + 3)
     run, _ = trained(place, setting, "memory", Fate(spoil=functools.partial(starve, 1, updates)))

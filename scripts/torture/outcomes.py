@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 
+from nmt.machine.safe_files import refuse_unwritable
+
 LOST = "LOST"  # begins the outcome of a fault that cost something
 
 
@@ -19,9 +21,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def check_work(parser: argparse.ArgumentParser, folder: Path | None) -> None:
-    """Refuses a folder that is not there."""
+    """Refuses a folder that is not there, or that nothing can be written to."""
     if folder is not None and not folder.is_dir():
         parser.error(f"--work {folder} is not a folder; make it first")
+    if folder is not None:
+        refuse_unwritable(folder, "--work")
 
 
 def table(head: str, rows: Mapping[str, str], columns: Sequence[str], counts: Counter[tuple[str, str]]) -> str:

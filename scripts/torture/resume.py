@@ -4,16 +4,17 @@
     python scripts/torture resume --kills 1000 --seed 2
 
 For each of several settings a small model is trained to its end once. Then runs of the same settings die again and
-again, by SIGKILL at an instant of the clock or at the n-th touch of one of the run's files, or in the middle of a
-write of a file that is larger than so many bytes; some are asked to stop, by SIGTERM, which counts as no kill. Each
-time `nmt train resume=` goes on. Weights, optimiser, what is
-on record, the choice of the best checkpoints, metrics.jsonl and tensorboard must be the same bits in the end, but for
-times and speeds. Exit code 1 if anything differs, or if of many kills none met a validation or a checkpoint.
+again. SIGKILL ends them at an instant of the clock or at the n-th touch of one of the run's files, or they die in the
+middle of a write that makes a file larger than so many bytes. Some are asked to stop, by SIGTERM, which counts as no
+kill. Each time `nmt train resume=` goes on. Weights, optimiser, what is on record, the choice of the best checkpoints,
+metrics.jsonl and tensorboard must be the same bits in the end, except for times and speeds. Exit code 1 if anything
+differs, or if of many kills none met a validation or a checkpoint.
 """
 
 import argparse
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -34,6 +35,7 @@ RARE = ("validation", "checkpoint")
 FEWEST = 14  # updates: a checkpoint in the first half, where runs die
 ATTEMPTS = 200  # of one run; one that needs more does not get on
 JUMP_S = 30 * 24 * 3600  # by which a jumping clock is wrong at most
+ENDS = {"clock": signal.SIGKILL, "file": signal.SIGKILL, "write": signal.SIGXFSZ, "asked": signal.SIGTERM}
 ENDED: dict[str, str] = {
     "clock": "killed at an instant",
     "file": "killed at a touch of a file",
@@ -61,7 +63,7 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Limits:
-    """Of a run that was left alone: how far deaths may be away."""
+    """Time, touches and bytes of a run that was left alone; deaths come within them."""
 
     seconds: float
     touches: int
@@ -138,7 +140,7 @@ def killed(
         words = [f"resume={run}"] if (run / "manifest.json").exists() else words_of(place, setting, "killed")
         fate = draw(setting, limits, chance) if died < most else Fate(jump_s=jump(setting, chance))
         end = Victims(run, log).train(words, fate)
-        if fate.way is not None and end.code in ((None, SAVED) if fate.way == "asked" else (None,)):
+        if fate.way is not None and (end.signal == ENDS[fate.way] or (fate.way == "asked" and end.code == SAVED)):
             died += fate.way != "asked"
             deaths[fate.way, end.phase] += 1
         elif end.code == 0:
@@ -168,4 +170,5 @@ def jump(setting: Setting, chance: random.Random) -> float:
 def complaint(setting: Setting, words: list[str], end: End, log: Path) -> str:
     """Of a process that neither died as it should nor came to its end."""
     command = " ".join(words[-3:])
-    return f"{setting.name}: nmt train {command} ended with {end.code} in {end.phase}:\n{log.read_text()[-3000:]}"
+    how = f"with {end.code}" if end.signal is None else f"by {signal.Signals(end.signal).name}"
+    return f"{setting.name}: nmt train {command} ended {how} in {end.phase}:\n{log.read_text()[-3000:]}"

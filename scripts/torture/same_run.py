@@ -9,11 +9,12 @@ from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 CLOCK = ("tokens_per_s", "data_waiting_share")  # what the clock decides, in metrics.jsonl and tensorboard
-NAMED = ("config.json", "manifest.json")  # differ by the run's name
+# In config.json: its name and places, who trained it, and what to do with NaN and infinities.
+OWN = ("name", "runs_dir", "cache_dir", "workers", "on_nonfinite")
 
 
 def differences(run: Path, other: Path) -> Iterator[str]:
-    """A line for everything that is not the same, bit for bit, in both; and for points that stand in one twice."""
+    """A line for each difference, bit for bit, and for each series of `run` with a point twice or out of order."""
     mine, theirs = contents(run), contents(other)
     for name in sorted(mine.keys() | theirs.keys()):
         if name not in mine or name not in theirs:
@@ -32,7 +33,7 @@ def contents(run: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path in sorted(run.rglob("*")):
         name = str(path.relative_to(run))
-        if not path.is_file() or name in NAMED or path.parent.name == "tensorboard":
+        if not path.is_file() or path.parent.name == "tensorboard":
             continue
         if path.suffix == ".safetensors":
             for key, tensor in load_file(path).items():
@@ -43,9 +44,20 @@ def contents(run: Path) -> dict[str, Any]:
                 values = {key: value for key, value in entry.items() if key not in CLOCK}
                 kind = f"{entry['kind']}: {entry['event']}" if entry["kind"] == "event" else entry["kind"]
                 found.setdefault(f"{name}: {kind}", []).append((entry["update"], values))
+        elif name == "config.json":
+            found[name] = of_others(json.loads(path.read_text("utf-8")))
+        elif name == "manifest.json":
+            manifest = json.loads(path.read_text("utf-8"))
+            found[name] = manifest | {"sha256": {**manifest["sha256"], "config.json": None}}
         else:
             found[name] = path.read_bytes()
     return found | tensorboard(run / "tensorboard")
+
+
+def of_others(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings that runs of the same training share."""
+    kept = {key: value for key, value in settings.items() if key not in OWN}
+    return {key: of_others(value) if isinstance(value, dict) else value for key, value in kept.items()}
 
 
 def tensorboard(folder: Path) -> dict[str, Any]:

@@ -4,11 +4,11 @@
     python scripts/torture storage --faults 2000 --seed 2
 
 While a run trains, the disk is full, gone, read-only or forbidden from a random touch of its files on, or from so many
-bytes of one file on, and in every second run again when it is resumed: the process must end with exit code 2 and one
-line that names the file, and the run, resumed on a sound disk, must come to the same bits as one that nothing happened
-to. Of a run that was stopped each file is deleted,
-cut, filled with zeros or has a bit changed, at a random place: translating and resuming must refuse it with one line,
-or come to the same bits. Exit code 1 if anything is lost.
+bytes of one file on. In every second run this happens again when the run is resumed. The process must end with exit
+code 2 and one line that names the file. The run, resumed on a sound disk, must come to the same bits as one that
+nothing happened to. Each file of a stopped run is deleted, cut, filled with zeros or has a bit changed, at a random
+place. Translating and resuming must then refuse it with one line, or come to the same bits. Exit code 1 if anything is
+lost.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -99,7 +100,7 @@ def while_it_trains(place: Path, whole: Path, fates: Sequence[Fate]) -> str:
             break
         if fate.way is None:
             return lost(place, "storage", f"cannot go on: {last_line(log)}")
-        if end.code != 2 or not last_line(log).startswith("error: ") or "Traceback" in log.read_text():
+        if end.code != 2 or not is_refusal(log, run):
             return lost(place, "storage", f"exit code {end.code}: {last_line(log)}")
         said += 1
     found = list(differences(run, whole))
@@ -120,7 +121,12 @@ def translated(place: Path, run: Path) -> list[str] | str:
             output.write_text(json.dumps(str(error)))
         finally:
             os._exit(0)
-    os.waitpid(child, 0)
+    try:
+        os.waitpid(child, 0)
+    except BaseException:  # this process is stopped
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
     found: list[str] | str = json.loads(output.read_text()) if output.exists() else "it died"
     return found
 
@@ -139,7 +145,7 @@ def at_rest(
     if isinstance(texts, list) and texts != right:
         return lost(place, "storage", f"{name}: another model was loaded")
     end = Victims(run, log).train([f"resume={run}", *LONGER], Fate())
-    if end.code == 2 and last_line(log).startswith("error: ") and "Traceback" not in log.read_text():
+    if end.code == 2 and is_refusal(log, run):
         return "refused"
     if end.code != 0:
         return lost(place, "storage", f"{name}: exit code {end.code}: {last_line(log)}")
@@ -147,6 +153,12 @@ def at_rest(
     if found:
         return lost(place, "storage", f"{name}: {found[0]}")
     return "harmless" if isinstance(texts, list) else "translation refused, resuming mends it"
+
+
+def is_refusal(log: Path, run: Path) -> bool:
+    """Is the last line of what a process said its one error, and does it name the run or a file of it?"""
+    errors = [line for line in log.read_text().splitlines() if line.startswith(("error: ", "Traceback"))]
+    return errors == [last_line(log)] and errors[0].startswith("error: ") and str(run) in errors[0]
 
 
 def known(line: str) -> bool:

@@ -1,4 +1,4 @@
-"""Training runs in processes that something happens to: death, a disk that fails, numbers that are none.
+"""Training runs in processes that something happens to: death, a disk that fails, NaN or infinity.
 
 Each process is forked from one that has imported everything and trained nothing, so that dying costs no start-up time.
 """
@@ -57,6 +57,7 @@ class End:
     """How a process ended."""
 
     code: int | None  # of its own accord; None: it died
+    signal: int | None  # that ended it; None: it ended of its own accord
     phase: str  # in which it was then, or in which it was asked to stop
     touches: int  # of the run's files, until then
 
@@ -77,13 +78,19 @@ class Victims:
         child = os.fork()
         if child == 0:
             self.live(words, fate)
-        if fate.way == "clock":
-            time.sleep(fate.limit)
+        try:
+            if fate.way == "clock":
+                time.sleep(fate.limit)
+                os.kill(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
+        except BaseException:  # this process is stopped
             os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
+            os.waitpid(child, 0)
+            raise
         touches = int.from_bytes(self.shared[4:8], "little")
         phase = self.shared[1] - 1 if self.shared[1] else self.shared[0]
-        return End(os.WEXITSTATUS(status) if os.WIFEXITED(status) else None, PHASES[phase], touches)
+        code = os.waitstatus_to_exitcode(status)
+        return End(code if code >= 0 else None, -code if code < 0 else None, PHASES[phase], touches)
 
     def live(self, words: Sequence[str], fate: Fate) -> None:
         """The child: never comes back."""

@@ -199,6 +199,7 @@ def test_mistakes_get_one_line(runs: dict[str, Path], aligner: Aligner) -> None:
         ("model=nowhere", *files): "nowhere is not a folder",
         (*here, "workers=0"): "workers is 0; it must be at least 1 and at most 10,000, or null",
         (*here, "output=nope/links"): "cannot write nope/links (No such file or directory); choose another output=",
+        (*here, "output=../" + Path.cwd().name + "/tgt"): "tgt=tgt would be replaced, output=../",
         (*here, "search.beam=2"): "unknown key 'search.beam'",
     }.items():
         assert message in aligner.fails(*words), words

@@ -31,7 +31,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tuned(first: Path) -> Path:
-    """The same weights but for a tenth of their size, and everything else is another."""
+    """The same weights with noise of a tenth of their size; everything else is different."""
     (first.parent / "more").write_bytes(hashes(["c"], ["d"]).tobytes())
     run = make_run(
         first.parent / "tuned",

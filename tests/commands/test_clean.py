@@ -1,4 +1,4 @@
-"""`nmt clean` writes the pairs that stay and a report of those that do not, or says in one line what is wrong."""
+"""`nmt clean` writes the pairs that stay and a report of the others, or says in one line what is wrong."""
 
 import hashlib
 import json

@@ -1,6 +1,7 @@
 """`nmt doctor`: what it says, and that it notices what is wrong."""
 
 import shutil
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,6 +50,17 @@ def test_little_room_and_a_forbidden_folder_are_said(
 
 
 @pytest.mark.slow
+def test_the_self_test_runs_in_a_folder_of_any_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    odd = tmp_path / "a,b"
+    odd.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(odd))
+    problems: list[str] = []
+    assert "trained, saved, loaded; " in doctor.self_test("cpu", 1, problems)
+    assert problems == []
+    assert list(odd.iterdir()) == []
+
+
+@pytest.mark.slow
 def test_a_self_test_that_fails_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "TRAINING", (*doctor.TRAINING, "train.batch_tokens=0"))
     assert main(["doctor"]) == 2
@@ -59,7 +71,7 @@ def test_a_self_test_that_fails_is_said(capsys: pytest.CaptureFixture[str], monk
 
 @pytest.mark.slow
 def test_wrong_translations_are_noticed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "TRAINING", (*doctor.TRAINING, "train.max_updates=1"))  # of which nothing is learned
+    monkeypatch.setattr(doctor, "TRAINING", (*doctor.TRAINING, "train.max_updates=1"))  # too few to learn anything
     assert main(["doctor"]) == 2
     out, err = capsys.readouterr()
     assert "FAILED: " in out

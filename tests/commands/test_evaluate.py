@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from helpers.small_runs import CHINESE, GERMAN, make_run, sentences
 
-from nmt.cli.main import BROKEN_PIPE, main
+from nmt.cli.exit_codes import BROKEN_PIPE
+from nmt.cli.main import main
 from nmt.data.paths import read_lines
 from nmt.scoring.aer import alignment_scores, read_gold
 from nmt.translation.translator import Translator
@@ -157,6 +158,23 @@ def test_a_second_model_is_compared(run: Path, tmp_path: Path, capsys: pytest.Ca
     assert {path.name for path in Path("out").iterdir()} == names
 
 
+def test_files_of_the_user_in_the_output_folder_stay(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path("out")
+    folder.mkdir()
+    mine = {f"reference.{name}.txt": f"{name}\n" for name in ("a", "notes", "2b")}
+    for name, text in mine.items():
+        (folder / name).write_text(text)
+    Path("a").write_text("der Hund\n")
+    scored(f"model={run}", "src=a", "ref=[out/reference.a.txt,a]", "intervals=false")
+    assert {name: (folder / name).read_text() for name in mine} == mine
+    capsys.readouterr()
+    for words in (["src=out/sources.txt", "ref=a"], ["src=a", "ref=[a,out/../out/reference.2.txt]"]):
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        error = fails(capsys, f"model={run}", "output=out", *words)
+        assert "would be replaced, output=out; choose another output=" in error
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
 def aligned(*words: str) -> dict[str, Any]:
     """What an evaluation writes about alignments."""
     scored("intervals=false", *words)
@@ -230,6 +248,8 @@ def test_mistakes_get_one_line(run: Path, tmp_path: Path, capsys: pytest.Capture
         ("src=three", "ref=[]"): "ref is an empty list",
         ("src=empty", "ref=empty"): "empty is empty, src=empty",
         (*files, "test_set=wmt14"): "src and test_set are both given",
+        (*files, "split=dev"): f"{files[0]} and split=dev are both given; leave one of them out",
+        ("test_set=wmt14", "split=test"): "test_set=wmt14 and split=test are both given; leave one of them out",
         ("test_set=wmt41",): "unknown test set 'wmt41', test_set=wmt41; did you mean",
         ("split=tset",): "split='tset' is not possible; did you mean 'test'?",
         ("data.root=nowhere",): "file nowhere/test.src does not exist",

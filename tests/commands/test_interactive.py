@@ -13,11 +13,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+import torch
 from helpers.small_runs import make_run
 
 from nmt.cli.main import main
-from nmt.commands.interactive import Session, visible
-from nmt.errors import ConfigError
+from nmt.commands.interactive import LONGEST_HISTORY, Session, edit_lines, keep_history, visible
+from nmt.data.tokenizer import EOS
+from nmt.errors import ConfigError, DataError
 from nmt.figures.terminal import display_width
 from nmt.translation.translator import Translator
 
@@ -158,6 +160,79 @@ def test_a_pipe_is_answered_line_by_line(
     for words, message in (("workers=0",), "workers is 0"), (("hstory=x",), "did you mean 'history'"):
         assert main(["interactive", f"model={run}", *words]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_the_prompt_says_that_the_translation_ends(session: Session) -> None:
+    session.answer("der Hund")
+    with torch.no_grad():
+        session.translator.model.output.bias[EOS] += 1000
+    shown = session.answer(":next der Hund.*").splitlines()[0]
+    assert re.fullmatch(r"100\.0%  \(end\) *  der Hund\.", shown)
+
+
+def test_the_prompt_bears_that_nothing_comes_next(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.answer("der Hund")
+    monkeypatch.setattr("nmt.translation.continuations.continuations", lambda *_: [])
+    assert session.answer(":next der") == ""
+
+
+def test_the_next_words_of_two_sentences_are_refused(session: Session) -> None:
+    session.answer("Der Hund schläft. Ein Mann sieht.")
+    with pytest.raises(DataError, match=r"'Der Hund schläft\. Ein Mann sieht\.' is cut into 2; give one sentence at a"):
+        session.answer(":next der")
+
+
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        ("stdin", "error: standard input is closed; type at a terminal, or give it a file\n"),
+        ("stdout", "error: standard output is closed; give it a terminal or a file\n"),
+        ("stderr", "error: standard error is closed; give it a terminal or a file\n"),
+    ],
+)
+def test_a_closed_stream_is_refused(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stream: str, message: str
+) -> None:
+    monkeypatch.setattr(sys, stream, None)
+    assert main(["interactive", f"model={run}", *FAST]) == 2
+    assert "".join(capsys.readouterr()) == message
+
+
+def typed_in_a_session(history: Path, lines: list[str], meanwhile: str) -> None:
+    """A session in which these lines are typed, and another session adds a line to the history before it ends."""
+    readline = pytest.importorskip("readline")
+    readline.clear_history()
+    recalled = edit_lines(history)
+    for line in lines:
+        readline.add_history(line)
+    with open(history, "a") as file:
+        file.write(meanwhile)
+    keep_history(history, recalled)
+    readline.clear_history()
+
+
+def test_each_session_adds_to_the_history(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    typed_in_a_session(history, ["der Hund", "ein Haus"], "")
+    typed_in_a_session(history, ["heute"], "spät\n")
+    assert history.read_text().splitlines() == ["der Hund", "ein Haus", "spät", "heute"]
+
+
+def test_the_history_is_for_its_owner_and_keeps_the_last_lines(tmp_path: Path) -> None:
+    new, long = tmp_path / "new", tmp_path / "long"
+    keep_history(new, edit_lines(new))
+    assert new.stat().st_mode & 0o777 == 0o600
+    lines = [f"line {number}" for number in range(LONGEST_HISTORY - 1)]
+    long.write_text("".join(f"{line}\n" for line in lines))
+    typed_in_a_session(long, ["a", "b"], "c\n")
+    assert long.read_text().splitlines() == [*lines, "c", "a", "b"][-LONGEST_HISTORY:]
+
+
+def test_an_old_library_writes_the_history_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(pytest.importorskip("readline"), "append_history_file", raising=False)
+    typed_in_a_session(tmp_path / "history", ["der Hund"], "")
+    typed_in_a_session(tmp_path / "history", ["ein Haus"], "")
+    assert (tmp_path / "history").read_text().splitlines() == ["der Hund", "ein Haus"]
 
 
 class Terminal:

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+import torch
 from helpers.small_runs import make_run
 
 from nmt.cli.main import main
 from nmt.commands.interactive import NEXT_WORDS, Session
-from nmt.errors import ConfigError
+from nmt.errors import CheckpointError, ConfigError
+from nmt.model.seq2seq import Seq2Seq
 from nmt.translation.translator import Translator
 
 FAST = ["search=greedy", "search.max_length_a=3", "search.max_length_b=0.5", "precision=fp32", "device=cpu"]
@@ -52,6 +54,36 @@ def test_files_of_different_length_are_refused(
     words = [f"model={run}", f"input={tmp_path}/in", f"prefixes={tmp_path}/begin", *FAST]
     assert main(["translate", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def refusal(translator: Translator, prefix: str) -> str | None:
+    """The error for the prefix, if there is one."""
+    try:
+        [found] = translator.translate(["der Hund"], prefixes=[prefix])
+    except ConfigError as error:
+        return str(error)
+    assert found.text.startswith(prefix)
+    return None
+
+
+def test_a_prefix_that_the_model_has_no_room_for_is_refused(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search may spell it in more pieces than it is read in, and meet the end of the room within it."""
+    translator = Translator.load(run, device="cpu", precision="fp32")
+    prefix = "ein Haus sieht der Mann"
+    pieces, letters = len(translator.pieces_of_target(prefix)), len(translator.spelled(prefix))
+    said = {}
+    for most in (pieces, pieces + 1, letters - 1, letters):
+        monkeypatch.setattr(Seq2Seq, "max_length", most)
+        said[most] = refusal(translator, prefix)
+    assert said[pieces] == f"the prefix has {pieces} pieces, and this model writes {pieces} at most; shorten it"
+    assert said[pieces + 1] == (
+        f"the prefix has up to {letters} pieces, and this model writes {pieces + 1} at most; shorten it"
+    )
+    assert said[letters - 1] is said[letters] is None
+    with torch.no_grad():
+        next(iter(translator.model.parameters())).fill_(float("nan"))
+    with pytest.raises(CheckpointError, match="its weights are damaged"):
+        refusal(translator, prefix)
 
 
 def test_a_folder_has_no_prefixes(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

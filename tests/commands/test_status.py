@@ -172,7 +172,7 @@ def test_a_model_whose_checkpoints_are_gone_is_not_said_to_be_stopped(
     shutil.rmtree(run / "checkpoints")
     shown = page(run, capsys)
     assert shown["state"] == f"a model without checkpoints; to train it further: nmt train init_from={run}"
-    assert re.fullmatch(r"update 11, \d+ training pairs", shown["progress"])
+    assert re.fullmatch(r"update 11, \d+ different training pairs", shown["progress"])
     assert re.fullmatch(r"BLEU \d+\.\d\d, nll \d\.\d{4} on dev", shown["best"])
     assert "saved" not in shown
     (run / "learned.json").unlink()

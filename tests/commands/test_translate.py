@@ -6,6 +6,7 @@ import os
 import random
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -194,6 +195,60 @@ def test_an_output_file_appears_whole_or_not_at_all(run: Path, terminal: Termina
         terminal.fails("translate", f"model={run}", *FAST, "input=bad", f"output={name}", "buffer=2")
     assert Path("old").read_text() == "as it was\n"
     assert {path.name for path in Path().iterdir()} == {"bad", "old"}
+
+
+def test_an_output_may_be_a_pipe(run: Path, terminal: Terminal) -> None:
+    """As /dev/stdout is one, or >(sort): the name that the pipe has below /proc cannot be opened."""
+    out, _ = terminal("translate", f"model={run}", *FAST, stdin=b"der Hund\nein Haus\n")
+    reader, writer = os.pipe()
+    with open(reader, encoding="utf-8", newline="\n") as pipe:
+        words = ["translate", f"model={run}", *FAST, f"output=/dev/fd/{writer}"]
+        assert terminal(*words, stdin=b"der Hund\nein Haus\n") == ([], "")
+        os.close(writer)
+        assert pipe.read() == "".join(f"{line}\n" for line in out)
+    Path("file").touch()
+    Path("link").symlink_to("file")
+    terminal("translate", f"model={run}", *FAST, "output=link", stdin=b"der Hund\n")
+    assert Path("link").is_symlink()
+    assert Path("file").read_text() == f"{out[0]}\n"
+
+
+def test_standard_output_may_be_closed_where_nothing_is_written_to_it(
+    run: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    words = ["translate", f"model={run}", *FAST]
+    assert terminal(*words, "output=out", stdin=b"der Hund\n") == ([], "")
+    assert Path("out").read_text().count("\n") == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(Translator, "translate", None)  # calling it would be a TypeError
+        error = terminal.fails(*words, stdin=b"der Hund\n")
+    assert error == "error: standard output is closed; give it a file, or output=FILE\n"
+    reader, writer = os.pipe()
+    os.close(reader)
+    assert terminal(*words, f"output=/dev/fd/{writer}", stdin=b"der Hund\n", code=141) == ([], "")
+    os.close(writer)
+
+
+def test_an_input_that_cannot_be_read_is_not_taken_for_the_output(run: Path, terminal: Terminal) -> None:
+    with socket.socket(socket.AF_UNIX) as own:
+        own.bind("socket")
+        error = terminal.fails("translate", f"model={run}", *FAST, "input=socket", "output=out")
+    assert error == "error: cannot read socket (No such device or address); check it, or name another file\n"
+    assert not Path("out").exists()
+
+
+def test_cautions_name_the_file_where_there_are_several(run: Path, terminal: Terminal) -> None:
+    Path("a").write_text("der Hund\nder Hund\n")
+    Path("b").write_text("der Hund\nСобака видит дом.\n")
+    Path("begin").write_text("\n" * 4)
+    words = ["translate", f"model={run}", *FAST]
+    _, alone = terminal(*words, "input=b")
+    assert alone.startswith("caution: line 2 is in Cyrillic letters, which the model hardly knows")
+    for more in ([], ["buffer=1"], ["prefixes=begin"]):
+        out, err = terminal(*words, "input=[a,b]", *more)
+        assert len(out) == 4
+        assert err == alone.replace("line 2", "b, line 2")
 
 
 @pytest.mark.slow

@@ -99,6 +99,8 @@ def test_draws_depend_on_seed_and_file_alone(run: Path, capsys: pytest.CaptureFi
     for number in (2, 1):
         translate(run, "input='in/*'", "output=parts/", f"shard={number}/2", *sample)
     assert content("parts") == content("out")
+    translate(run, "input='in/*'", "output=narrow/", "buffer=3", "search.batch_sentences=1", "workers=2", *sample)
+    assert content("narrow") == content("out")
     translate(run, "input='in/*'", "output=others/", "search=sample", "seed=4")
     assert content("others")["1"] != content("out")["1"]
     Path("in/5").write_bytes(Path("in/3").read_bytes())
@@ -166,7 +168,10 @@ def test_long_lines_are_named_with_their_file(run: Path, capsys: pytest.CaptureF
 @pytest.mark.slow
 def test_mistakes_get_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("file").touch()
+    Path("links").mkdir()
+    Path("links/lost").symlink_to("nothing")
     for words, message in {
+        ("input='links/*'", "output=out/"): "links/lost is a link to a file that is missing, input=links/*; mend or",
         (
             "input='in/*'",
             "output=in",
@@ -193,7 +198,7 @@ def test_mistakes_get_one_line(run: Path, capsys: pytest.CaptureFixture[str]) ->
         assert out == ""
         assert err.startswith(f"error: {message}"), err
         assert err.count("\n") == 1
-    assert sorted(os.listdir()) == ["file", "in"]
+    assert sorted(os.listdir()) == ["file", "in", "links"]
 
 
 def test_a_bad_file_does_not_keep_the_others(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,7 +206,7 @@ def test_a_bad_file_does_not_keep_the_others(run: Path, capsys: pytest.CaptureFi
     translate(run, "input='in/*'", "output=out/", code=2)
     caution, error = (line for line in capsys.readouterr().err.splitlines() if line.startswith(("caution", "error")))
     assert caution.startswith("caution: in/1, line 2: byte 0xff is not valid UTF-8; ")
-    assert error.startswith("error: 1 of 4 files cannot be read, for the reasons above: in/1; ")
+    assert error.startswith("error: 1 of 4 files cannot be translated, for the reasons above: in/1; ")
     assert error.endswith("; repair them, and type the same command again")
     assert sorted(os.listdir("out")) == [RECORD, "0.gz", "2.gz", "3"]
 
@@ -283,7 +288,7 @@ for task in range(1, last + 1):
 
 @pytest.mark.slow
 def test_the_commands_of_the_page_run(run: Path, tmp_path: Path) -> None:
-    """As they stand there, the input in files that are all gzip; those for clusters without a cluster."""
+    """They run as the page has them, with all input in gzip files; those for clusters run without a cluster."""
     page = (ROOT / "docs" / "many-files.md").read_text("utf-8")
     shutil.copytree(run, "runs/mine")
     Path("bin").mkdir()

@@ -14,7 +14,7 @@ from helpers.small_runs import make_run
 
 from nmt.cli.main import main
 from nmt.translation import pictures
-from nmt.translation.translations import Translation
+from nmt.translation.translations import Candidate, Translation
 from nmt.translation.translator import Translator
 
 FAST = ["precision=fp32", "device=cpu"]
@@ -261,6 +261,33 @@ def test_what_fails_half_way_leaves_nothing(
         wanted = f"error: cannot write into {tmp_path}/new (No space left on device); choose another output="
         assert (code, err) == ((2, [wanted]) if isinstance(fault, OSError) else (130, ["interrupted"]))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_put_in_its_place_is_named(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "out" / "002.png").mkdir(parents=True)
+    code, out, err = typed("der Hund\nein Haus\n", f"output={tmp_path}/out")
+    assert (code, out) == (2, [])
+    assert err == [f"error: cannot write {tmp_path}/out/002.png (Is a directory); choose another output="]
+    assert (tmp_path / "out" / "001.png").is_file()
+    assert names(tmp_path) == ["out"]
+
+
+def test_why_nothing_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    """A translation may be empty, whatever its parts and its length; a line may be too long for its attention."""
+    nothing = [Candidate("", 0.0, 0.0)]
+    long, empty = ["a"] * 1200, np.zeros((1, 1, 0, 21), np.float32)
+    lines = [
+        Translation("two sentences", nothing, ["a"] * 21, [], empty, sentences=2, parts=2),
+        Translation("in parts", nothing, long, ["b"], None, parts=2),
+        Translation("given", nothing, long, [], np.zeros((1, 1, 0, 1200), np.float32)),
+        Translation("", nothing, [], [], None, parts=0),
+    ]
+    found = [line.missing for line in pictures.drawn(lines, pictures.Choice(None, None))]
+    assert found == [
+        pictures.EMPTY, "it has 1,200 pieces, more than 1,000", pictures.EMPTY, pictures.EMPTY,
+    ]  # fmt: skip
+    said = capsys.readouterr().err
+    assert said == "".join(f"line {n}: nothing to draw, {missing}\n" for n, missing in enumerate(found, 1))
 
 
 def test_the_help_names_every_key(capsys: pytest.CaptureFixture[str]) -> None:

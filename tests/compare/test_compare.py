@@ -247,7 +247,7 @@ def test_kept_scores_of_another_model_are_not_used(runs: Path, data: Path, tmp_p
 
 def test_cells_without_value_are_dashes(runs: Path) -> None:
     row = dict.fromkeys(MEANS) | {"seed": None, "variant": "x"}
-    assert run_table([row])[1] == ["x", *["—"] * len(RUN_COLUMNS)]
+    assert run_table([row | {"seed": 12345}])[1] == ["x", "12345", *["—"] * len(RUN_COLUMNS)]
     assert number(1234.5678, 2) == "1,234.57"
     assert table([row | {"low": 0.0, "high": 1.0, "p": None}]) == [["variant", "95 % interval"], ["x", "0.00 to 1.00"]]
 

@@ -141,7 +141,7 @@ def test_classes_are_found_inside_nmt_only(tmp_path: Path, monkeypatch: pytest.M
     for no_text in (1, ["RnnEncoder"], {}):
         with pytest.raises(ConfigError, match=r"^encoder\.class=.* is not text; write the name of a class"):
             read_part({"class": no_text}, "encoder", ENCODERS, [])
-    assert ENCODERS.find("my_parts.Mine", "encoder", None) is None  # of a stored run: an error comes when it is built
+    assert ENCODERS.find("my_parts.Mine", "encoder", None) is None  # for a stored run the error comes when it is built
     assert "my_parts" not in sys.modules  # a refused package is not even imported
     found = ENCODERS.find("my_parts.Mine", "encoder", ["my_parts"])
     assert found is not None

@@ -3,7 +3,13 @@
 import pytest
 
 from nmt.config.compose import command_of
-from nmt.config.languages import language_of_file, refuse_unknown_language
+from nmt.config.languages import (
+    language_of,
+    language_of_file,
+    refuse_unknown_language,
+    shown_languages,
+    without_remark,
+)
 from nmt.errors import ConfigError
 
 
@@ -79,3 +85,39 @@ def test_the_names_of_both_training_files_say_what_is_not_typed(
 ) -> None:
     found = command_of("train", [*data, *words]).run.data
     assert (found.src_lang, found.tgt_lang) == languages
+
+
+@pytest.mark.parametrize(
+    ("src", "tgt", "said"),
+    [
+        ("my.en", "my.gr", "data.src_lang=en data.tgt_lang=el"),
+        ("my.eng", "my.ell.gz", "data.src_lang=en data.tgt_lang=el"),
+        ("m.english.txt", "m.greek.txt", "data.src_lang=en data.tgt_lang=el"),
+        ("train.src", "train.tgt", "data.src_lang=CODE data.tgt_lang=CODE"),
+        ("a.tok", "b.txt", "data.src_lang=CODE data.tgt_lang=CODE"),
+        ("en/guide.md", "de/guide.md", "data.src_lang=CODE data.tgt_lang=CODE"),
+        ("a.gr", "b.gr", "data.src_lang=CODE data.tgt_lang=CODE"),
+    ],
+)
+def test_languages_that_are_not_known_are_asked_for(src: str, tgt: str, said: str) -> None:
+    data = command_of("train", [f"data.train.src={src}", f"data.train.tgt={tgt}"]).run.data
+    begins = "the languages are not known, so nothing tells whether the text is in another one; type "
+    assert shown_languages(data) == begins + said
+
+
+def test_one_language_that_is_not_known_is_asked_for() -> None:
+    words = ["data.train.src=a.src", "data.train.tgt=a.gr", "data.src_lang=en"]
+    said = "the language of the target is not known, so nothing tells whether the text is in another one; type "
+    assert shown_languages(command_of("train", words).run.data) == f"{said}data.tgt_lang=el"
+
+
+def test_languages_that_are_known_are_shown() -> None:
+    data = command_of("train", ["data.train.src=a.en", "data.train.tgt=a.de"]).run.data
+    assert shown_languages(data) == "from en to de (data.src_lang, data.tgt_lang)"
+
+
+def test_a_remark_in_brackets_is_no_part_of_a_language() -> None:
+    assert language_of("German (Germany)") == language_of(" de (x) (y) ") == "de"
+    assert language_of("(German)") is None
+    for odd in (" " * 10**6, "(" * 10**6, "x" + " (" * 10**6):  # in linear time
+        assert without_remark(odd) == odd.strip()

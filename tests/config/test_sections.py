@@ -177,6 +177,16 @@ def test_coverage_of_a_model_without_attention_is_refused() -> None:
         command_of("train", ["attention=none", "search.coverage_penalty=0.2"])
 
 
+@pytest.mark.parametrize(
+    "site", ["https://example.org/", "https://example.org/page", "example.org", "https://Example.org"]
+)
+def test_a_site_that_no_browser_names_so_is_refused(site: str) -> None:
+    right = ["http://localhost:8080", "https://example.org", "moz-extension://0a1b-2c", "null"]
+    command_of("serve", ["model=m", f"origins=[{','.join(map(repr, right))}]"])
+    with pytest.raises(ConfigError, match=rf"^origins={site} is not as browsers write a site: scheme, host and port"):
+        command_of("serve", ["model=m", f"origins=['{site}']"])
+
+
 @pytest.mark.parametrize("verb", ["evaluate", "translate", "interactive"])
 def test_verbs_that_use_a_model_leave_its_search_alone(verb: str) -> None:
     config = composed(verb, "model=m")

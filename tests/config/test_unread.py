@@ -8,7 +8,10 @@ from nmt.config.sections import DataConfig
 from nmt.config.unread import READ_BY, refuse_unread
 from nmt.errors import ConfigError
 
-FILES = {"text": ["data.train.src=a", "data.train.tgt=b"], "csv": ["data.train.files=a"], "tmx": ["data.train.files=a"]}
+FILES = {
+    "text": ["data.train.src=a", "data.train.tgt=b"],
+    **{format_: ["data.train.files=a"] for format_ in ("csv", "tmx", "auto", "glossary")},
+}
 
 
 @pytest.mark.parametrize(
@@ -19,6 +22,8 @@ FILES = {"text": ["data.train.src=a", "data.train.tgt=b"], "csv": ["data.train.f
         ("tmx", "data.delimiter=tab", "csv, tsv"),
         ("text", "data.encoding=cp1252", "csv, tsv, strings, subtitles"),
         ("csv", "data.inline=keep", "tmx, xliff, strings"),
+        ("auto", "data.hub=a/b", "hub"),
+        ("glossary", "data.hub_config=en-de", "hub"),
     ],
 )
 @pytest.mark.parametrize("verb", ["train", "prepare", "clean"])

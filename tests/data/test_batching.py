@@ -129,3 +129,14 @@ def test_an_epoch_of_a_mix_holds_its_rows_once_within_the_budget(pool: int) -> N
     batches = list(BatchOrder(src, tgt, 200, 1, mix).epoch(2, pool))
     assert sorted(np.concatenate(batches).tolist()) == mix.rows(2, 1).tolist()
     assert all(len(rows) * max(src[rows].max(), tgt[rows].max()) <= 200 for rows in batches)
+
+
+def test_epochs_of_a_mix_share_the_order_of_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    mix, made = Mix([10_000, 10], [1.0, 1.0]), []
+    default_rng = np.random.default_rng
+    expected = [Mix([10_000, 10], [1.0, 1.0]).rows(epoch, 3) for epoch in range(30)]
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: made.append(seed) or default_rng(seed))
+    for epoch, rows in enumerate(expected):
+        np.testing.assert_array_equal(mix.rows(epoch, 3), rows)
+    assert made.count([3, 0, 0]) == 1
+    np.testing.assert_array_equal(mix.rows(0, 4), Mix([10_000, 10], [1.0, 1.0]).rows(0, 4))

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -143,6 +144,23 @@ def test_texts_that_cannot_be_told_apart_are_one_error(tmp_path, names, changes,
         pairs(auto(tmp_path, names, **changes))
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            '{\n "a": "b"\n}',
+            "data.train.files, holds JSON, but not rows with both languages; write an array of objects",
+        ),
+        ('[["a", "b"],\n["c", "d"]]', "holds no rows with named texts; write rows such as {"),
+        ('{"data": [{"en": "a", "de": "b"}]}', "which columns hold the two languages? it has 'data'"),
+    ],
+)
+def test_json_without_rows_of_both_languages_is_named(tmp_path, text, said):
+    (tmp_path / "c.json").write_text(text)
+    with pytest.raises(DataError, match=re.escape(said)):
+        pairs(auto(tmp_path, "c.json"))
+
+
 def test_sides_are_named_as_well(tmp_path):
     (tmp_path / "a").write_text(lines(0))
     (tmp_path / "b").write_text(lines(1))
@@ -169,6 +187,22 @@ def test_a_zip_without_one_pair_of_files_for_each_name_is_one_error(tmp_path, fi
     (tmp_path / "a.zip").write_bytes(zipped(files))
     with pytest.raises(kind, match=said):
         pairs(auto(tmp_path, "a.zip", **changes))
+
+
+def test_a_zip_names_what_is_not_read(tmp_path):
+    files = {
+        "legal.en": "x\n",
+        "legal.de": "y\n",
+        "notices.en": "v\n",
+        "notices.de": "w\n",
+        "extra.en": "z\n",
+        "README": "",
+    }
+    (tmp_path / "a.zip").write_bytes(zipped(files))
+    split = find_split(auto(tmp_path, "a.zip"), "train", tmp_path)
+    assert list(split.pairs()) == [("x", "y"), ("v", "w")]
+    (note,) = [each for each in split.notes if "legal" in each]
+    assert note.endswith("legal.en with legal.de, notices.en with notices.de; not read: 1 file (extra.en)")
 
 
 def test_what_is_no_zip_holds_no_pair(tmp_path):

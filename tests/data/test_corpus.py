@@ -23,6 +23,7 @@ from nmt.data.paths import decode_lines, find_files
 from nmt.data.split import blocks
 from nmt.data.tables import read_batches
 from nmt.data.text import clean
+from nmt.data.train_hashes import different_pairs, hashes
 from nmt.errors import CheckpointError, ConfigError, DataError
 
 NASTY = [
@@ -66,6 +67,41 @@ def read(data, folder, **changes):
     return read_corpus(data_config(data, root=str(folder), **changes), folder / "cache")
 
 
+def text_corpus(folder, train, **splits):
+    """The corpus of text files with these pairs."""
+    files = {}
+    for name, pairs in {"train": train, **splits}.items():
+        for side, suffix in enumerate(("src", "tgt")):
+            (folder / f"{name}.{suffix}").write_text("".join(f"{pair[side]}\n" for pair in pairs))
+        files[name] = SplitConfig(f"{name}.src", f"{name}.tgt", None)
+    return read_corpus(data_config("text", root=str(folder), **files), folder / "cache")
+
+
+def test_a_corpus_of_copies_says_so(tmp_path):
+    few = make_pairs(20)
+    report = text_corpus(tmp_path, few * 50).report
+    said = "caution: the 1,000 training pairs have 20 different sources only, which is little to learn from"
+    assert said in report
+    assert not any("different source" in line for line in text_corpus(tmp_path, make_pairs(1000)).report)
+    assert not any("different source" in line for line in text_corpus(tmp_path, few).report)
+
+
+def test_dev_sentences_that_are_trained_on_are_cautioned_about(tmp_path):
+    rows = make_pairs(100)
+    report = text_corpus(tmp_path, rows, dev=rows[:30]).report
+    said = "caution: 90% of the dev sources are trained on, so its scores show only what was learned by heart"
+    assert any(line.startswith(said) for line in report)
+    report = text_corpus(tmp_path, rows, dev=[*rows[:10], *((f"new {n}", "neu") for n in range(20))]).report
+    assert not any("learned by heart" in line for line in report)
+
+
+def test_files_of_empty_lines_hold_no_text(tmp_path):
+    for name in ("train.src", "train.tgt"):
+        (tmp_path / name).write_text("\n" * 100)
+    with pytest.raises(DataError, match=r"train\.src and .*train\.tgt hold empty lines only; check both files"):
+        read("text", tmp_path, train=SplitConfig("train.src", "train.tgt", None))
+
+
 def corpora(cache: Path) -> list[Path]:
     """The corpora in a cache."""
     return list(cache.glob("corpus-*"))
@@ -79,7 +115,7 @@ def message(error):
     """The one line of an error."""
     text = str(error.value)
     assert "\n" not in text
-    assert ";" in text  # what to do stands after it
+    assert ";" in text  # what to do follows it
     return text
 
 
@@ -423,14 +459,14 @@ def test_empty_and_damaged_files_are_refused(tmp_path):
     ("data", "content", "expected"),
     [
         ("tsv", "a\tb\na\tb\tc\n", r"line 2: 3 columns, but line 1 has 2"),
-        ("tsv", "a b\n", r"line 1: 1 column, but column 1 is asked for"),
+        ("tsv", "a b\n", r"line 1: 1 cell, but the target is in column 1"),
         ("tsv", "a\tb\n\na\tb\n", r"line 2: 1 column, but line 1 has 2"),
         ("csv", "src,tgt\na,b\na\n", r"line 3: 1 column, but the header has 2"),
         ("csv", 'src,tgt\na,"b\n', r"line 2: not valid CSV"),
         ("jsonl", '{"src": "a", "tgt": "b"}\n{"src": "a"\n', r"line 2: not valid JSON"),
         ("jsonl", '{"src": "a", "tgt": 3}\n', r"line 1: column 'tgt' is 3, not text"),
         ("jsonl", '{"src": "a", "tgte": "b"}\n', r"line 1: no column 'tgt'; did you mean 'tgte'"),
-        ("jsonl", '["a", "b"]\n', r"item 1: no column 'src'"),
+        ("jsonl", '["a", "b"]\n', r"item 1: the row is text, not an object"),
         ("parquet", "junk", r"not a Parquet file"),
     ],
 )
@@ -488,7 +524,10 @@ def test_one_pair_is_one(tmp_path):
         for side in ("src", "tgt"):
             (tmp_path / f"{name}.{side}").write_text("a b\n")
     split = {name: SplitConfig(f"{name}.src", f"{name}.tgt", None) for name in ("dev", "test")}
-    [train, dev, test] = read_corpus(text_data(tmp_path, [("a b", "c d")], **split), tmp_path / "cache").report
+    [train, dev, test, *cautions] = read_corpus(
+        text_data(tmp_path, [("a b", "c d")], **split), tmp_path / "cache"
+    ).report
+    assert all(line.startswith("caution: 100% of the ") for line in cautions)
     assert train.startswith("train: 1 pair read")
     assert dev == "dev: 1 pair read, 1 of their sources stands in the training split too"
     assert test.startswith("test: 1 pair read")
@@ -525,6 +564,18 @@ def test_empty_dev_targets_are_counted(tmp_path: Path) -> None:
     assert "caution: dev: 2 of 30 targets are empty" in report
 
 
+@pytest.mark.parametrize(("side", "name"), [(0, "sources"), (1, "targets")])
+@pytest.mark.parametrize("empty", [10, 11])
+def test_many_empty_training_lines_are_counted_by_side(tmp_path: Path, side: int, name: str, empty: int) -> None:
+    pairs = [
+        (pair[0] if side or n >= empty else "", pair[1] if not side or n >= empty else " ")
+        for n, pair in enumerate(make_pairs(100))
+    ]
+    report = read_corpus(text_data(tmp_path, pairs), tmp_path / "cache").report
+    cautions = [line for line in report if "empty" in line and line.startswith("caution")]
+    assert cautions == ([] if empty == 10 else [f"caution: train: {empty} of 100 {name} are empty"])
+
+
 def test_a_corpus_of_one_source_is_not_called_small(tmp_path: Path) -> None:
     pairs = [("one and the same source", f"target {number}") for number in range(100)]
     report = read_corpus(text_data(tmp_path, pairs), tmp_path / "cache").report
@@ -533,3 +584,13 @@ def test_a_corpus_of_one_source_is_not_called_small(tmp_path: Path) -> None:
     )
     report = read_corpus(text_data(tmp_path, pairs[:5]), tmp_path / "cache").report
     assert "dev: none (data.dev is not given, the training split is too small to cut it off)" in report
+
+
+def test_different_pairs_are_counted_by_their_hashes(tmp_path):
+    pairs = make_pairs(30)
+    rows = [*pairs, *pairs[:7], (pairs[0][0], "another target")]
+    path = tmp_path / "seen.bin"
+    path.write_bytes(hashes(*zip(*rows, strict=True)).tobytes())
+    assert different_pairs(path) == len(set(rows))
+    path.write_bytes(b"")
+    assert different_pairs(path) == 0

@@ -1,4 +1,4 @@
-"""CSV and TSV: form and columns are found out or as typed; what is not clear is refused."""
+"""CSV and TSV: form and columns are found out or as typed; anything unclear is refused."""
 
 import csv
 import io
@@ -83,7 +83,7 @@ def test_a_number_is_a_column_of_a_table_with_or_without_header(tmp_path):
     for header, expected in ((True, PAIRS), (False, [("a b", "e f"), *PAIRS])):
         assert read(tmp_path, "csv", written(rows), src_column=0, tgt_column=2, header=header)[0] == expected
     assert read(tmp_path, "csv", written(rows[1:]), src_column=0, tgt_column=2)[0] == PAIRS
-    assert "column 7 is asked for; correct the file" in refused(
+    assert "the target is in column 7, counted from 0" in refused(
         tmp_path, "csv", written(rows[1:]), src_column=0, tgt_column=7
     )
 
@@ -144,6 +144,34 @@ def test_quotes_of_a_tsv_file_are_text_unless_they_enclose_its_cells(tmp_path):
         assert read(tmp_path, "tsv", content)[0] == expected
 
 
+@pytest.mark.parametrize("first", ["Dansk\tDanish", "Haus\tMandarin", "Thai\tfood", "id\tEnglish"])
+def test_words_that_are_names_of_one_language_are_a_pair(tmp_path, first):
+    assert read(tmp_path, "tsv", f"{first}\na b.\tc d.\n")[0][0] == tuple(first.split("\t"))
+
+
+@pytest.mark.parametrize("first", ["English\tΕλληνικά", "sentence1\tsentence2"])
+def test_a_tsv_header_with_other_names_is_asked_about(tmp_path, first):
+    said = refused(tmp_path, "tsv", f"{first}\na b.\tc d.\n")
+    assert "which columns hold the two languages? line 1 has " in said
+    assert "or data.header=false if line 1 is a pair" in said
+
+
+def test_a_first_row_without_a_target_names_the_cell(tmp_path):
+    said = refused(tmp_path, "tsv", "a b.\nc d.\te f.\n")
+    assert (
+        "line 1: 1 cell, but the target is in column 1, counted from 0; correct the row, or set data.tgt_column" in said
+    )
+
+
+def test_another_encoding_is_named_with_the_key_for_it(tmp_path):
+    text = "source,target\n" + "Good morning,Καλημέρα σας\nThe house,Το σπίτι είναι μεγάλο\n" * 50
+    said = refused(tmp_path, "csv", text.encode("cp1253"))
+    assert f"convert the file: iconv -f CP1253 -t UTF-8 < {tmp_path}/f > utf8.txt, or name its encoding:" in said
+    assert "data.encoding=cp1253, for example" in said
+    found, _ = read(tmp_path, "csv", text.encode("cp1253"), encoding="cp1253")
+    assert found[0] == ("Good morning", "Καλημέρα σας")
+
+
 def test_a_tsv_file_without_header_keeps_its_first_row(tmp_path):
     for first in ("English\tEnglisch", "no\tnein", "day\tTag", "a\tb\tc"):
         content = f"{first}\n" * 3
@@ -185,7 +213,7 @@ cells = st.text(st.characters(codec="cp1252", exclude_characters="\x00\r\n\x81\x
 )
 def test_any_table_comes_back(tmp_path_factory, pairs, word, quoting, encoding, end):
     content = written([("source", "target"), *pairs], DELIMITERS[word], quoting=quoting, lineterminator=end)
-    assume(encoding != "cp1252" or not is_utf8(content.encode("cp1252")))  # "Â©", for example
+    assume(encoding != "cp1252" or not is_utf8([content.encode("cp1252")]))  # "Â©", for example
     typed = {"encoding": "cp1252"} if encoding == "cp1252" else {}
     found, _ = read(tmp_path_factory.getbasetemp(), "csv", content.encode(encoding), **typed)
     assert found == pairs
@@ -226,13 +254,18 @@ def test_keys_and_addresses_beside_the_texts_of_a_tsv_are_no_text(tmp_path, befo
     "rows",
     [
         ["path\tsentence\ttranslation\tclient_id", "c1.mp3\tGood morning.\tGuten Morgen.\tx"],
+        ["id\tEnglish\tGerman", "1\tGood morning.\tGuten Morgen."],
         ["id\tEnglish text\tGerman text", "1\tGood morning.\tGuten Morgen."],
         ["3\tGood morning.\tGuten Morgen.\tby the river"],
     ],
 )
 def test_columns_of_a_tsv_that_are_not_clear_are_asked_for(tmp_path, rows):
     content = "\n".join(rows) + "\n"
-    assert "which columns hold the two languages?" in refused(tmp_path, "tsv", content, src_lang="en", tgt_lang="de")
+    if "English\t" not in content:
+        assert "which columns hold the two languages?" in refused(
+            tmp_path, "tsv", content, src_lang="en", tgt_lang="de"
+        )
+    assert "which columns hold the two languages?" in refused(tmp_path, "tsv", content)
     header = len(rows) > 1
     found, _ = read(tmp_path, "tsv", content, src_column=1, tgt_column=2, header=header)
     assert found == [("Good morning.", "Guten Morgen.")]
@@ -313,6 +346,8 @@ def test_utf_8_is_not_read_as_an_encoding_of_one_byte(tmp_path, encoding):
     assert error.endswith(f"f is UTF-8, not data.encoding={encoding}; leave data.encoding out")
     plain = [("a", "b c d e."), ("f", "g")]
     assert read(tmp_path, "csv", written(plain), encoding=encoding, header=False)[0] == plain
+    late = written(plain * 100_000 + [("für", "uns")])
+    assert "f is UTF-8, not" in refused(tmp_path, "csv", late, encoding=encoding, header=False)
 
 
 def test_rows_that_are_marked_as_fuzzy_are_left_out_and_counted(tmp_path):
@@ -331,4 +366,4 @@ def test_a_tsv_of_empty_cells_has_two_columns(tmp_path):
 
 def test_a_column_that_is_not_there_names_the_keys(tmp_path):
     error = refused(tmp_path, "csv", written(PAIRS), src_column=0, tgt_column=5, header=False)
-    assert "column 5 is asked for; correct the file, or set data.delimiter, or data.src_column and data.tg" in error
+    assert "the target is in column 5, counted from 0; correct the row, or set data.tgt_column" in error

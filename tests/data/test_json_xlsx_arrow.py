@@ -79,7 +79,7 @@ def test_an_array_on_one_line_is_read_in_bounded_memory(tmp_path):
         ('[{"src": "a", "trg": "b"}]', r"item 1: no column 'tgt'; did you mean 'trg'?"),
         ("[" * 100_000, r"item 1: not valid JSON (nested too deeply); correct"),
         ('["a', r"item 1: not valid JSON (Unterminated string starting at); correct"),
-        ('["a"', r"item 1: no column 'src'; "),
+        ('["a"', r"item 1: the row is text, not an object; "),
         (b'[{"src": "\xff"', r"byte 0xff is not valid UTF-8; convert the file"),
     ],
 )
@@ -131,13 +131,44 @@ def test_a_workbook_gives_the_pairs_of_its_sheet(tmp_path):
     assert read(tmp_path, "xlsx") == (SOME[:3], ("train: f: no header; source is column 0, target 1",))
 
 
+def test_rows_of_one_cell_above_a_table_are_no_part_of_it(tmp_path):
+    rows = [("My glossary", None), (None, None), ("Stand: 2026", ""), ("Source", "Target"), *SOME[:3]]
+    (tmp_path / "f").write_bytes(workbook(rows))
+    found, notes = read(tmp_path, "xlsx")
+    assert found == SOME[:3]
+    said = "with header; source is column 'Source', target 'Target'; skipped 2 rows above the table"
+    assert notes == (f"train: f: {said}",)
+    (tmp_path / "f").write_bytes(workbook([("one",), ("two",)]))
+    assert "set data.src_column and data.tgt_column" in refused(tmp_path, "xlsx")
+
+
+@pytest.mark.parametrize(
+    ("content", "column", "said"),
+    [
+        ('["a", "b"]\n', "0", "f, item 1: the row is text, not an object; write rows such as {"),
+        ('[["a", "b"]]', "0", "f, item 1: the row is a list, not an object; write rows such as {"),
+        (
+            '{"m": [{"c": "a"}]}\n',
+            "m.0.c",
+            "line 1: what 'm.0.c' is asked of is a list, not an object; write rows such",
+        ),
+        ('{"m": "a"}\n', "m.c", "line 1: what 'm.c' is asked of is text, not an object; write rows such as"),
+        ('{\n"src": "a"}', "src", "line 1: not valid JSON on one line (Expecting property name"),
+    ],
+)
+def test_json_that_holds_no_rows_says_how_to_write_them(tmp_path, content, column, said):
+    (tmp_path / "f").write_text(content)
+    assert said in refused(tmp_path, "jsonl", src_column=column, tgt_column=f"{column}.x")
+
+
 def test_workbooks_that_are_not_clear_or_not_safe_are_refused(tmp_path):
     (tmp_path / "f").write_bytes(workbook(SOME, Two=SOME))
     assert "has 2 sheets with text (Sheet, Two); save the one to read as CSV" in refused(tmp_path, "xlsx")
     (tmp_path / "f").write_bytes(workbook([("Quelle", "Ziel"), *SOME]))
     assert "line 1 has 'Quelle', 'Ziel'; set data.src_column and data.tgt_column" in refused(tmp_path, "xlsx")
-    assert "column 5 is asked for; correct the file" in refused(
-        tmp_path, "xlsx", src_column=0, tgt_column=5, header=False
+    assert (
+        "row 1: 2 cells, but the target is in column 5, counted from 0; correct the row, or set data.tgt_column"
+        in refused(tmp_path, "xlsx", src_column=0, tgt_column=5, header=False)
     )
     for content in (b"", b"a;b\n", workbook(SOME)[:3000]):
         (tmp_path / "f").write_bytes(content)
@@ -146,9 +177,17 @@ def test_workbooks_that_are_not_clear_or_not_safe_are_refused(tmp_path):
         for name in good.namelist():
             content = good.read(name)
             if name.endswith("sheet1.xml"):
-                content = b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>' + content
+                comment = b"<!--" + b"x" * 5000 + b"-->"
+                content = comment + b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>' + content
             bad.writestr(name, content)
     assert "declares XML entities, which Excel never writes; save it as CSV" in refused(tmp_path, "xlsx")
+
+
+def test_a_row_with_a_number_beyond_all_sheets_is_refused(tmp_path):
+    with zipfile.ZipFile(io.BytesIO(workbook(SOME))) as good, zipfile.ZipFile(tmp_path / "f", "w") as bad:
+        for name in good.namelist():
+            bad.writestr(name, good.read(name).replace(b'<row r="3"', b'<row r="400000000000"'))
+    assert "names a row above 1,048,576, which Excel never writes; save it as CSV" in refused(tmp_path, "xlsx")
 
 
 def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
@@ -157,10 +196,11 @@ def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch)
     assert "holds more than 0 GB in one part; save it as CSV" in refused(tmp_path, "xlsx")
 
 
-def test_without_openpyxl_the_extra_is_named(tmp_path, monkeypatch):
+@pytest.mark.parametrize("package", ["openpyxl", "defusedxml"])
+def test_without_its_packages_the_extra_is_named(tmp_path, monkeypatch, package):
     (tmp_path / "f").write_bytes(workbook(SOME))
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    assert "data.format=xlsx needs the package openpyxl; type: pip install 'nmt[xlsx]'" in refused(tmp_path, "xlsx")
+    monkeypatch.setitem(sys.modules, package, None)
+    assert f"data.format=xlsx needs the package {package}; type: pip install 'nmt[xlsx]'" in refused(tmp_path, "xlsx")
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from helpers.small_corpora import data_config, make_pairs, text_data
 
 from nmt.config.sections import SplitConfig
 from nmt.data.corpus import read_corpus
-from nmt.data.encodings import utf16_or_32
+from nmt.data.encodings import conversion, utf16_or_32
 from nmt.data.paths import read_lines
 from nmt.data.streams import input_lines
 from nmt.errors import DataError
@@ -74,11 +74,11 @@ KINDS = {
     "properties": (b"# a\nhello=Hello\na.b = Two words\nc-d=x=y\n", r"a file of properties, .*; read it with"),
     "YAML": (b'de:\n  hello: "Hallo"\n  sub:\n    a: b\n', r"YAML; read it with data=strings"),
     "Wordfast": (b"%20240101~120000\t%User ID\t%EN-US\n", r"a memory of Wordfast; export it as TMX"),
-    "UTF-16": (TEXT.encode("utf-16"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16 -t UTF-8 < "),
-    "UTF-16, little": (TEXT.encode("utf-16-le"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16LE -t UTF-8 < "),
-    "UTF-16, big": (TEXT.encode("utf-16-be"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16BE -t UTF-8 < "),
-    "UTF-32": (TEXT.encode("utf-32"), r"UTF-32 text, not UTF-8; convert it: iconv -f UTF-32 -t UTF-8 < "),
-    "UTF-32, little": (TEXT.encode("utf-32-le"), r"UTF-32 text, not UTF-8; convert it: iconv -f UTF-32LE -t UTF-8 < "),
+    "UTF-16": (TEXT.encode("utf-16"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16 -t UTF-8"),
+    "UTF-16, little": (TEXT.encode("utf-16-le"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16LE -t UTF-8"),
+    "UTF-16, big": (TEXT.encode("utf-16-be"), r"UTF-16 text, not UTF-8; convert it: iconv -f UTF-16BE -t UTF-8"),
+    "UTF-32": (TEXT.encode("utf-32"), r"UTF-32 text, not UTF-8; convert it: iconv -f UTF-32 -t UTF-8"),
+    "UTF-32, little": (TEXT.encode("utf-32-le"), r"UTF-32 text, not UTF-8; convert it: iconv -f UTF-32LE -t UTF-8"),
     "NUL": (TEXT.encode().replace(b" ", b"\0"), r"binary, or text with NUL bytes; delete them: tr -d '\\000' < "),
     "CR": (TEXT.replace("\n", "\r").encode(), r"text with line ends of CR alone; convert them: tr '\\r' '\\n' < "),
     "Parquet": (b"PAR1\x15\0", "a Parquet file; read it with data=parquet"),
@@ -240,3 +240,11 @@ def test_a_few_lines_may_be_the_same_on_both_sides(tmp_path, lines, refused):
 def test_text_that_looks_a_little_like_a_file_of_keys_is_text(tmp_path, text):
     (tmp_path / "a").write_text(text)
     assert list(read_lines(tmp_path / "a")) == text.splitlines()
+
+
+def test_a_command_names_only_files_that_it_can_read(tmp_path):
+    for name in ("a b.txt", "a.txt.gz"):
+        (tmp_path / name).write_bytes(b"x")
+    assert conversion("CP1253", f"{tmp_path}/a b.txt") == f"iconv -f CP1253 -t UTF-8 < '{tmp_path}/a b.txt' > utf8.txt"
+    for name in (f"{tmp_path}/a.txt.gz", f"{tmp_path}/x.zip, a.txt", "standard input"):
+        assert conversion(None, name) == "iconv -f ENCODING -t UTF-8"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.data.letter_case import LetterCase
+from nmt.data.letter_case import LetterCase, cased_words
 from nmt.errors import CheckpointError
 
 ENGLISH = [
@@ -163,11 +163,23 @@ def test_what_an_earlier_training_knew_stays_known() -> None:
     assert not later.capital
 
 
-@pytest.mark.parametrize("text", [". " * 100_000, "A. " * 50_000, "AB " * 50_000, "\"'" * 100_000, "HELLO" * 20_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        ". " * 100_000, "A. " * 50_000, "AB " * 50_000, "\"'" * 100_000, "HELLO" * 20_000,
+        "A" + "1" * 100_000 + "B", ("A" + "-" * 5000) * 20 + "B",
+    ],
+)  # fmt: skip
 def test_long_texts_take_time_in_proportion(english: LetterCase, text: str) -> None:
     start = process_time()
     english.usual(f"AB CDEF {text}")
+    english.unknown_words(text)
     assert process_time() - start < 5
+
+
+@given(st.text("aB1-.", max_size=12))
+def test_words_lose_what_is_no_letter_at_both_ends_alone(word: str) -> None:
+    assert cased_words(word) == ([word.strip("1-.")] if word.strip("1-.") else [])
 
 
 def test_frequent_words_may_be_small_in_a_title() -> None:

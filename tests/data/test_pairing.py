@@ -1,4 +1,4 @@
-"""Of several files the report says which is read with which; wrong pairs are refused or get a caution."""
+"""The report says which of several files is read with which; wrong pairs are refused or get a caution."""
 
 import pytest
 from helpers.small_corpora import data_config, make_pairs
@@ -39,6 +39,7 @@ def test_globs_sort_numbers_by_their_size_on_both_sides(tmp_path):
 def test_the_order_of_names_is_that_of_their_numbers(numbers):
     names = sorted((f"part-{number}.txt" for number in numbers), key=natural_order)
     assert names == [f"part-{number}.txt" for number in sorted(numbers)]
+    assert sorted(["1a2", "1٣2"], key=natural_order) == ["1a2", "1٣2"]
 
 
 def test_numbers_that_disagree_are_refused_with_both_names(tmp_path):

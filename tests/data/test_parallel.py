@@ -97,6 +97,40 @@ def test_a_large_corpus_may_have_noisy_places() -> None:
     assert agreement.caution("train") is None
 
 
+def test_a_file_that_is_wrong_all_along_is_not_said_to_be_wrong_in_one_place() -> None:
+    """In a list in alphabetical order, neighbours are alike: shifted by one line, its blocks have 0.2 to 0.5."""
+    shifted_list = LengthAgreement([0.35] * 40 + [0.15] * 9 + [0.4] * 40)
+    said = shifted_list.caution("train")
+    assert said is not None
+    assert "about pair" not in said
+    assert "(correlation 0.35; translations have 0.5 to 1)" in said
+    worse = LengthAgreement([0.46] * 100 + [0.0] * 20).caution("train")
+    assert worse is not None
+    assert "from about pair 20,001 on, " in worse
+    within = LengthAgreement([0.8] * 40 + [0.15] * 9 + [0.8] * 40).caution("train")
+    assert within is not None
+    assert "from about pair 8,001 to 9,800, " in within
+
+
+def test_a_part_of_a_mixed_file_may_be_wrong() -> None:
+    short = [("s" * 5, "t" * 5)] * 6000  # lengths that say nothing
+    assert judged([*short, *pairs(4000)]) is None
+    said = judged([*short, *shifted(pairs(4000), 0)])
+    assert said is not None
+    assert "does not look parallel" in said
+
+
+@pytest.mark.parametrize("chunk", [100, 777, 20_000])
+def test_a_file_that_is_sorted_by_length_is_judged_as_a_whole(chunk: int) -> None:
+    rows = sorted(pairs(20_000), key=lambda pair: len(pair[0]))
+    assert judged(rows, chunk) is None
+    targets = [tgt for _, tgt in rows]
+    random.Random(1).shuffle(targets)
+    said = judged([(src, tgt) for (src, _), tgt in zip(rows, targets, strict=True)], chunk)
+    assert said is not None
+    assert said.startswith("caution: train does not look parallel: lengths of the two sides do not go together")
+
+
 def test_a_few_shifted_pairs_are_no_reason() -> None:
     rows = pairs(5000)
     rows[1000 : 1000 + 2 * BLOCK] = shifted(rows[1000 : 1000 + 2 * BLOCK], 0)

@@ -39,6 +39,7 @@ ODD = st.text(
         ("𝑤ℎ𝑒𝑟𝑒 ℝ𝕠𝕒𝕕 ℴ𝒻𝒻𝒾𝒸ℯ", "where Road office"),
         ("Ⅳ ⅻ houſe ĳs", "IV xii house ijs"),
         ("of\u034ffi\u180ec\u206ae", "office"),
+        ("ᠠᠷ\u180eᠠ\u202fᠢᠢᠨ", "ᠠᠷ\u180eᠠ\u202fᠢᠢᠨ"),  # they part suffixes of Mongolian
         ("don't\ufe0f\u3164know\u1680it", "don't know it"),
     ],
 )
@@ -120,6 +121,6 @@ def test_sources_of_a_corpus_are_made_plain_and_counted_and_targets_are_not(tmp_
         assert set(rows["tgt"]) == {"c’est «une»", "c’est deux", "l’exercice"}
         counted = [line for line in corpus.report if "become plain ones (data.plain_source)" in line]
         wanted = (
-            "train: 20 sources have typographic or invisible characters, which become plain ones (data.plain_source)"
+            "train: 20 sources with typographic or invisible characters, which become plain ones (data.plain_source)"
         )
         assert counted == [wanted] * (setting == "true")

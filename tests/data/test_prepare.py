@@ -15,6 +15,7 @@ from helpers.small_runs import make_run
 from nmt.commands.prepare import main
 from nmt.config.compose import command_of
 from nmt.config.sections import SplitConfig
+from nmt.data.corpus import read_corpus
 from nmt.data.prepare import prepare
 from nmt.data.tokenizer import Tokenizer
 from nmt.errors import ConfigError, DataError
@@ -254,6 +255,17 @@ def test_weights_tell_the_parts_of_a_corpus_apart(tmp_path):
     other = prepare(replace(data, train=replace(data.train, weights=[1.0, 1.0])), TOKENS, tmp_path / "c")
     assert other.fingerprint == prepared.fingerprint  # the tables are the same
     assert other.mix.counts == [first, first]
+
+
+def test_files_that_move_to_another_part_make_another_corpus(tmp_path):
+    for number, name in enumerate("abc", 1):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{name}{n}\t{name.upper()}{n}\n" for n in range(10 * number)))
+    data = replace(data_config("tsv", root=str(tmp_path), dev_size=0, test_size=0))
+    sizes = []
+    for files in (["[ab].tsv", "c.tsv"], ["a.tsv", "[bc].tsv"]):
+        train = SplitConfig(None, None, files, [1.0, 1.0])
+        sizes.append(read_corpus(replace(data, train=train), tmp_path / "c").mixed)
+    assert sizes == [[30, 30], [10, 50]]
 
 
 @pytest.mark.parametrize(

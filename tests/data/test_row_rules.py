@@ -218,7 +218,7 @@ def test_one_named_column_says_the_language_of_the_target(tmp_path: Path) -> Non
         {"lang": 3},
         {"language": None},
         {"lang": "one"},
-        {"lang_id": "de", "lang_b": "x", "lang_c": "y"},
+        {"lang_id": "q", "lang_b": "x", "lang_c": "y"},
         {"langue": "de"},
     ],
 )
@@ -227,3 +227,54 @@ def test_other_named_columns_turn_nothing(tmp_path: Path, more: dict[str, object
     split = split_of(tmp_path, "auto", "".join(json.dumps(row) + "\n" for row in rows).encode())
     assert list(split.pairs()) == EXPECTED
     assert split.tallies == ()
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "auto"])
+def test_languages_beyond_the_rows_that_are_looked_at_are_left_out_too(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nmt.data.csv_files.SAMPLE_LINES", 9)
+    monkeypatch.setattr("nmt.data.xlsx_files.LOOKED_AT", 9)
+    monkeypatch.setattr("nmt.data.named_tables.SAMPLE", 9)
+    names = ["source", "target", "language"]
+    for languages in (("de", "fr"), ("en", "fr")):  # of the target, of the source
+        rows = [[EN.format(n), DE.format(n), languages[n > 15]] for n in range(24)]
+        whole = [names, *rows]
+        content = in_json(rows, names) if kind == "auto" else workbook(whole) if kind == "xlsx" else in_csv(whole)
+        split = split_of(tmp_path, kind, content)
+        assert list(split.pairs()) == EXPECTED[:16]
+        assert [str(tally) for tally in split.tallies] == ["f: 24 rows, 16 pairs; left out: 8 in other languages"]
+        with pytest.raises(ConfigError, match=r"f: its rows are in several languages: .*fr; set data.src_lang and"):
+            list(split_of(tmp_path, kind, content, None, None).pairs())
+
+
+def test_each_file_has_its_own_columns_of_languages(tmp_path: Path) -> None:
+    plain = [row[:2] for row in rows_in(("en", "de"))]
+    (tmp_path / "a").write_bytes(in_json(plain, HEADER[:2]))
+    (tmp_path / "b").write_bytes(in_json(rows_in(("en", "fr"), ("de", "en"))))
+    train = SplitConfig(None, None, ["a", "b"])
+    split = find_split(
+        data_config("auto", root=str(tmp_path), train=train, src_lang="en", tgt_lang="de"), "train", tmp_path
+    )
+    assert split is not None
+    assert list(split.pairs()) == [*EXPECTED, *EXPECTED[1::2]]
+    assert [str(tally) for tally in split.tallies] == ["2 files: 48 rows, 36 pairs; left out: 12 in other languages"]
+    assert split.notes[-1] == "train: b: columns 'source_lang' and 'target_lang' name the languages of each row"
+
+
+@pytest.mark.parametrize("kind", ["csv", "auto"])
+def test_of_several_columns_of_languages_those_of_the_texts_count(tmp_path: Path, kind: str) -> None:
+    write = in_json if kind == "auto" else lambda rows, names: in_csv([names, *rows])
+    rows = [[*row, "fr"] for row in rows_in(*BOTH)]
+    assert list(split_of(tmp_path, kind, write(rows, [*HEADER, "ui_locale"])).pairs()) == EXPECTED
+    unclear = ["source", "target", "locale", "lang", "ui_locale"]
+    said = r"/f: more than two columns name languages \('locale', 'lang', 'ui_locale'\);"
+    with pytest.raises(ConfigError, match=said):
+        split_of(tmp_path, kind, write(rows, unclear))
+
+
+def test_fuzzy_rows_of_a_glossary_are_left_out(tmp_path: Path) -> None:
+    rows = [["English", "German", "fuzzy"], ["dog", "Katze", "1"], ["cat", "Katze", ""]]
+    split = SegmentFiles("glossary", "terms").split(tmp_path, in_csv(rows).decode())
+    assert list(split.pairs()) == [("cat", "Katze")]
+    assert str(split.tallies[0]).endswith("left out: 1 fuzzy")

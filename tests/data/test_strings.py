@@ -1,4 +1,4 @@
-"""Strings of apps: what has the same key in two files is a pair, all else is counted with the reason."""
+"""Strings of apps: texts with the same key in two files are a pair, all others are counted with the reason."""
 
 import gzip
 import json
@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.config.sections import SplitConfig
+from nmt.data.corpus import read_corpus
 from nmt.data.formats.icu import MOST_FORMS, forms_of
 from nmt.data.formats.keyed import Place
 from nmt.data.formats.strings import read_strings
@@ -55,6 +56,21 @@ def refusal(folder: Path, files: Files, kind: type[NmtError] = DataError, **chan
     assert "\n" not in text
     assert "; " in text
     return text
+
+
+def test_another_encoding_is_another_corpus(tmp_path: Path) -> None:
+    plain = "".join(f"k{n}=House {n}\n" for n in range(5))
+    other = "".join(f"k{n}=Дом {n}\n" for n in range(5)).encode("cp1251")
+    for name, content in (("s.en.properties", plain.encode()), ("s.ru.properties", other)):
+        (tmp_path / name).write_bytes(content)
+    found = []
+    for encoding in ("cp1252", "cp1251"):
+        train = SplitConfig("s.en.properties", "s.ru.properties", None)
+        data = data_config(
+            "auto", root=str(tmp_path), train=train, encoding=encoding, tgt_lang="ru", dev_size=0, test_size=0
+        )
+        found.append(read_corpus(data, tmp_path / "cache").train[0]["tgt"])
+    assert found == ["Äîì 0", "Дом 0"]
 
 
 def android(body: str) -> str:
@@ -335,7 +351,7 @@ def test_what_others_write_is_read(tmp_path_factory: pytest.TempPathFactory, nam
     path.write_bytes(WRITERS[name](texts))
     found = read_strings(path, None).texts
     expected = {Place(key): text for key, text in texts.items()}
-    if name == "a.yml":  # a symbol of Ruby, if it stands without quotation marks
+    if name == "a.yml":  # a symbol of Ruby, if it has no quotation marks
         expected = {key: text for key, text in expected.items() if not re.fullmatch(r":[A-Za-z_]\w*", text)}
     if name == "strings.xml":
         expected = {key: re.sub(r"\s+", " ", text) for key, text in expected.items()}
@@ -506,3 +522,8 @@ def test_files_of_a_list_are_told_apart_by_names_and_folders(tmp_path: Path) -> 
     assert split is not None
     assert list(split.pairs()) == [("Pear", "Birne")]
     assert "train: values-en/strings.xml is read with values-de/strings.xml" in split.notes
+
+
+def test_a_wrong_escape_in_properties_names_its_line(tmp_path: Path) -> None:
+    files = {"en.properties": "a=\\u12e4 Pear\n# not \\unset\nb=Set \\unset\n", "de.properties": "a=Birne\nb=c\n"}
+    assert "en.properties, line 3: Invalid \\u escape sequence: \\unset; correct the file" in refusal(tmp_path, files)

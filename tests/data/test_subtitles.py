@@ -1,4 +1,4 @@
-"""Subtitles: what is on the screen at the same time is a pair, whatever the number of cues."""
+"""Subtitles: texts on the screen at the same time are a pair, whatever the number of cues."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -145,7 +145,9 @@ def test_passages_are_what_overlaps(src: list[Cue], tgt: list[Cue]) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"1\n00:00:01,000 -> 00:00:02,000\nHi.\n", "has no cue of subtitles, as 00:00:01,000 --> 00:00:02,500; name"),
+        (b"1\n00:00:01,000 -> 00:00:02,000\nHi.\n", "line 2: no times can be read in 00:00:01,000 -> "),
+        (b"10 -> 20\n", "has no cue of subtitles, as 00:00:01,000 --> 00:00:02,500; name"),
+        (b"1\n" + b"9" * 5000 + b":00:01,000 --> 00:00:02,000\nHi.\n", "line 2: no times can be read in 9999"),
         (b"1\n00:00:01,000 --> 00:00:02,000\n\xfcber\n", "line 3: byte 0xfc is not valid UTF-8; set data.encoding="),
         (b"1\n00:00:01,000 --> bad\nHi.\n", "line 2: no times can be read in 00:00:01,000 --> bad; correct it"),
         (

@@ -269,13 +269,24 @@ def test_a_file_name_in_another_encoding_is_in_the_report(tmp_path):
 def test_a_declared_encoding_of_one_byte_over_utf8_is_refused(tmp_path, declared):
     content = memory(unit("For you", "Für dich"), declaration=f'<?xml version="1.0" encoding="{declared}"?>')
     text = refusal(tmp_path, content)
-    assert f"line 1: it declares the encoding {declared.lower()}, which is wrong; declare the right one" in text
+    said = f"line 1: it declares the encoding {declared.lower()}, which is wrong; declare the right one"
+    assert said in text
+    late = memory(
+        *[unit()] * 2000, unit("For you", "Für dich"), declaration=f'<?xml version="1.0" encoding="{declared}"?>'
+    )
+    assert len(late) > 100_000
+    assert said in refusal(tmp_path, late)
 
 
 def test_windows_quotes_in_a_file_that_says_latin1_are_quotes(tmp_path):
     declaration = '<?xml version="1.0" encoding="ISO-8859-1"?>'
     content = memory(unit("For you", "Für dich „gut“ – ja"), unit(), declaration=declaration).encode("cp1252")
     assert pairs(tmp_path, content) == [("For you", "Für dich „gut“ – ja"), ("A dog.", "Ein Hund.")]
+
+
+def test_many_spaces_take_no_longer_than_other_text(tmp_path):
+    spaces = " " * 500_000
+    assert pairs(tmp_path, memory(unit(f"A\ndog{spaces}x", "Ein Hund"))) == [(f"A dog{spaces}x", "Ein Hund")]
 
 
 @pytest.mark.parametrize("tag", ["German (Germany)", "German DE", "german_de", "DE (x)"])

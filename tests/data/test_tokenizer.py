@@ -279,6 +279,13 @@ def test_digits_are_split_where_it_is_asked_for(model: str) -> None:
         ({"user_defined_symbols": [""]}, r"symbols has ''; give texts"),
         ({"user_defined_symbols": ["▁x"]}, r"symbols has '▁x'; give texts"),
         ({"user_defined_symbols": ["x", "x"]}, r"symbols has 'x'; give texts that differ"),
+        *(
+            (
+                {"user_defined_symbols": ["x", name]},
+                rf"symbols has '{name}', the name of a piece that every tokenizer has",
+            )
+            for name in ("<pad>", "<unk>", "<s>", "</s>", "<0x41>")
+        ),
         (
             {"user_defined_symbols": ["x"], "model": "word"},
             r"with tokenizer.model=word spaces alone part pieces; set it",

@@ -1,15 +1,17 @@
-"""Tokenizers trained in a process of their own: the same ones, its errors, and nothing from where it stands."""
+"""Tokenizers trained in a process of their own: the same ones, its errors, and no code from its folder."""
 
 import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from helpers.small_corpora import make_pairs, text_data, tokenizer_config
 
 from nmt.data import train_tokenizers as tokenizers
 from nmt.data.corpus import read_corpus
-from nmt.data.train_tokenizers import train_tokenizers
+from nmt.data.tables import TableWriter
+from nmt.data.train_tokenizers import VocabularySizeError, train_tokenizers
 from nmt.errors import DataError
 
 TOKENS = tokenizer_config("unigram", vocab_size=440)
@@ -44,9 +46,15 @@ def test_a_process_of_its_own_makes_the_same_tokenizers(table, tmp_path, monkeyp
 def test_what_is_wrong_with_the_tokenizer_is_said_by_the_process_too(table, tmp_path, monkeypatch):
     monkeypatch.setattr(tokenizers, "MANY_PAIRS", 1)
     with pytest.raises(
-        DataError, match=r"^tokenizer\.vocab_size=100000 is too large for this corpus and model unigram"
-    ):
+        VocabularySizeError, match=r"^tokenizer\.vocab_size=100000 is too large for this corpus and model unigram"
+    ) as caught:
         trained(table, replace(TOKENS, vocab_size=100_000), tmp_path / "draft")
+    trained(table, replace(TOKENS, vocab_size=caught.value.bound), tmp_path / "largest")
+    empty = tmp_path / "empty.arrow"
+    with TableWriter(empty, pa.schema([("src", pa.string()), ("tgt", pa.string())])) as writer:
+        writer.write({"src": [" ", ""], "tgt": ["", " "]})
+    with pytest.raises(DataError, match=r"^there is no sentence to train a tokenizer on"):
+        trained(empty, TOKENS, tmp_path / "nothing")
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,11 @@ def test_segments_of_a_unit_are_pairs_of_their_own(tmp_path):
     split = split_of(tmp_path, old(divided))
     assert list(split.pairs()) == [("A.", "Ah."), ("B.", "Beh.")]
     assert str(split.tallies[0]) == "app.xlf: 3 segments, 2 pairs; left out: 1 without German"
+    numberless = re.sub(' mid="."', "", divided)
+    assert pairs(tmp_path, old(numberless)) == [("A. B. C.", "Ah. Beh.")]
+    other = split_of(tmp_path, old(divided.replace('mid="1">Beh', 'mid="7">Beh')))
+    assert list(other.pairs()) == [("A.", "Ah.")]
+    assert str(other.tallies[0]) == "app.xlf: 4 segments, 1 pair; left out: 2 without German, 1 empty"
     undivided = re.sub("<target>.*</target>", "<target>Ah. Beh.</target>", divided)
     assert pairs(tmp_path, old(undivided)) == [("A. B. C.", "Ah. Beh.")]
     several = new(

@@ -18,6 +18,7 @@ from helpers.small_runs import make_run
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt.cli import exit_codes
 from nmt.cli import main as cli
 from nmt.cli.main import main
 from nmt.config.compose import command_of
@@ -151,6 +152,11 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["trian"], "did you mean 'train'?"),
         (["seed=1"], "stands before the verb"),
         (["train", "atention=dot"], "unknown key 'atention'; did you mean 'attention'?"),
+        (["train", "schedule.hold=0.3"], "unknown key 'schedule.hold' here; add schedule=linear, which has it"),
+        (
+            ["train", "encoder.norm=post"],
+            "unknown key 'encoder.norm' here; add encoder=rnn_self_attention or transformer, which have it",
+        ),
         (["train", "attention=addtive"], "attention=addtive does not exist; did you mean 'additive'?"),
         (["train", "-m", "attention=dot,addtive"], "did you mean 'additive'?"),
         (
@@ -234,6 +240,14 @@ def test_a_sweep_stops_where_a_job_fails_or_is_interrupted(calls: Calls, capsys:
         (["align", "model=d\udce9", "src=s", "tgt=t"], r"model=d\udce9 is not valid UTF-8"),
         (["train", "seed=x"], "seed='x' is not possible; it must be a whole number"),
         (["train", "name=7"], "quote it: name='\"7\"'"),
+        (["train", "name="], "name= is no folder inside runs_dir; give one such as name=first"),
+        (["tune", "name=a/../.."], "name=a/../.. is no folder inside runs_dir"),
+        (["average", "model=[a,b]", "name=/a"], "name=/a is no folder inside runs_dir"),
+        (["average", "model=[a,b]", "name=."], "name=. is no folder inside runs_dir"),
+        (["train", "train.max_updates=1" + "0" * 400], "it must be at most 1,000,000,000,000"),
+        (["train", "optimizer.lr=1" + "0" * 400], "it must be above 0 and finite"),
+        (["train", "optimizer.lr=inf"], "optimizer.lr is inf; it must be above 0 and finite"),
+        (["train", "attention=multi_head", "attention.score=null"], "type attention@attention.score=<name>"),
         (["translate", "model=m", "buffer=many"], "buffer='many' is not possible"),
         (["translate", "model=m", "format=txt"], "did you mean 'text'?"),
         (["interactive", "model=m", "device=metal"], "choose from: auto, cpu, cuda"),
@@ -312,6 +326,36 @@ def test_a_mistake_in_a_file_is_named(calls: Calls, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"# @package _global_\n\tseed: 2\n", "x.yaml, line 2, is no YAML: found character"),
+        (b"# @package _global_\nseed: 2\nseed: 3\n", "x.yaml, line 3, is no YAML: found duplicate key seed; correct"),
+        (b"# @package _global_\nname: a\0\n", "x.yaml is no YAML: special characters are not allowed; correct that"),
+        (b"# @package _global_\nname: \xe9\n", "x.yaml is not UTF-8: invalid continuation byte; correct that file"),
+        (b"# @package _global_\n- seed: 2\n", "x.yaml holds no keys; correct that file"),
+        (b"# @package _global_\ndefaults: base\n", "x.yaml has defaults that are no list; correct that file"),
+        (b"# @package _global_\nname: ${seed\n", "composed: name: no viable alternative at input '${seed'; correct"),
+        (b"# @package _global_\ntrain: [1]\n", "'experiment/x': ConfigTypeError raised while composing config: Cannot"),
+        (b"# @package _global_\nattention: null\n", "attention=null is not a section; type attention=general"),
+        (b"# @package _global_\nencoder: rnn\n", "encoder='rnn' is not a section; type encoder=rnn"),
+        (
+            b"seed: 2\n",
+            "experiment=x sets nothing, because its file does not begin with the line '# @package _global_'",
+        ),
+    ],
+)
+def test_a_file_that_sets_nothing_or_is_no_yaml_is_named(
+    calls: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes, expected: str
+) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "x.yaml").write_bytes(content)
+    assert expected in fails(capsys, "train", "-cd", str(tmp_path), "experiment=x")
+    assert main(["train", "-m", "-cd", str(tmp_path), "experiment=x", "seed=1,2"]) == 2
+    assert expected in capsys.readouterr().err.splitlines()[-1]
+    assert not calls
+
+
+@pytest.mark.parametrize(
     "value",
     [
         "a b.txt",
@@ -359,6 +403,19 @@ def test_runs_with_other_settings_have_other_names(values: dict[str, str]) -> No
     assert name != run_name("base", words[1:], 1)
     assert len(name.encode()) < 255
     assert "/" not in name
+
+
+def test_a_run_is_named_by_the_score_of_its_heads_too() -> None:
+    names = {
+        command_of("train", words).run.name
+        for words in (
+            ["attention=additive"],
+            ["attention=multi_head"],
+            ["attention=multi_head", "attention@attention.score=additive"],
+            ["attention=multi_head", "attention@attention.score=dot"],
+        )
+    }
+    assert len(names) == 4
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -502,7 +559,7 @@ def test_shell_completion_knows_verbs_groups_and_keys() -> None:
         return shell("-sc", "query=bash", COMP_LINE=line).stdout.split()
 
     assert completions("nmt tra") == ["train", "translate"]
-    assert completions("nmt ") == VERBS
+    assert completions("nmt ") == completions("") == VERBS
     assert "attention=additive" in completions("nmt train attention=add")
     assert "train.batch_tokens=" in "".join(completions("nmt train train.batch_t"))
     assert completions("nmt nothing x") == []
@@ -536,7 +593,7 @@ def test_of_several_processes_one_says_an_error(
     calls: Calls, error: BaseException, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls.result = error
-    monkeypatch.setattr(cli, "_is_first_to_say", lambda error: False)
+    monkeypatch.setattr(exit_codes, "_is_first_to_say", lambda error: False)
     assert main(["train", "name=x"]) == 2
     assert capsys.readouterr().err == ""
 

@@ -24,6 +24,7 @@ from helpers.training_runs import (
 )
 
 import nmt
+from nmt.cli.main import main
 from nmt.config.changes import Changes
 from nmt.config.compose import command_of
 from nmt.errors import CheckpointError, ConfigError, NmtError
@@ -133,6 +134,15 @@ def test_a_failed_start_leaves_nothing(data: Path, tmp_path: Path) -> None:
     refusal(NmtError, lambda: start(data, tmp_path / "runs", data__train__src="nowhere"))
     refusal(NmtError, lambda: start(data, tmp_path / "runs", optimizer__lr=-1.0))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_is_taken_is_refused_before_the_corpus_is_read(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("nmt.training.run.recipe_for", lambda command: pytest.fail("the corpus is read"))
+    words = ["data.train.src=my.en", "data.train.tgt=my.de", f"runs_dir={trained.parent}", f"name={trained.name}"]
+    assert main(["train", *words]) == 2
+    assert f"error: {trained} already holds a run; continue it with resume={trained}" in capsys.readouterr().err
 
 
 def test_a_folder_with_another_run_is_refused_and_unchanged(

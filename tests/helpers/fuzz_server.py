@@ -155,7 +155,7 @@ def body_of(text: str) -> bytes:
 
 
 def strict_json(content: bytes) -> Any:
-    """What it holds; no number that is none."""
+    """The value that it holds; refuses NaN and infinities."""
 
     def refuse(name: str) -> None:
         raise ValueError(f"{name} is no JSON")

@@ -64,5 +64,5 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
 
 
 def statuses(received: bytes) -> list[int]:
-    """Of all answers in what came back to bytes that are perhaps no requests."""
+    """The statuses of all answers to bytes that are perhaps not requests."""
     return [int(status) for status in STATUS.findall(received)]

@@ -23,7 +23,7 @@ LENIENT = (  # what else people read; the pages of comparisons are written by nm
 )
 PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in (*STRICT, *LENIENT)}
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SHELL = ("", "sh", "console")  # languages of blocks that hold commands; what a program prints is `text`, `json`, …
+SHELL = ("", "sh", "console")  # languages of blocks that hold commands; output of programs is `text`, `json`, …
 ELSEWHERE = frozenset("cd cp curl eval git head paste rm source".split())  # programs that are not ours
 BARE = frozenset(f"nmt {verb}" for verb in VERBS)  # names a verb, is no command
 

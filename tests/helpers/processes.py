@@ -56,7 +56,7 @@ def store_at(port: int) -> Iterator[None]:
 
 @contextmanager
 def started_apart(commands: Sequence[Sequence[str]], port: int) -> Iterator[list[Forked]]:
-    """`nmt train` in as many processes as there are commands, started by no launcher; what is left is killed."""
+    """`nmt train` in as many processes as there are commands, started by no launcher; all are killed in the end."""
     processes = []
     for rank, words in enumerate(commands):
         place = {"RANK": str(rank), "WORLD_SIZE": str(len(commands)), "LOCAL_RANK": str(rank)}

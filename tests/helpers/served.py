@@ -68,7 +68,7 @@ def answer(text: str, words: Words, n_best: int = 1, split: bool = True) -> Answ
 
 
 class IdleEngine:
-    """Stands in for the engine: it has nothing to do, and its queue is never full."""
+    """A substitute for the engine: it has nothing to do, and its queue is never full."""
 
     def refuse_when_full(self) -> None:
         """Never does."""

@@ -145,6 +145,20 @@ def test_impossible_heads_are_refused(changes: dict[str, Any], message: str) -> 
         multi_head(**changes)
 
 
+@torch.no_grad()
+def test_projections_begin_as_torchs_do() -> None:
+    """Uniform by Glorot & Bengio 2010, with biases of 0."""
+    layer = attention_factory(read_attention(attention_section("multi_head", heads=4), []))(64, 32)  # type: ignore[misc]
+    assert isinstance(layer, MultiHead)
+    for projection in (layer.query_projection, layer.key_projection, layer.value_projection):
+        rows, columns = projection.weight.shape
+        bound = (6 / (rows + columns)) ** 0.5
+        assert 0.98 * bound < projection.weight.abs().max() <= bound
+        assert projection.weight.std() == pytest.approx(bound / 3**0.5, rel=0.05)
+    for projection in (layer.query_projection, layer.key_projection, layer.value_projection, layer.output_projection):
+        assert not projection.bias.any()
+
+
 def test_a_layer_of_one_head_adds_nothing_to_its_score() -> None:
     factory = attention_factory(read_attention(attention_section("general"), []))
     assert factory is not None

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from nmt.errors import ConfigError
 from nmt.model.dropout import drop, sequence_mask
 from nmt.model.rnn import CELLS, Cell, RnnEncoder, RnnLayer
-from nmt.training.parts import refuse_untrainable
+from nmt.training.untrainable import refuse_untrainable
 
 
 @pytest.mark.parametrize("cell", CELLS)

@@ -14,10 +14,11 @@ from torch import Tensor
 from torch.nn import functional
 
 import nmt.model.scores
+from nmt.config.compose import command_of
 from nmt.config.parts import SCORES, read_part
 from nmt.config.run import read_attention
 from nmt.errors import ConfigError
-from nmt.model.build import needs_equal_sizes
+from nmt.model.build import build_outline, needs_equal_sizes
 from nmt.model.scores import AttentionScore, Dot, Normaliser, attend
 
 B, T, S, D = 3, 4, 6, 8
@@ -176,7 +177,7 @@ def test_sparse_normalisers_are_their_definition_whatever_finite_scores_there_ar
     scores = (centre + spread * torch.randn(B, T, S).double()).clamp(finite.min, finite.max).float()
     mask = random_mask()
     mask[-1] = False
-    scores[1, :, ~mask[1, 0]] = torch.nan  # whatever stands on padding
+    scores[1, :, ~mask[1, 0]] = torch.nan  # padding may have any score
     _, weights = attend(scores, torch.randn(B, S, D), mask, normaliser)
     for b in range(B - 1):
         for t in range(T):
@@ -257,10 +258,20 @@ def test_a_score_that_refuses_unequal_sizes_is_known_to_need_equal_ones(name: st
     assert needs_equal_sizes(run_config_of(model_config(name)).attention) == refused
 
 
-@pytest.mark.parametrize(("rank", "bound"), [(0, "least 1"), (9, "most 8")])
-def test_an_impossible_rank_is_refused(rank: int, bound: str) -> None:
-    with pytest.raises(ConfigError, match=rf"attention\.rank is {rank}; it must be at {bound}"):
-        build("reduced_rank", rank=rank)
+def test_an_impossible_rank_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"attention\.rank is 0; it must be at least 1"):
+        build("reduced_rank", rank=0)
+    with pytest.raises(
+        ConfigError, match=r"has rank 9; it must be at most 8, .* or in multi_head attention\.score\.rank=8"
+    ):
+        build("reduced_rank", rank=9)
+
+
+def test_the_remedy_for_the_rank_of_heads_can_be_typed() -> None:
+    words = ["attention=multi_head", "attention.heads=16", "attention@attention.score=reduced_rank"]
+    with pytest.raises(ConfigError, match=r"has rank 64; .* attention\.score\.rank=32$"):
+        build_outline(command_of("train", words).run, 9, 9)
+    assert build_outline(command_of("train", [*words, "attention.score.rank=32"]).run, 9, 9)
 
 
 def test_other_impossible_values_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""What stands around encoder and decoder: dropout of words, modes, first positions, first weights of projections."""
+"""The parts around encoder and decoder: dropout of words, modes, first positions, first weights of projections."""
 
 import pytest
 import torch

@@ -65,7 +65,7 @@ def test_each_kind_of_damage() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--cases", "0"], "--cases 0 tries nothing; give 1 or more"),
+        (["--cases", "0"], "--cases: 0 is not a whole number from 1 on"),
         (["--only", "tmx, none"], "--only tmx, none: 'none' is the beginning of none of tmx, xliff, tbx"),
         (["--only", "tmx,"], "--only tmx,: '' is the beginning of none of tmx"),
     ],

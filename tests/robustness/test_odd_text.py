@@ -259,7 +259,7 @@ def test_translation_stops_where_bytes_are_no_text(run: Path, terminal: Terminal
     words = ["translate", f"model={run}", *FAST]
     code, out, said = terminal(*words, "input=in", "output=old", "buffer=1")
     assert (code, out) == (2, [])
-    assert said[-1].startswith(f"error: in, line 3: byte {byte:#04x} is not valid UTF-8; convert the file, e.g. iconv")
+    assert said[-1].startswith(f"error: in, line 3: byte {byte:#04x} is not valid UTF-8; convert the file: iconv")
     assert {path.name: path.read_text("latin-1") for path in Path().iterdir()} == {
         "in": text.decode("latin-1"), "old": "as it was\n"
     }  # fmt: skip

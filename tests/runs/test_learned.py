@@ -44,6 +44,13 @@ def test_a_model_that_translates_has_no_caution(changes: dict[str, Any]) -> None
     assert replace(GOOD, **changes).caution() is None
 
 
+@pytest.mark.parametrize(("others", "is_good"), [(1.1524461, False), (1.16, False), (1.17, True)])
+def test_targets_that_are_alike_hide_no_model_that_ignores_its_sources(others: float, is_good: bool) -> None:
+    said = replace(GOOD, bleu=49.0, nll=1.1524460, nll_of_others=others).caution()
+    assert (said is None) == is_good
+    assert is_good or "a sentence's own source tells it no more of the translation than another sentence's" in str(said)
+
+
 @pytest.mark.parametrize(
     ("changes", "sign"),
     [
@@ -78,6 +85,24 @@ def test_without_dev_sentences_few_pairs_are_the_sign() -> None:
     assert said is not None
     assert said.startswith("the run has no dev split, so nothing shows whether the model has learned to translate. ")
     assert "too few pairs, 5;" in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        (
+            {"updates": 2},
+            "It was trained for 2 updates, the warm-up took 2; train longer, or set schedule.warmup lower",
+        ),
+        ({"updates": 900, "warmup": 0}, "It was trained for 900 updates only; train longer"),
+        ({"updates": 0}, "No update changed its weights"),
+        ({"updates": 900, "warmup": 0, "epochs": 5}, None),
+    ],
+)
+def test_without_dev_sentences_a_short_training_is_the_sign(changes: dict[str, Any], cause: str | None) -> None:
+    said = replace(GOOD, nll=None, last_nll=None, bleu=None, nll_of_others=None, **changes).caution()
+    unknown = "the run has no dev split, so nothing shows whether the model has learned to translate. "
+    assert said == (cause and unknown + cause)
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ def test_lower_case_against_capitals_is_said(run: Path) -> None:
     for ours, theirs in ((cased, cased), (lower, lower), (["我们", "12"], cased), (cased, ["我们", "12"])):
         assert not list(of_case(ours, "it", theirs))
     same = ["rr"] * 30
-    assert not list(of_translations(same, cased * 8, [cased * 8]))  # of a model that has learned nothing
+    assert not list(of_translations(same, cased * 8, [cased * 8]))  # a model that has learned nothing writes them
     [said] = of_translations(cased, cased, [cased, lower])
     assert said.startswith("the translations have capitals, reference 2 none")
 

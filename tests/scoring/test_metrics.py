@@ -5,10 +5,12 @@ import random
 import re
 import subprocess
 import sys
+import tracemalloc
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers.small_corpora import data_config
 
@@ -20,6 +22,7 @@ from nmt.scoring.metrics import (
     bleu,
     bleu_by_length,
     interval_of,
+    p_value,
     paired_bootstrap,
     score_corpus,
 )
@@ -133,6 +136,29 @@ def test_intervals_are_samples_whatever_the_samples_are() -> None:
             assert metric.high is not None
             assert 0 <= metric.low <= metric.score <= metric.high
             assert metric.high <= 100 + 1e-9
+
+
+@pytest.mark.slow
+def test_intervals_and_p_take_little_memory() -> None:
+    words = random.Random(1).choices(ENGLISH, k=800)
+    tracemalloc.start()
+    score_corpus(words[:400], [words[400:]], None, intervals=True, samples=300)
+    paired_bootstrap(words[:400], words[400:], [words[:400]], None, samples=300)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (
+        peak < 4_000_000
+    )  # the statistics of chrF in all resamples together have 300 * 400 * 18 * 4 bytes, twice this
+
+
+def test_p_below_0_05_comes_by_chance_on_one_test_set_in_nine() -> None:
+    rng = np.random.default_rng(1)
+    gaps = rng.normal(size=3000)  # of equally good systems, in standard deviations
+    drawn = rng.normal(size=1000)
+    found = np.array([p_value(gap + drawn, gap) for gap in gaps])
+    assert np.mean(found < 0.05) == pytest.approx(1 / 9, abs=0.02)
+    assert np.mean(found < 0.025) == pytest.approx(1 / 20, abs=0.015)
+    assert p_value(drawn, 0.0) == 1.0
 
 
 def test_an_interval_is_the_middle_95_percent_of_the_samples() -> None:

@@ -1,6 +1,5 @@
 """Tests of scripts that start `nmt` many times may run it in their own process, which imports once."""
 
-import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -8,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import processes
 from nmt.cli.main import main
 
 NMT = [sys.executable, "-m", "nmt.cli.main"]
@@ -15,14 +15,14 @@ NMT = [sys.executable, "-m", "nmt.cli.main"]
 
 @pytest.fixture
 def nmt_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`subprocess.run` of an nmt command runs it here."""
-    run = subprocess.run
+    """An nmt command that benches start runs here."""
+    ended = processes.ended
 
-    def here(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
+    def here(command: Sequence[str], **options: Any) -> int:
         if list(command[:3]) != NMT or options not in ({}, {"stdout": sys.stderr}):
-            return run(command, **options)
+            return ended(command, **options)
         with redirect_stdout(options.get("stdout") or sys.stdout):
-            code = main(command[3:])
-        return subprocess.CompletedProcess(command, code)
+            return main(command[3:])
 
-    monkeypatch.setattr(subprocess, "run", here)
+    for module in ("bench.processes", "bench.recipes"):
+        monkeypatch.setattr(f"{module}.ended", here)

@@ -133,7 +133,14 @@ def test_no_rounds_are_refused(parse: Callable[..., Any], words: list[str], caps
     with pytest.raises(SystemExit) as stop:
         parse([*words, "--rounds", "0"])
     assert stop.value.code == 2
-    assert "--rounds 0 measures nothing; give 1 or more" in capsys.readouterr().err
+    assert "--rounds: 0 is not a whole number from 1 on" in capsys.readouterr().err
+
+
+def test_folders_of_this_machine_are_named_even_one_inside_another() -> None:
+    names = {"/d/m": "MULTI30K", "/d/m2/w": "WORK", "/d/m/tat": "TATOEBA"}
+    given = "--multi30k /d/m --work /d/m2/w --tatoeba /d/m/tat --model /d/m2/w/runs/reference"
+    wanted = "--multi30k MULTI30K --work WORK --tatoeba TATOEBA --model WORK/runs/reference"
+    assert everything.replaced(given, names) == wanted
 
 
 def test_every_benchmark_that_make_bench_calls_is_there() -> None:
@@ -158,7 +165,7 @@ def test_the_page_gets_what_was_printed(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "docs" / "speed.md").write_text(
         f"# Speed\n\nIntroduction.\n\n{by_hand}\n![old](speed/old.png)\n", "utf-8"
     )
-    for only in ("peers", "data", "data"):  # what is not asked for is kept; a second time changes nothing
+    for only in ("peers", "data", "data"):  # other sections are kept; a second time changes nothing
         assert everything.main([*words, "--only", only]) == 0
     page = (tmp_path / "docs" / "speed.md").read_text("utf-8")
     assert f"\n\n{everything.said_of_now()}\n\n```\npython scripts/bench peers --multi30k TATOEBA " in page

@@ -49,6 +49,7 @@ def test_each_locale_is_a_corpus_and_noise_lowers_its_correlation(
         ([], "neither --po nor --text is given; name what to look at"),
         (["--po", "."], "--po . has no LC_MESSAGES/*.po below it"),
         (["--text", "a.en"], "--text a.en is not two files with a comma between them"),
+        (["--text", "a,b"], "--text a,b: a is not a file; name one with a sentence a line"),
         (["--text", "a,b", "--noise", "much"], "--noise much is not numbers with commas between them"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`bench noise`: each kind of noise is what it says, and what is measured is what `nmt clean` does."""
+"""`bench noise`: each kind of noise is what it says, and the figures are those of `nmt clean`."""
 
 import random
 import re

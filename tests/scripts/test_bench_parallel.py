@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from bench import busy_translation, machine, network, on_paper, workers
+from bench import busy_translation, machine, network, on_paper, scale, workers
 from bench.on_paper import Network, Training
 from bench.processes import train_command
 from nmt.errors import ConfigError, NmtError
@@ -83,23 +84,27 @@ def corpus(tmp_path: Path) -> list[str]:
             ["--alone", "1,2"],
             "--parameters has 3 numbers and --alone 2; give one t(1) for each",
         ),
-        (on_paper.parse_arguments, ["--gbit", "1,0"], "1,0 is not numbers above 0 with commas between them"),
-        (on_paper.parse_arguments, ["--gbit", "fast"], "fast is not numbers above 0 with commas between them"),
+        (on_paper.parse_arguments, ["--gbit", "1,0"], "--gbit: 0 is not a number above 0"),
+        (on_paper.parse_arguments, ["--gbit", "fast"], "--gbit: fast is not a number above 0"),
         (workers.parse_arguments, ["--precision", "fp16"], "--precision fp16: fp16 is none of fp32, bf16"),
         (workers.parse_arguments, ["--updates", "9"], "--updates 9 are too few to be timed; give 10 or more"),
         (network.parse_arguments, ["--networks", "1g,2g"], "--networks 1g,2g: 2g is none of unlimited, 10g"),
-        (network.parse_arguments, ["--updates", "0"], "--updates 0 measures nothing; give 1 or more"),
+        (network.parse_arguments, ["--updates", "0"], "--updates: 0 is not a whole number from 1 on"),
         (busy_translation.parse_arguments, ["--neighbours", "1"], "--neighbours begins with 1; begin with 0"),
-        (busy_translation.parse_arguments, ["--singles", "0"], "--singles 0 translates nothing; give 1 or more"),
-        (busy_translation.parse_arguments, ["--sentences", "-1"], "--sentences -1 translates nothing; give 1 or more"),
-        (busy_translation.parse_arguments, ["--rounds", "0"], "--rounds 0 measures nothing; give 1 or more"),
+        (busy_translation.parse_arguments, ["--singles", "0"], "--singles: 0 is not a whole number from 1 on"),
+        (busy_translation.parse_arguments, ["--sentences", "-1"], "--sentences: -1 is not a whole number from 1 on"),
+        (busy_translation.parse_arguments, ["--rounds", "0"], "--rounds: 0 is not a whole number from 1 on"),
+        (busy_translation.parse_arguments, ["--neighbours", "0,-2"], "0,-2 is not whole numbers from 0 on with commas"),
+        (on_paper.parse_arguments, ["--machines", "2,0"], "--machines 0 compute nothing; give 1 or more"),
+        (on_paper.parse_arguments, ["--delay", "nan"], "--delay: nan is not a number above 0"),
+        (scale.parse_arguments, ["--most-pairs", "100"], "--most-pairs 100 leaves nothing; give 10,000 or more"),
         (busy_translation.parse_arguments, ["--model", "/"], "--model / is not a run"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(
     parse: Callable[..., Any], words: list[str], message: str, corpus: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folders = [] if parse is on_paper.parse_arguments else corpus
+    folders = [] if parse in (on_paper.parse_arguments, scale.parse_arguments) else corpus
     model = ["--model", corpus[1]] if parse is busy_translation.parse_arguments else []
     with pytest.raises(SystemExit) as stop:
         parse([*folders, *model, *words])
@@ -168,9 +173,10 @@ def test_the_speed_is_that_of_the_tokens_after_the_first_stretch(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_a_training_that_fails_says_why() -> None:
-    with pytest.raises(SystemExit, match=r"error: .*train\.part"):
+def test_a_training_that_fails_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^2$"):
         workers.outcome(workers.Case(None, 1), ["data=demo_en_de", "train.part=4"])
+    assert re.search(r"error: .*train\.part", capsys.readouterr().err)
 
 
 def test_a_training_is_started_as_users_start_it() -> None:

@@ -1,12 +1,15 @@
-"""`bench recipes`: trains what is missing, evaluates it, and leaves what is finished as it is."""
+"""`bench recipes`: trains what is missing, evaluates it, and leaves finished trainings as they are."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 from helpers.small_corpora import make_pairs
 from matplotlib.figure import Figure
 
-from bench.recipes import CORPORA, data_words, draw, main, of_budget
+from bench.recipes import CORPORA, MINUTES_FILE, data_words, draw, main, of_budget, train
+from nmt.errors import ConfigError
 
 FEW = ["train.max_updates=3", "train.bleu_sentences=5", "train.precision=fp32", "train.workers=1"]
 
@@ -63,8 +66,41 @@ def test_the_best_trial_of_a_study_has_a_row_and_is_not_searched_twice(
 @pytest.mark.slow
 def test_words_that_nmt_refuses_get_a_row(corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["--runs", str(tmp_path / "runs"), "--tatoeba", str(corpus), "--corpora", "tatoeba_1000"]
-    assert main([*words, "--recipes", "known", f"cache_dir={tmp_path}/cache", "tokenizer.vocab_size=262"]) == 0
+    assert main([*words, "--recipes", "known", f"cache_dir={tmp_path}/cache", "tokenizer.vocab_size=262"]) == 2
     assert "| tatoeba_1000 | known | refused |" in capfd.readouterr().out
+
+
+def test_minutes_before_an_interruption_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, calls = tmp_path / "run", 0
+
+    def stopped(command: list[str], **settings: object) -> int:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            run.mkdir()
+            (run / "manifest.json").write_text("{}")
+            raise KeyboardInterrupt
+        assert command[-1] == f"resume={run}"
+        return 0
+
+    monkeypatch.setattr("bench.recipes.ended", stopped)
+    seconds = iter((0.0, 60.0, 100.0, 190.0))
+    monkeypatch.setattr("bench.recipes.time.monotonic", lambda: next(seconds))
+    with pytest.raises(KeyboardInterrupt):
+        train(run, ["data=text"])
+    assert json.loads((run / MINUTES_FILE).read_text()) == {"minutes": 1.0, "finished": False}
+    assert train(run, ["data=text"])
+    assert json.loads((run / MINUTES_FILE).read_text()) == {"minutes": 2.5, "finished": True}
+
+
+def test_runs_of_other_folders_are_refused(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.recipes.trained", lambda *_: None)
+    words = ["--runs", str(tmp_path / "runs"), "--corpora", "tatoeba_1000", "--recipes", "auto"]
+    assert main([*words, "--tatoeba", str(corpus)]) == 2  # everything was refused
+    other = tmp_path / "other"
+    shutil.copytree(corpus, other)
+    with pytest.raises(ConfigError, match=f"has trainings of --tatoeba {corpus}, not {other}; name another folder"):
+        main([*words, "--tatoeba", str(other)])
 
 
 def test_the_picture_has_a_line_for_each_corpus_over_the_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +134,11 @@ def test_sides_and_splits_are_those_of_the_corpus(tmp_path: Path) -> None:
         (["--corpora", "tatoeba_en_zh"], "--corpora tatoeba_en_zh needs --tatoeba-zh FOLDER"),
         (["--recipes", "best"], "--recipes best is not one of auto, former defaults, known, tune, budget=TIME"),
         (["--multi30k", "nowhere"], "nowhere/train.en is missing"),
+        (["--figure", "x.png"], "--figure draws BLEU over budgets; name some: --recipes budget=5m,budget=30m"),
+        (
+            ["--recipes", "budget=5m", "--figure", "x.bmp"],
+            "--figure x.bmp cannot be written; name a folder that exists",
+        ),
     ],
 )
 def test_mistakes_are_named(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

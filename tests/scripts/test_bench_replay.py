@@ -8,7 +8,8 @@ import torch
 from helpers.small_corpora import write_splits
 
 from bench import replay
-from bench.replay import Scores, judged, main, refuse_others, translated
+from bench.kept import refuse_others
+from bench.replay import Scores, judged, main, translated
 from nmt.cli.main import main as nmt
 from nmt.errors import ConfigError
 from nmt.runs.tensors import read_tensors
@@ -62,7 +63,7 @@ def test_models_are_trained_once_and_evaluated_on_both(
     assert stored["data"]["train"]["tgt"] == [f"{domain}/train.de", f"{general}/train.de"]
     assert (stored["data"]["train"]["weights"], stored["train"]["max_updates"]) == ([1, 3], 8)
     assert json.loads((tmp_path / "runs" / "domain_alone" / "config.json").read_text())["train"]["max_updates"] == 2
-    with pytest.raises(ConfigError, match=r"has trainings of .*; name another folder"):
+    with pytest.raises(ConfigError, match=r"has trainings of words .*; name another folder"):
         main([*words, "seed=2"])
     general_weights = read_tensors(tmp_path / "first" / "model.safetensors")
     for name, tensor in mean.items():
@@ -100,3 +101,21 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "replay").mkdir()
     with pytest.raises(ConfigError, match="has other files; name another folder"):
         refuse_others(tmp_path, {})
+
+
+def test_settings_are_kept_beside_those_of_earlier_calls(tmp_path: Path) -> None:
+    refuse_others(tmp_path / "new", {"a": 1})
+    refuse_others(tmp_path / "new", {"b": [2]})
+    refuse_others(tmp_path / "new", {"a": 1, "b": [2]})
+    with pytest.raises(ConfigError, match=r"has trainings of b \[2\], not \[3\]; name another folder"):
+        refuse_others(tmp_path / "new", {"b": [3]})
+
+
+def test_words_that_nmt_does_not_know_are_refused_before_anything_is_done(tmp_path: Path) -> None:
+    folder = write_splits(tmp_path / "corpus", {"train": 3, "val": 2})
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "manifest.json").write_text("{}")
+    words = ["--general", f"{tmp_path}/run", "--tatoeba", f"{folder}", "--multi30k", f"{folder}"]
+    with pytest.raises(ConfigError, match="trian"):
+        main([*words, "--runs", f"{tmp_path}/runs", "trian.x=1"])
+    assert not (tmp_path / "runs").exists()

@@ -1,12 +1,22 @@
 """`bench serve`: which answers are wrong, and which are ties."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from helpers.small_runs import make_run
 
 from bench.http_clients import Outcome
-from bench.serve import Yardstick
+from bench.serve import OF_SEARCH, Yardstick
+
+
+def test_the_yardstick_searches_as_the_server_does(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    words = ["search.beam=1", "port=1", "workers=1", "cache_mb=3"]
+    yardstick = Yardstick(run, ["a b"], [word for word in words if word.startswith(OF_SEARCH)])
+    assert yardstick.settings.beam == 1
+    assert yardstick.about.endswith("1 workers, beam 1")
 
 
 @pytest.mark.parametrize(("precision", "ties"), [("fp32", 0), ("fp32, int8 decoder", 1)])

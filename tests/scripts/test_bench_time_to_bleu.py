@@ -230,9 +230,9 @@ def refused(words: list[str]) -> None:
     ("words", "message"),
     [
         (["--rows", "marian"], "--rows marian: marian is none of nmt, joeynmt, opennmt, "),
-        (["--minutes", "0"], "--minutes 0 trains nothing; give more"),
+        (["--minutes", "0"], "--minutes: 0 is not a number above 0"),
         (["--budgets", "5x"], "budget=5x is not a length of time"),
-        (["--levels", "high"], "high is not whole numbers with commas between them"),
+        (["--levels", "high"], "high is not whole numbers from 0 on with commas between them"),
     ],
 )
 def test_mistakes_get_one_line(

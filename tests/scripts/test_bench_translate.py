@@ -35,6 +35,25 @@ def test_two_configurations_are_measured_in_turn(tmp_path: Path) -> None:
     assert "times as fast" in ratio
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ab", "", "--ab-code", "nowhere"], "--ab-code nowhere is not a checkout of nmt"),
+        (["--ab-code", str(ROOT)], '--ab-code needs --ab; add --ab ""'),
+        (["--sentences", "1"], "--sentences 1: none has 13 words, which one is translated alone; give more"),
+    ],
+)
+def test_what_would_be_measured_wrongly_is_refused(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test_2016_flickr.en").write_text("a b c\n" + "a " * 12 + "b\n")
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(SystemExit) as stopped:
+        main(["--model", str(tmp_path), "--multi30k", str(tmp_path), *words])
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("missing", "shown"), [("corpus", "test_2016_flickr.en"), ("model", "is not a run")])
 def test_wrong_folders_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], missing: str, shown: str

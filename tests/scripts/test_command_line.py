@@ -3,13 +3,14 @@
 import importlib
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from command_line import SCRIPTS, run
+from command_line import SCRIPTS, above_zero, new_parser, one_or_more, own_and_words, run
 from nmt.errors import DataError
 
 FOLDERS = sorted(path.name for path in SCRIPTS.iterdir() if path.is_dir() and any(path.glob("*.py")))
@@ -22,8 +23,6 @@ SEVERAL = [folder for folder in FOLDERS if PARTS[folder]]  # the others do one t
 @pytest.mark.parametrize(("folder", "part"), [(folder, part) for folder in SEVERAL for part in ("", *PARTS[folder])])
 def test_every_part_says_how_it_is_called(folder: str, part: str, capsys: pytest.CaptureFixture[str]) -> None:
     """As it can be typed, and the examples in its text too."""
-    if part == "guided":
-        pytest.importorskip("atheris")
     with pytest.raises(SystemExit) as stop:
         run(folder, PARTS[folder], [*part.split(), "--help"])
     assert stop.value.code == 0
@@ -55,6 +54,35 @@ def test_a_mistake_in_a_part_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.setitem(sys.modules, "small_part", SimpleNamespace(main=main))  # type: ignore[misc]
     assert run("folder", {"part": "small_part"}, ["part", "corpus"]) == 2
     assert capsys.readouterr().err == "error: no corpus\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        (one_or_more, "0", "argument --n: 0 is not a whole number from 1 on"),
+        (one_or_more, "1.5", "argument --n: 1.5 is not a whole number from 1 on"),
+        (above_zero, "nan", "argument --n: nan is not a number above 0"),
+        (above_zero, "inf", "argument --n: inf is not a number above 0"),
+        (above_zero, "few", "argument --n: few is not a number above 0"),
+        (int, "1 --secnds 3 seed=1", "no option --secnds; --help lists them"),
+    ],
+)
+def test_options_that_measure_nothing_or_are_none_are_refused(
+    kind: Callable[[str], Any], text: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = new_parser("x", None)
+    parser.add_argument("--n", type=kind)
+    with pytest.raises(SystemExit) as stop:
+        own_and_words(parser, ["--n", *text.split()])
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_numbers_are_read_and_words_are_left() -> None:
+    parser = new_parser("x", None)
+    parser.add_argument("--n", type=above_zero)
+    arguments, words = own_and_words(parser, ["seed=1", "--n", "0.5", "a.b=c"])
+    assert (arguments.n, words) == (0.5, ["seed=1", "a.b=c"])
 
 
 def test_a_part_that_is_interrupted_is_one_line(

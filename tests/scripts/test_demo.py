@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from command_line import ROOT
-from demo import __main__ as demo
-from demo.__main__ import chosen, next_steps, what_to_try
-from nmt.cli.main import INTERRUPTED
+from demo import demonstration as demo
+from demo.demonstration import chosen, next_steps, what_to_try
+from nmt.cli.exit_codes import INTERRUPTED
 from nmt.config.compose import command_of
+from nmt.errors import CheckpointError, ConfigError
 from nmt.machine.signals import SAVED
 
 
@@ -46,6 +47,32 @@ def test_it_says_which_words_the_models_know(tmp_path: Path) -> None:
         "  g h i j k l",
         "  m n o p q r",
     ]
+
+
+def test_a_folder_of_runs_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(CheckpointError, match=r"^cannot write \S+ \(Not a directory\); .* another --runs$"):
+        demo.main(["--runs", str(tmp_path / "runs")])
+
+
+def test_words_of_another_demo_are_refused(tmp_path: Path) -> None:
+    runs, words = tmp_path / "runs", ["train.max_epochs=2", "seed=3"]
+    with pytest.raises(ConfigError, match="max_epoch"):
+        demo.refuse_other_words("en_de", runs, ["train.max_epoch=2"])
+    assert not runs.exists()
+    demo.refuse_other_words("en_de", runs, ["seed=2"])
+    demo.refuse_other_words("en_de", runs, words)  # nothing is trained yet
+    (runs / "demo_en_de_general").mkdir()
+    (runs / "demo_en_de_general" / "manifest.json").write_text("{}")
+    demo.refuse_other_words("en_de", runs, words)
+    demo.refuse_other_words("en_zh", runs, [])
+    said = r"runs were trained with other words \(train\.max_epochs=2 seed=3\); give those, or another --runs"
+    with pytest.raises(ConfigError, match=said):
+        demo.refuse_other_words("en_de", runs, [])
+    (runs / "demo_en_de.words").unlink()  # as an earlier version left them
+    demo.refuse_other_words("en_de", runs, [])
+    with pytest.raises(ConfigError, match=r"with other words \(none\)"):
+        demo.refuse_other_words("en_de", runs, words)
 
 
 def both(monkeypatch: pytest.MonkeyPatch, runs: Path, shown: str, other: str) -> None:

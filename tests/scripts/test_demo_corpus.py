@@ -38,7 +38,7 @@ def read(name: str) -> list[str]:
 @pytest.mark.slow
 def test_more_training_pairs_leave_dev_and_test_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus, "SPLITS", {name: size // 20 for name, size in corpus.SPLITS.items()})
-    own = SEED + 1  # what is generated is kept, and the other tests need it whole
+    own = SEED + 1  # generated splits are kept, and the other tests need them whole
     splits, larger = corpus.generate(own), corpus.generate(own, 500)
     assert (larger["dev"], larger["test"]) == (splits["dev"], splits["test"])
     assert larger["train"][:-500] == splits["train"]

@@ -77,6 +77,15 @@ def test_a_file_that_cannot_be_read_is_one_line(name: str, capsys: pytest.Captur
     assert capsys.readouterr().err.endswith(f"error: {name} is not a file of these kinds: .md, .py, .yaml\n")
 
 
+def test_a_file_in_another_encoding_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.md"
+    page.write_bytes("Ein Café.\n".encode("latin-1"))
+    with pytest.raises(SystemExit) as stop:
+        main([str(page)])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.endswith(f"error: {page} is not UTF-8 (byte 8); convert it\n")
+
+
 def test_findings_and_exceptions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from command_line import ROOT
-from docs import choices, commands, formulas, http_api, python_api
+from docs import choices, commands, everything, formulas, http_api, python_api
 from docs.markdown import plain
-from docs.site import CONFIG, build
+from docs.site import CONFIG, build, is_site
 from nmt.cli.main import VERBS
 from nmt.cli.run import all_keys
 from nmt.config.compose import CONFIGS
@@ -31,6 +31,29 @@ def test_a_verbs_page_names_every_key_once(verb: str, pages: dict[str, str]) -> 
     words = re.findall(r"^\| <code>(\w+)</code>", pages[f"reference/commands/{verb}.md"], re.MULTILINE)
     assert len(listed) == len(set(listed))
     assert sorted({*listed, *words}) == sorted(set(all_keys(verb)))
+
+
+def test_a_folder_with_other_files_is_not_emptied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(SystemExit) as stopped:
+        everything.main(["--output", str(tmp_path)])
+    assert stopped.value.code == 2
+    assert f"--output {tmp_path} has other files; name a new folder, or that of a site" in capsys.readouterr().err
+    assert is_site(tmp_path / "notes.txt") is False
+    (tmp_path / "sitemap.xml").write_text("")
+    assert is_site(tmp_path)
+
+
+def test_settings_of_a_space_say_what_they_take(pages: dict[str, str]) -> None:
+    rows = re.findall(
+        r'^\| <code id="space\.[^"]*\.(\w+)">[^|]*\|[^|]*\| ([^|]*) \|', pages["reference/commands/tune.md"], re.M
+    )
+    assert {"low", "high", "log"} <= {name for name, _ in rows}
+    assert {takes for name, takes in rows if name in ("low", "high")} == {"number"}
+
+
+def test_a_callable_object_is_not_shown_as_its_constructor() -> None:
+    assert "translate_batch(batch: " in python_api.page()
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -59,4 +59,4 @@ def test_nothing_to_run_is_an_error() -> None:
 def test_updates_are_counted_from_1(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--updates", "0"])
-    assert "--updates is 0; it must be at least 1" in capsys.readouterr().err
+    assert "--updates: 0 is not a whole number from 1 on" in capsys.readouterr().err

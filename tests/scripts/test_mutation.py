@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from command_line import ROOT
 from mutation import run
 from mutation.mutants import Mutant, mutants
+from mutation.targets import TARGETS
 
 SOURCE = '''
 """A file."""
@@ -64,6 +66,30 @@ def test_every_change_of_behaviour_is_there_once_and_nothing_else(found: list[Mu
         changed.setdefault(mutant.function.split(".")[-1], []).extend(differ)
         assert f"+{after[mutant.line - 1]}" in mutant.diff(tmp_path).splitlines()
     assert {name: sorted(lines) for name, lines in changed.items()} == {k: sorted(v) for k, v in EXPECTED.items()}
+
+
+@pytest.mark.slow
+def test_every_mutant_has_a_function_to_replace_and_every_exception_a_mutant() -> None:
+    every = [mutant for path in TARGETS for mutant in mutants(ROOT, Path(path))]
+    changes = {run.change(mutant) for mutant in every}
+    assert run.equivalents() <= changes, run.equivalents() - changes
+    for mutant in every:
+        run.replacement(mutant)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--only", "nosuchfile"], "--only nosuchfile: no path contains it; choose from: nmt/model/additive.py"),
+        (["--mutants", "5", "--numbers", "99"], "--numbers: 99 is not in the sample; it has 0 to 4"),
+        (["--survivors", "nowhere/s.diff"], "--survivors nowhere/s.diff cannot be written; name a folder that exists"),
+    ],
+)
+def test_a_sample_of_nothing_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run.main(words)
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
 
 
 def test_a_mutant_takes_the_place_of_its_function(

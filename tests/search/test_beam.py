@@ -18,7 +18,7 @@ from nmt.config.check import read
 from nmt.config.sections import SearchConfig
 from nmt.data.tokenizer import BOS, EOS, PAD
 from nmt.errors import ConfigError
-from nmt.search.beam import BEAM, FEW_LOG_PROBS, _force_eos, batch_size, likeliest
+from nmt.search.beam import BEAM, FEW_LOG_PROBS, _force_eos, batch_size, likeliest, search
 from nmt.search.hypotheses import Hypothesis, begin, extend, finish, length_divisors, unsettled
 from nmt.search.sampling import draw
 
@@ -193,6 +193,38 @@ def test_sampling_repeats_with_the_same_seed_only() -> None:
     assert run(model, src, mask, cfg, seed=1) != run(model, src, mask, cfg, seed=2)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_draws_of_a_sentence_depend_on_its_own_seed_alone(seed: int) -> None:
+    """Not on batch mates, their order, and which of them have left; that of another sentence draws others."""
+    cfg = replace(CFG, sample=True, n_best=3, temperature=1.3)
+    model = Toy(seed, vocab=15)
+    src, mask = sentences(seed, 15, [4, 1, 6, 2, 5, 6, 3])
+    seeds = [7 * seed + row for row in range(7)]
+    together = tokens_of(search(model, src, mask, cfg, seeds))
+    alone = [tokens_of(search(model, *one(src, mask, row), cfg, seeds[row : row + 1]))[0] for row in range(7)]
+    assert together == alone
+    order = torch.randperm(7, generator=torch.Generator().manual_seed(seed)).tolist()
+    ordered = search(model, src[order], mask[order], cfg, [seeds[row] for row in order])
+    assert tokens_of(ordered) == [together[row] for row in order]
+    others = tokens_of(search(model, src, mask, cfg, seeds[::-1]))
+    assert [row for row in range(7) if others[row] == together[row]] == [3]
+
+
+@pytest.mark.parametrize(("chance", "token"), [(0.0, 2), (0.5, 4), (math.nextafter(1, 0), 4)])
+def test_no_chance_draws_a_token_of_probability_0(monkeypatch: pytest.MonkeyPatch, chance: float, token: int) -> None:
+    """The ends and the middle of the numbers that a generator gives."""
+    monkeypatch.setattr(torch, "rand", lambda size, **given: torch.full((size,), chance, dtype=torch.float64))
+    log_probs = torch.tensor([0.0, 0.0, 0.5, 0.0, 0.5, 0.0]).log().expand(2, 1, 6)
+    found = draw(log_probs, torch.zeros(2, 1), replace(CFG, sample=True, n_best=3), [torch.Generator()] * 2)
+    assert torch.equal(found.token, torch.full((2, 3), token))
+
+
+def test_nothing_is_drawn_from_probabilities_that_are_no_numbers() -> None:
+    model = Toy(3, vocab=20)
+    model.bias[:] = math.nan
+    assert run(model, *sentences(3, 20, [5, 2]), replace(CFG, sample=True, n_best=2)) == [[], []]
+
+
 def test_more_tokens_than_there_are_to_draw_from_are_all() -> None:
     cfg = replace(CFG, sample=True, n_best=5, temperature=1.3, top_p=1.0)
     model = Toy(3, vocab=20)
@@ -326,7 +358,8 @@ def test_tensors_are_made_where_the_inputs_are(sample: bool) -> None:
     for width in (1, 3):
         log_probs = torch.zeros(3, width, vocab, device=meta)
         assert (log_probs.numel() > FEW_LOG_PROBS) == (width == 3)
-        found = draw(log_probs, beam.log_prob, cfg, None) if sample else likeliest(log_probs, beam.log_prob, 6)
+        drawn = draw(log_probs, beam.log_prob, cfg, [torch.Generator()] * 3) if sample else None
+        found = drawn or likeliest(log_probs, beam.log_prob, 6)
         found = _force_eos(found, log_probs, beam, 1)
         finished = finish(finished, found, beam, 1, 3, divisors[1], 0.1)
         beam, step = extend(beam, found, 3)

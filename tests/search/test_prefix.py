@@ -23,7 +23,7 @@ SURFACES = [*SILENT, b"a", b"b", b"ab", b"ba", "▁".encode(), "▁a".encode()]
 def begun(
     model: Toy, src: torch.Tensor, mask: torch.Tensor, cfg: object, prefixes: list[Prefix | None]
 ) -> list[list[Hypothesis]]:
-    return search(model, src, mask, cfg, torch.Generator().manual_seed(0), Steering(Prefixes(prefixes)))  # type: ignore[arg-type]
+    return search(model, src, mask, cfg, [0] * len(src), Steering(Prefixes(prefixes)))  # type: ignore[arg-type]
 
 
 def text_of(tokens: tuple[int, ...]) -> bytes:
@@ -142,7 +142,35 @@ def test_moves_are_all_ways_to_spell_it(surfaces: list[bytes], text: bytes) -> N
         assert not ways(0)
     else:
         assert allowed(0) == ways(0)
+        assert len(prefix) == len(text)
+        assert all(after >= len(text) or prefix.moves[after] for moves in prefix.moves for after in moves.values())
         assert EOS not in set(itertools.chain.from_iterable(prefix.moves))
+
+
+def test_pieces_after_which_nothing_fits_are_no_way() -> None:
+    """No piece goes on behind "a"; "ab" leads only to "c", behind which none does."""
+    prefix = Prefix.of(Spelling([*SILENT, b"a", b"abcd", b"ab", b"c"]), b"abcd", whole=False)
+    assert prefix is not None
+    assert prefix.moves == [{5: 4}, {}, {}, {}]
+
+
+def test_a_piece_may_go_on_with_a_word_that_is_not_whole() -> None:
+    spelling = Spelling([*SILENT, b"ab", b"a."])
+    open_end, whole = (Prefix.of(spelling, b"a", each) for each in (False, True))
+    assert open_end is not None
+    assert whole is not None
+    assert open_end.moves == [{4: 1, 5: 1}]
+    assert whole.moves[0] == {5: 2}
+
+
+def test_a_piece_of_half_a_letter_makes_a_word_longer() -> None:
+    assert Spelling([*SILENT, b"a", b"\xc3", b"."]).apart == [EOS, 6]
+    assert Spelling(SILENT).moves(b"a", 0, whole=False) == []
+
+
+@given(st.lists(st.integers(0, len(SURFACES) - 1)))
+def test_pieces_spell_their_surfaces_one_after_another(pieces: list[int]) -> None:
+    assert Spelling(SURFACES).of(pieces) == text_of(tuple(pieces))
 
 
 @pytest.mark.parametrize(("surface", "apart"), [("a", False), ("'s", False), (".", True), ("▁a", True), ("你", True)])

@@ -4,7 +4,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from langcodes import Language
 
+from nmt.serve import directions
 from nmt.serve.directions import direction, meant
 from nmt.serve.refusal import Refusal
 
@@ -77,3 +79,19 @@ def test_what_is_refused(source: str, target: str, error: str) -> None:
     with pytest.raises(Refusal, match=error) as refusal:
         direction(served, source, target, ["Das ist ein Satz in deutscher Sprache."])
     assert refusal.value.status == 400
+
+
+@pytest.mark.parametrize("code", ["en" + "-abcde1" * 3000, "en-x" + "-a" * 40, "e" * 100_000])
+def test_a_code_that_no_language_has_is_refused_in_one_line(code: str) -> None:
+    assert meant(code, ["en", "de"]) is None
+    with pytest.raises(Refusal) as refused:
+        direction(catalogue(("en", "de")), "en", code, ["a"])
+    assert refused.value.message.startswith(f"{code[:80]} is not supported as a target; ")
+
+
+def test_codes_of_clients_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directions, "MOST_CODES", 20)
+    for number in range(100):
+        assert meant(f"en-x-a{number}", ["en", "de"]) == "en"
+    assert len(Language._PARSE_CACHE) < 30
+    assert len(Language._INSTANCES) < 60

@@ -4,18 +4,22 @@ import asyncio
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from helpers.toy_search import CFG
 
-from nmt.errors import CheckpointError
+from nmt.errors import CheckpointError, DataError
+from nmt.search.prefix import Prefix
 from nmt.serve.engine import Engine, Part, Watcher
 from nmt.serve.jobs import Recipe
 from nmt.serve.refusal import Gone, Refusal
 from nmt.serve.server import awaited
 from nmt.serve.ticket import Ticket
 from nmt.translation.translations import Candidate, Translation
+
+DAMAGED = "the model is damaged; the server's log says more"
 
 
 class Slow:
@@ -190,7 +194,7 @@ def test_mistakes_are_answered_and_the_worker_goes_on(capsys: pytest.CaptureFixt
     async def work() -> None:
         recipe = recipe_of(translator)
         for fault, status, message in (
-            (CheckpointError("the model's probabilities are NaN"), 500, "are NaN"),
+            (CheckpointError("probabilities are NaN, runs/a"), 500, "the model is damaged; the server's log says more"),
             (ValueError("a bug"), 500, "the server made a mistake; its log says more"),
             (RuntimeError("a bug"), 500, "the server made a mistake"),
             (MemoryError(), 503, "the server has too little memory for this text; send a shorter one"),
@@ -203,7 +207,9 @@ def test_mistakes_are_answered_and_the_worker_goes_on(capsys: pytest.CaptureFixt
         assert await texts(engine, recipe, parts(2)) == ["0 1"]
 
     run(engine, work)
-    assert "ValueError: a bug" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "ValueError: a bug" in said
+    assert "error: probabilities are NaN, runs/a\n" in said
 
 
 def test_too_little_memory_for_a_batch_halves_it() -> None:
@@ -258,3 +264,43 @@ def test_what_was_taken_is_done_before_the_end() -> None:
     start = time.monotonic()
     assert run(engine, work) == ["1", "1", "29"]
     assert time.monotonic() - start < 20
+
+
+@pytest.mark.parametrize(("prefix", "most", "status"), [(4, 3, 400), (3, 3, 500), (4, None, 500), (None, 3, 500)])
+def test_who_waits_and_gets_no_translation_is_told_why(prefix: int | None, most: int | None, status: int) -> None:
+    """Without room for the prefix, the request is wrong; otherwise the model computes NaN."""
+    translator = Slow()
+    translator.batch_or_none = lambda ids, *_: [None] * len(ids)  # type: ignore[method-assign]
+    translator.model = SimpleNamespace(max_length=most)  # type: ignore[attr-defined]
+    translator.no_numbers = lambda: CheckpointError("are NaN")  # type: ignore[attr-defined]
+    engine = Engine(1, 1000, 0, Watcher())
+
+    async def work() -> None:
+        begun = None if prefix is None else Prefix([{}] * prefix, [])
+        with pytest.raises(Refusal) as refused:
+            await texts(engine, recipe_of(translator), [Part([1, 2], begun)])
+        told = "the prefix has up to 4 pieces, and this model writes 3 at most; shorten it"
+        assert (refused.value.status, refused.value.message) == (status, told if status == 400 else DAMAGED)
+
+    run(engine, work)
+
+
+def test_the_error_of_one_sentence_is_not_that_of_others() -> None:
+    translator = Slow()
+    search = translator.batch_or_none
+
+    def refusing(ids: list[list[int]], *rest: Any) -> list[Any]:
+        if any(len(pieces) == 5 for pieces in ids):
+            raise DataError("a sentence reaches 5 tokens")
+        return search(ids, *rest)
+
+    translator.batch_or_none = refusing  # type: ignore[method-assign]
+    engine = Engine(1, 1000, 0, Watcher())
+
+    async def work() -> list[Any]:
+        futures = engine.translate(parts(2, 3, 5, 4), recipe_of(translator), Ticket(60))
+        return await asyncio.gather(*futures, return_exceptions=True)
+
+    first, second, refused, third = run(engine, work)
+    assert [each.text for each in (first, second, third)] == ["0 1", "0 1 2", "0 1 2 3"]
+    assert (refused.status, refused.message) == (400, "a sentence reaches 5 tokens")

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
+from nmt.serve.files import CHARACTERS_AT_ONCE, LINES_AT_ONCE, _portions
 from nmt.serve.refusal import Refusal
 from nmt.serve.results import Result, Results
 from nmt.serve.server import FILES_AT_ONCE
-from nmt.serve.text_files import read_text_file
+from nmt.serve.text_files import MOST_LINES, read_text_file
 
 FIELDS = {"source": "en", "target": "de"}
 BOM = b"\xef\xbb\xbf"
@@ -353,3 +354,22 @@ def test_results_are_kept_for_an_hour(tmp_path: Path) -> None:
         results.find(token)
     results.keep(Result("b", b""))
     assert not file.exists()
+
+
+def test_a_file_of_very_many_lines_is_refused(client: TestClient) -> None:
+    """Each line takes memory and time, although it may hold no character that a limit counts."""
+    for end in (b"\n", b"\r", b"\r\n"):
+        assert len(read_text_file(end * MOST_LINES).lines) == MOST_LINES + 1
+    response = upload(client, b"\n" * (MOST_LINES + 1))
+    assert response.status_code == 413
+    assert response.json()["error"] == "the file has more than 200,000 lines; send it in parts"
+
+
+@given(st.lists(st.sampled_from(["", "1", "word", "a" * 4000])), st.integers(0, 70))
+def test_portions_hold_each_line_with_letters_once(lines: list[str], more: int) -> None:
+    whole = [*lines, *["word"] * more]
+    portions = _portions(whole, 4000)
+    assert [number for some in portions for number in some] == [n for n, line in enumerate(whole) if line.isalpha()]
+    for some in portions:
+        assert 0 < len(some) <= LINES_AT_ONCE
+        assert sum(len(whole[number]) for number in some) <= CHARACTERS_AT_ONCE

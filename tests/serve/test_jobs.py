@@ -1,4 +1,4 @@
-"""The queue of the engine: bounded, fair, batches of like sentences, nothing done for who has gone."""
+"""The queue of the engine: bounded, fair, batches of like sentences, nothing done for clients that have gone."""
 
 import asyncio
 from dataclasses import replace
@@ -131,3 +131,15 @@ def test_answers_go_to_the_loop_they_were_asked_in(loop: asyncio.AbstractEventLo
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
     answer(loop, [(good, "too late")])
+
+
+def test_a_long_prefix_does_not_hold_up_a_short_one(loop: asyncio.AbstractEventLoop) -> None:
+    """A batch is answered as a whole, once its longest prefix is spelled."""
+    jobs = Jobs(1000)
+    short, alike, long = (job(loop, 10) for _ in range(3))
+    for each, size in ((short, 10), (alike, 15), (long, 1000)):
+        each.prefix = Prefix([{}] * size, [])
+    jobs.put([short, long, alike])
+    assert jobs.take() == [short, alike]
+    assert jobs.take() == [long]
+    assert jobs.served == 30

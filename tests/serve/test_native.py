@@ -13,7 +13,11 @@ from starlette.testclient import TestClient
 
 from nmt.config.verbs import ServeCommand
 from nmt.data.sentences import sentence_spans
+from nmt.model.seq2seq import Seq2Seq
+from nmt.serve import answers
+from nmt.serve.refusal import Refusal
 from nmt.serve.search_wish import Search
+from nmt.serve.server import Server
 from nmt.translation.translator import Translator
 
 TEXT = "Der Hund schläft. Ein Mann sieht das grüne Haus!\n\n12 , 12"
@@ -202,6 +206,13 @@ def test_continuations_of_nothing_are_refused(client: TestClient, text: str) -> 
     assert found.json()["error"].startswith("continuations are for one sentence; give one that is not empty")
 
 
+def test_continuations_of_two_sentences_are_refused(client: TestClient) -> None:
+    found = client.post("/v1/continuations", json={"text": "Ein Hund. Ein Haus.", "source": "en", "target": "de"})
+    assert found.status_code == 400
+    message = "continuations are for one sentence, and 'Ein Hund. Ein Haus.' is cut into 2; give one sentence at a time"
+    assert found.json()["error"] == message
+
+
 def test_the_source_language_is_found_out(client: TestClient) -> None:
     found = asked(client, text="The dog sleeps in the garden of the house.", source="auto", target="de")
     assert (found["source"], found["detected"]["language"]) == ("en", "en")
@@ -335,3 +346,79 @@ def test_a_stream_needs_http_1_1(client: TestClient) -> None:
     found = TestClient(old).post("/v1/translate", json={"text": "Hund", "source": "en", "target": "de", "stream": True})
     error = "a stream needs HTTP/1.1; send the request in it, or without stream"
     assert (found.status_code, found.json()["error"]) == (400, error)
+
+
+@pytest.mark.parametrize("more", [{}, {"tree": True}, {"stream": True}])
+def test_a_prefix_without_room_is_refused(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]
+) -> None:
+    translator = server_of(client).catalogue.served[0].translator
+    prefix = "ein Haus sieht der Mann"
+    pieces, letters = len(translator.pieces_of_target(prefix)), len(translator.spelled(prefix))
+    monkeypatch.setattr(Seq2Seq, "max_length", pieces + 1)
+    body = {"text": "der Hund", "source": "en", "target": "de", "prefix": prefix, **more}
+    found = client.post("/v1/translate", json=body)
+    told = f"the prefix has up to {letters} pieces, and this model writes {pieces + 1} at most; shorten it"
+    assert (found.status_code, found.json()["error"]) == (400, told)
+
+
+@pytest.mark.parametrize("path", ["translate", "continuations"])
+@pytest.mark.parametrize("more", [{}, {"tree": True}])
+def test_a_damaged_model_is_no_mistake_of_the_request(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, path: str, more: dict[str, Any]
+) -> None:
+    translator = server_of(client).catalogue.served[0].translator
+    monkeypatch.setattr(translator, "search", lambda batch, *_: [[] for _ in batch.src])
+    found = client.post(f"/v1/{path}", json={"text": "Heute schläft er.", "source": "en", "target": "de", **more})
+    assert (found.status_code, found.json()["error"]) == (500, "the model is damaged; the server's log says more")
+
+
+def test_continuations_of_a_text_that_counts_as_one_sentence(client: TestClient) -> None:
+    body = {"text": "Ein Hund. Ein Haus.", "source": "en", "target": "de", "split": False, "count": 2}
+    found = client.post("/v1/continuations", json=body).json()["continuations"]
+    assert 0 < len(found) <= 2
+
+
+def test_a_tree_is_of_one_text(client: TestClient) -> None:
+    body = {"text": ["Ein Hund.", "Ein Haus."], "source": "en", "target": "de", "tree": True}
+    found = client.post("/v1/translate", json=body)
+    assert (found.status_code, found.json()["error"]) == (400, "tree is for one text, and there are 2; send one")
+
+
+def test_an_error_within_a_stream_says_its_status(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def failing(self: Any, request: Any, served: Any, texts: Any, search: Any, growing: Any) -> Any:
+        prepared = await self.prepared(texts, served, search)
+        yield 0, growing[0].add(prepared[0].spans[0], served.translator.translate(["Ein Hund."])[0])
+        raise Refusal(503, "no answer within 20 s; send less text, or try again later", 5)
+
+    monkeypatch.setattr(Server, "sentences", failing)
+    body = {"text": "Ein Hund. Ein Haus.", "source": "en", "target": "de", "stream": True}
+    last = client.post("/v1/translate", json=body).text.strip().split("\n\n")[-1].split("\n")
+    assert last[0] == "event: error"
+    told = {"error": "no answer within 20 s; send less text, or try again later", "status": 503}
+    assert json.loads(last[1].removeprefix("data: ")) == told
+
+
+def test_bodies_that_no_text_can_fill_are_not_parsed(client: TestClient) -> None:
+    """A list of a million lists takes a second, in which nobody else is answered."""
+    most = 12 * 3000 + 65_536
+    for content, kind in (
+        (b'{"text": ' + b"[]," * most, "application/json"),
+        (b"text=" + b"%41" * most, "application/x-www-form-urlencoded"),
+    ):
+        found = client.post("/v1/translate", content=content, headers={"content-type": kind})
+        told = f"the body has more than {most:,} bytes; send less at once"
+        assert (found.status_code, found.json()["error"]) == (413, told)
+    longest = json.dumps({"text": "\U0001f600" * 3000, "source": "en", "target": "fr"})
+    assert "fr is not supported" in client.post("/v1/translate", content=longest).json()["error"]
+
+
+def test_attention_between_very_many_pieces_is_left_out(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = asked(client, text="der Hund", attention="pieces")["texts"][0]["sentences"][0]
+    size = np.array(whole["attention"]).size
+    monkeypatch.setattr(answers, "MOST_WEIGHTS", size)
+    assert asked(client, text="der Hund", attention="pieces")["texts"][0]["sentences"][0] == whole
+    monkeypatch.setattr(answers, "MOST_WEIGHTS", size - 1)
+    found = asked(client, text="der Hund", attention="pieces")["texts"][0]["sentences"][0]
+    assert whole.keys() - found.keys() == {"attention", "source_pieces", "target_pieces"}
+    assert found["word_attention"] == whole["word_attention"]

@@ -55,9 +55,9 @@ def test_what_the_page_and_the_unit_tell_to_type_can_be_typed() -> None:
     page = (FILES.parent / "serve-operation.md").read_text("utf-8")
     assert all((FILES.parent / link).exists() for link in re.findall(r"\]\((serve/[^)]*)\)", page))
     lines = re.findall(r"bin/nmt (\w+) (.*)$", page + (FILES / "nmt.service").read_text(), re.MULTILINE)
-    assert sorted(verb for verb, _ in lines) == ["keys", "keys", "keys", "serve"]
+    assert sorted(verb for verb, _ in lines) == ["keys", "keys", "keys", "keys", "serve"]
     for verb, words in lines:
-        command = command_of(verb, words.split())
+        command = command_of(verb, words.partition(" #")[0].split())
         if verb == "serve":
             assert (command.trust_proxy, command.require_key) == (["127.0.0.1"], True)
             assert f"{command.body_mb}m;" in (FILES / "nginx.conf").read_text()
@@ -92,7 +92,7 @@ class Upstream(BaseHTTPRequestHandler):
 
 @contextmanager
 def upstream() -> Iterator[int]:
-    """The port of a server that stands in for `nmt serve`."""
+    """The port of a server in place of `nmt serve`."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -105,7 +105,7 @@ def upstream() -> Iterator[int]:
 
 @pytest.fixture
 def proxied(tmp_path: Path) -> Iterator[HTTPSConnection]:
-    """A connection to nginx with the configuration, before a server that stands in for ours."""
+    """A connection to nginx with the configuration, before a server in place of ours."""
     if NGINX is None or shutil.which("openssl") is None:
         pytest.skip("nginx or openssl is not installed")
     with upstream() as port:

@@ -1,6 +1,7 @@
 """Texts, cut and put together again; where words are; what the cache keeps."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def test_white_space_around_sentences_is_kept(source: str, translations: list[st
 
 @given(st.text(max_size=200))
 def test_a_text_translated_by_itself_stays_itself(text: str) -> None:
-    """But for white space, and what cannot be seen, between its sentences."""
+    """Except for white space and invisible characters between its sentences."""
     assembly = Assembly(text)
     spans = sentence_spans(text)
     for span in spans:
@@ -116,3 +117,20 @@ def test_the_cache_takes_nothing_that_fills_it_alone_and_can_be_off() -> None:
 
 def test_spans_are_those_of_the_text() -> None:
     assert sentence_spans("Come in. Sit down.") == [Span(0, 8), Span(9, 18)]
+
+
+def test_letters_that_changed_everywhere_take_little_time() -> None:
+    """The worst case of Python's difflib: half of the letters are changed, and all others are the same."""
+    text = "a“" * 900
+    start = time.process_time()
+    assert word_places([text.replace("“", '"')], text) == [(0, len(text))]
+    assert time.process_time() - start < 1
+
+
+@given(st.text("ab“", max_size=40), st.text('ab"', max_size=40))
+def test_places_are_in_order_and_within_the_text(text: str, read: str) -> None:
+    places = [place for place in word_places(list(read), text) if place is not None]
+    assert places == sorted(places)
+    assert all(0 <= start < end <= len(text) for start, end in places)
+    if text == read:
+        assert places == [(place, place + 1) for place in range(len(text))]

@@ -3,6 +3,8 @@
 import math
 import re
 import shlex
+import signal
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -95,7 +97,9 @@ def test_times_are_read(text: str, seconds: float) -> None:
     assert seconds_of("budget", text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "30", "m", "0m", "1d", "-5m", "30 m", "m30", "1m1h", "nan", "infm"])
+@pytest.mark.parametrize(
+    "text", ["", "30", "m", "0m", "1d", "-5m", "30 m", "m30", "1m1h", "nan", "infm", f"{'9' * 320}h"]
+)
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"is not a length of time; give one such as 30m, 2h, 1h30m or 90s"):
         seconds_of("budget", text)
@@ -132,9 +136,18 @@ def test_updates_and_validations_fill_the_time(seconds: float) -> None:
 @pytest.mark.parametrize("every", [1, 20, 100, 10_000])
 def test_validations_that_are_typed_take_time_too(every: int) -> None:
     updates, kept = PACE.updates_in(300.0, every)
-    used = updates * PACE.update_s + (math.ceil(updates / every) + budget.AFTERWARDS) * PACE.validation_s
+    validations = math.ceil(updates / every)
+    after = budget.AFTER_ONE if validations == 1 else budget.AFTERWARDS
+    used = updates * PACE.update_s + (validations + after) * PACE.validation_s
     assert kept == every
     assert 0.98 * 300 <= used <= 300
+
+
+@pytest.mark.parametrize("every", [20, 100, 600])
+def test_more_time_is_never_fewer_updates(every: int) -> None:
+    pace = replace(PACE, validation_s=9.0)
+    found = [pace.updates_in(float(seconds), every)[0] for seconds in range(30, 400)]
+    assert found == sorted(found)
 
 
 @pytest.mark.parametrize("recipe", ["auto", "null"])
@@ -362,6 +375,24 @@ def test_a_timed_run_leaves_nothing_and_changes_nothing(corpus: Path, tmp_path: 
     assert pace.validation_s > 0
     assert pace.weights == weights(run)
     assert capsys.readouterr().err == ""
+
+
+def test_a_timed_run_that_is_ended_leaves_nothing(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(trainer: Trainer, updates: int, peers: Peers) -> float:
+        assert list(tmp_path.iterdir())
+        signal.raise_signal(signal.SIGTERM)
+        return 1.0
+
+    monkeypatch.setattr(budget, "seconds_for", ended)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    run = filled(command(corpus, *SMALL), say=False).run
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit, match="143"):
+        timed(run, prepare(run.data, run.tokenizer, Path(run.cache_dir)), 1.0, ALONE)
+    assert not list(tmp_path.iterdir())
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_updates_are_timed_before_and_after_the_validation(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:

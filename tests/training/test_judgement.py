@@ -20,7 +20,7 @@ from nmt.runs.folder import read_run
 from nmt.runs.learned import LEARNED_FILE, read_learned
 from nmt.scoring import word_rules
 from nmt.training import trainer
-from nmt.training.judgement import length_correlation, nll_of_frequencies, spelled_share, unknown_share
+from nmt.training.judgement import chunks, length_correlation, nll_of_frequencies, spelled_share, unknown_share
 
 TRAINED = {"tokenizer__vocab_size": 40, "train__max_updates": 200, "optimizer__lr": 0.005, "train__validate_every": 100}
 
@@ -200,7 +200,6 @@ def test_a_damaged_file_is_named(runs: dict[str, Path], capsys: pytest.CaptureFi
     assert f"error: {file} is not what nmt writes" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_frequencies_are_counted(runs: dict[str, Path]) -> None:
     folder = runs["parallel"].parent.parent / "cache"
     tables = list(folder.glob("encoded-*/train.arrow"))
@@ -216,6 +215,12 @@ def test_frequencies_are_counted(runs: dict[str, Path]) -> None:
     assert nll_of_frequencies(tgt, 40, dev) == pytest.approx(expected)
     lengths = np.log1p(np.stack([src[rows], tgt[rows]]))
     assert length_correlation(src, tgt) == pytest.approx(np.corrcoef(lengths)[0, 1])
+
+
+def test_of_many_pairs_the_first_are_read() -> None:
+    for pairs, read in ((1, 1), (10_001, 10_001), (250_000, 100_000)):
+        assert np.concatenate(chunks(pairs)).tolist() == list(range(read))
+        assert all(len(each) <= 10_000 for each in chunks(pairs))
 
 
 def test_unknown_pieces_are_counted() -> None:
@@ -248,7 +253,22 @@ def test_a_model_without_dev_sentences_says_that_it_was_not_measured(
     shutil.rmtree(run / "checkpoints")  # as if the model was sent to somebody
     assert main(["status", f"model={run}"]) == 0
     out = capsys.readouterr().out
-    assert "progress  update 5, 5 training pairs\n" in out
+    assert "progress  update 5, 5 different training pairs\n" in out
     assert "best" not in out
     assert start(tmp_path, tmp_path / "more", init_from=str(run), **few) == 0
     assert "no dev split" not in capsys.readouterr().err  # the model that it started from may be a good one
+
+
+@pytest.mark.slow
+def test_a_run_whose_updates_were_all_skipped_says_so_and_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_corpus(tmp_path, easy_pairs(1200))
+    wild = {"train__init_range": 1e38, "train__on_nonfinite": "skip", "train__max_updates": 3, "data__dev_size": 0}
+    assert start(tmp_path, tmp_path / "runs", **{**TRAINED, **wild, "tokenizer__vocab_size": 30}) == 0
+    assert "nothing shows whether the model has learned to translate. No update changed its weights" in (
+        capsys.readouterr().err
+    )
+    more = ["train.max_updates=5", "resume_with=train.max_updates"]
+    assert main(["train", f"resume={tmp_path / 'runs' / 'run'}", *more]) == 0
+    assert "goes on from update 3" in capsys.readouterr().err

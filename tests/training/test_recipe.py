@@ -14,10 +14,13 @@ from helpers.training_runs import write_corpus
 from nmt.config.compose import command_of
 from nmt.config.identity import essence
 from nmt.config.run import RunConfig
+from nmt.config.sections import TokenizerConfig
 from nmt.config.verbs import TrainCommand
 from nmt.data.batching import Mix
-from nmt.data.corpus import read_corpus
-from nmt.data.prepare import prepare
+from nmt.data.corpus import Corpus, read_corpus
+from nmt.data.prepare import fitting, prepare
+from nmt.data.train_tokenizers import VocabularySizeError
+from nmt.errors import ConfigError
 from nmt.training import recipe
 from nmt.training.recipe import (
     Choice,
@@ -27,6 +30,7 @@ from nmt.training.recipe import (
     filled,
     passes_of,
     readings_of,
+    recipe_for,
     tokenizer_choices,
     tokens_of,
 )
@@ -80,7 +84,7 @@ def values(facts: Facts, run: RunConfig | None = None) -> dict[str, Any]:
         ["schedule=cosine", "train.max_updates=100"],
         ["tokenizer=char"],
         ["tokenizer=bpe", "model.word_dropout=0.3"],
-        ["decoder.layers=1", "tokenizer.joint=false", "model.tie=none", "train.patience=3"],
+        ["decoder.layers=1", "tokenizer.joint=true", "model.tie=none", "train.patience=3"],
         ["decoder.cell=gru", "train.parts=3", "seed=7"],
     ],
     ids=" ".join,
@@ -235,6 +239,10 @@ def test_words_are_as_they_are_typed() -> None:
 def test_the_runs_length_is_what_is_typed_of_it(corpora: dict[str, Path]) -> None:
     run = filled(command(corpora["latin"], "train.max_updates=5000")).run
     assert (run.train.max_updates, run.train.max_epochs) == (5000, None)
+    recipe = recipe_for(command(corpora["latin"], "train.max_updates=5000"))
+    assert recipe is not None
+    whys = {each.key: each.why for each in recipe.choices()}
+    assert whys["train.max_epochs"] == "train.max_updates ends the run"
     assert run.schedule.arguments["warmup"] == 620
     short = filled(command(corpora["latin"], "train.max_epochs=2")).run
     assert (short.train.max_updates, short.train.max_epochs) == (None, 2)
@@ -261,6 +269,15 @@ def test_regular_text_gets_less_dropout() -> None:
     natural, regular = (values(replace(FACTS, seen_once=share)) for share in (0.6, 0.4))
     assert natural["encoder.dropout"] > regular["encoder.dropout"] > 0
     assert natural["model.word_dropout"] > regular["model.word_dropout"] == 0
+
+
+def test_symbols_of_the_user_have_room_in_the_vocabulary(corpora: dict[str, Path]) -> None:
+    symbols = ",".join(f"__{number}__" for number in range(500))
+    few, many = (
+        filled(command(corpora["latin"], *words)).run.tokenizer.vocab_size
+        for words in ([], [f"tokenizer.user_defined_symbols=[{symbols}]"])
+    )
+    assert many >= max(few, 500 + recipe.SPECIAL)
 
 
 def test_words_are_counted_in_different_sentences(tmp_path: Path) -> None:
@@ -315,6 +332,8 @@ def test_text_without_words_says_nothing_of_its_words(tmp_path: Path) -> None:
     tables = table(tmp_path / "spaced", spaced), table(tmp_path / "joined", joined)
     first, second = (facts_of(each, None) for each in tables)
     assert first.seen_once == second.seen_once > 0.5
+    both = facts_of(table(tmp_path / "words", [(src, " ".join(reversed(src.split()))) for src, _ in natural]), None)
+    assert first.seen_once == pytest.approx(min(1.0, 1.2 * both.seen_once))
     assert facts_of(table(tmp_path / "neither", [(tgt, tgt[::-1]) for _, tgt in joined]), None).seen_once == 1
 
 
@@ -422,3 +441,58 @@ def test_epochs_of_very_many_updates_have_several_validations() -> None:
     facts = replace(FACTS, size=600_000_000, tokens=150_000_000)  # 30,000 updates an epoch
     assert values(facts)["train.validate_every"] == 5_000
     assert "train.validate_every" not in values(FACTS)
+
+
+def test_few_epochs_of_many_updates_have_several_validations() -> None:
+    facts = replace(FACTS, size=62_000_000, tokens=15_000_000)
+    found = values(facts)
+    updates = found["train.max_epochs"] * facts.tokens / found["train.batch_tokens"]
+    assert updates / found["train.validate_every"] == pytest.approx(10, rel=0.1)
+    further = values(replace(FACTS, size=18_000_000, tokens=4_500_000), command_of("train", ["init_from=x"]).run)
+    updates = further["train.max_epochs"] * 4_500_000 / further["train.batch_tokens"]
+    assert updates / further["train.validate_every"] > 9
+
+
+@pytest.mark.parametrize("typed", [[], ["encoder.d_hidden=100"], ["decoder.d_hidden=100"]])
+@pytest.mark.parametrize("directions", [1, 2])
+def test_states_have_one_size_in_one_direction_too(directions: int, typed: list[str]) -> None:
+    own = [*typed, "attention=dot", f"encoder.bidirectional={str(directions == 2).lower()}"]
+    given: TrainCommand = command_of("train", own)
+    found = {each.key: each.value for each in choices_of(FACTS, given.run, given.changes.values)}
+    encoder = found["encoder.d_hidden"] if "encoder.d_hidden=100" not in typed else 100
+    decoder = found["decoder.d_hidden"] if "decoder.d_hidden=100" not in typed else 100
+    assert directions * encoder == decoder
+
+
+def test_words_are_as_many_as_the_text_has(tmp_path: Path) -> None:
+    write_corpus(tmp_path, [(f"{a} {b}.", f"{b} {a}.") for a in "abcdef" for b in "abcdef"])
+    run = filled(command(tmp_path, "data.dev_size=2", "data.test_size=0", "tokenizer=word")).run
+    assert 260 < run.tokenizer.vocab_size < 300
+    assert values(FACTS, command_of("train", ["tokenizer=word"]).run)["tokenizer.vocab_size"] == 32_000
+
+
+def test_one_vocabulary_needs_the_characters_of_both_sides() -> None:
+    facts = replace(FACTS, one_script=False, alphabets=(2000, 3000))
+    apart, joint = (values(facts, command_of("train", words).run) for words in ([], ["model.tie=all"]))
+    assert "tokenizer.joint" not in joint
+    assert (apart["tokenizer.vocab_size"], joint["tokenizer.vocab_size"]) == (5000, 6300)
+
+
+def test_where_no_size_fits_both_sides_one_vocabulary_has_the_size_that_was_wanted(
+    corpora: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Apart, one side needs at least 1,496 pieces, and the other can have 1,490."""
+
+    def trained(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> None:
+        if not cfg.joint and cfg.vocab_size != 1490:
+            raise VocabularySizeError.of("too large", "1490")
+        if not cfg.joint:
+            raise VocabularySizeError.of("too small", "1496")
+
+    monkeypatch.setattr("nmt.data.prepare.trained_tokenizers", trained)
+    given = command(corpora["latin"])
+    wanted = replace(given.run.tokenizer, joint=False, vocab_size=1700)
+    cache = Path(given.run.cache_dir)
+    assert fitting(read_corpus(given.run.data, cache), wanted, cache) == replace(wanted, joint=True)
+    with pytest.raises(ConfigError, match=r"tokenizer.joint=false needs a vocabulary size that both sides of this"):
+        filled(command(corpora["latin"], "tokenizer.joint=false"))

@@ -253,7 +253,7 @@ def test_cutting_keeps_whole_lines_up_to_the_update(tmp_path: Path, update: int)
     known = known_points(Progress(update=update))
     keep_known_lines(metrics, known)
     assert not metrics.exists()
-    lines = [json.dumps({"kind": "train", "update": n, "text": "a\u2028b"}, ensure_ascii=False) for n in range(8)]
+    lines = [json.dumps({"kind": "event", "update": n, "text": "a\u2028b"}, ensure_ascii=False) for n in range(8)]
     metrics.write_text("\n".join([*lines, lines[0][:-5]]))
     assert keep_known_lines(metrics, known) == []
     assert metrics.read_text().split("\n")[:-1] == lines[: update + 1]
@@ -262,18 +262,19 @@ def test_cutting_keeps_whole_lines_up_to_the_update(tmp_path: Path, update: int)
 
 DAMAGED = ["x", "[1]", "null", '{"update": 1}', '{"kind": "x", "update": 1}', '{"kind": "dev", "update": "1"}']
 DAMAGED += ['{"kind": "train", "update": 1e300}', '{"kind": "train", "update": 1, "tokens": "1"}', "[" * 10_000]
+DAMAGED += ['{"kind": "train", "update": 1, "tokenr": 1}', '{"kind": "dev", "update": 1}']
 
 
 @pytest.mark.parametrize("damage", [DAMAGED[:1], DAMAGED[1:4], DAMAGED])
 def test_damaged_lines_are_named_and_kept_aside_on_resuming(tmp_path: Path, damage: list[str]) -> None:
     metrics, stream = tmp_path / METRICS_FILE, io.StringIO()
-    lines = [json.dumps({"kind": "train", "update": n}) for n in (2, 4)]
+    lines = [json.dumps({"kind": "train", "update": n, "tokens": 9}) for n in (2, 4)]
     before = "\n".join([lines[0], *damage, lines[1], ""])
     metrics.write_text(before)
     (tmp_path / f"damaged.1.{METRICS_FILE}").write_text("of an earlier time")
     Reporter(tmp_path, 100, Progress(update=4), 2, stream).note("begun")
     aside = tmp_path / f"damaged.2.{METRICS_FILE}"
-    named = {1: "line 2 is", 3: "line 2, 3, 4 are", 9: "line 2, 3, 4, 5, 6 and 4 more are"}[len(damage)]
+    named = {1: "line 2 is", 3: "line 2, 3, 4 are", 11: "line 2, 3, 4, 5, 6 and 6 more are"}[len(damage)]
     said = f"{metrics}: {named} damaged, and left out; the damaged file is kept as {aside}"
     assert stream.getvalue() == f"note: {said}\nbegun\n"
     assert aside.read_text() == before

@@ -33,10 +33,10 @@ from nmt.runs.checkpoints import checkpoint_folder, last_resumable, saved_update
 from nmt.training import step
 from nmt.training.loss import batch_loss, output_loss
 from nmt.training.optim import Schedule
-from nmt.training.parts import refuse_untrainable
 from nmt.training.progress import Progress
 from nmt.training.run import new_model, read_data
 from nmt.training.trainer import Trainer
+from nmt.training.untrainable import refuse_untrainable
 from nmt.training.validation import DevScores, Validator
 
 

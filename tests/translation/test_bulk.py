@@ -95,7 +95,7 @@ def test_killed_processes_lose_and_double_nothing(tmp_path: Path) -> None:
     said += "".join(map(finish, processes))
     said += finish(start(tmp_path, "out"))  # what the last process to be killed had, if the others were through
     assert content(tmp_path / "out") == whole
-    written = WRITTEN.findall(said)  # but for a process killed between writing and saying so
+    written = WRITTEN.findall(said)  # not every file: a process may be killed between writing and saying so
     assert len(written) == len(set(written)) > 30
     assert finish(start(tmp_path, "out")).endswith("40 of 40 files: 40 there already\n")
 
@@ -194,9 +194,9 @@ def test_a_bad_file_that_another_process_had_is_counted_once(
             with suppress(KeyboardInterrupt):
                 other.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
 
-    with pytest.raises(DataError, match=r"^1 of 10 files cannot be read, for the reasons above: "):
+    with pytest.raises(DataError, match=r"^1 of 10 files cannot be translated, for the reasons above: "):
         bulk.translate_files(bulk.plan(sources, out), EVERYTHING, translated)
-    assert "10 of 10 files: 9 translated, 1 not readable\n" in capsys.readouterr().err
+    assert "10 of 10 files: 9 translated, 1 not translated\n" in capsys.readouterr().err
 
 
 def test_a_bad_file_does_not_keep_the_others(
@@ -208,13 +208,13 @@ def test_a_bad_file_does_not_keep_the_others(
     with pytest.raises(DataError) as found:
         run(sources, out)
     assert str(found.value) == (
-        f"2 of 10 files cannot be read, for the reasons above: {sources[1]}, {sources[4]}; repair them, and type "
+        f"2 of 10 files cannot be translated, for the reasons above: {sources[1]}, {sources[4]}; repair them, and type "
         "the same command again"
     )
     said = capsys.readouterr().err
     assert f"caution: {sources[1]}, line 2: byte 0xff is not valid UTF-8; convert the file" in said
     assert f"caution: {sources[4]} is a damaged gzip file" in said
-    assert said.endswith("10 of 10 files: 8 translated, 2 not readable\n")
+    assert said.endswith("10 of 10 files: 8 translated, 2 not translated\n")
     others = {path.name for path in sources} - {sources[1].name, sources[4].name}
     assert {*os.listdir(out)} == {bulk.RECORD, *others}
     for path in sources[1], sources[4]:
@@ -226,6 +226,76 @@ def test_a_bad_file_does_not_keep_the_others(
         path.write_bytes(b"\xff\n")
     with pytest.raises(DataError, match=r"/4.bad and 2 more; repair them"):
         run(many, out)
+
+
+def test_a_file_that_changes_meanwhile_is_not_translated(
+    sources: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def while_it_grows(source: Path) -> Iterator[str]:
+        yield from capitals(source)
+        if source == sources[3]:
+            source.write_bytes(source.read_bytes() + b"more\n")
+        if source == sources[5]:
+            source.unlink()
+
+    out = tmp_path / "out"
+    bulk.prepare(bulk.plan(sources, out), {}, False)
+    with pytest.raises(DataError, match=r"^2 of 10 files cannot be translated, for the reasons above: "):
+        bulk.translate_files(bulk.plan(sources, out), EVERYTHING, while_it_grows)
+    said = capsys.readouterr().err
+    for source in sources[3], sources[5]:
+        assert f"caution: {source} has changed while it was translated; the other files go on\n" in said
+        assert not (out / source.name).exists()
+    sources[5].write_text("again\n")
+    run(sources, out)
+    assert (out / sources[3].name).read_text().endswith("\nMORE\n")
+    assert (out / sources[5].name).read_text() == "AGAIN\n"
+
+
+def test_a_target_that_alone_cannot_be_written_does_not_keep_the_others(
+    sources: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    long = tmp_path / "in" / ("x" * 250)
+    long.write_text("long\n")
+    bulk.prepare(bulk.plan([*sources, long], out), {}, False)
+    (out / sources[1].name).mkdir()
+    with pytest.raises(DataError, match=r"^2 of 11 files cannot be translated, for the reasons above: "):
+        run([*sources, long], out)
+    said = capsys.readouterr().err
+    assert f"caution: cannot write {out / sources[1].name} (Is a directory); check that place, or choose" in said
+    assert f"caution: cannot write {out / long.name} (File name too long); check that place, or choose" in said
+    assert said.endswith("11 of 11 files: 9 translated, 2 not translated\n")
+    assert len(os.listdir(out)) == 11, "nine translations, the folder and the record"
+
+
+def test_what_could_not_be_read_is_named_where_the_disk_ends_the_command(
+    sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def on_a_full_disk(lines: Iterator[str], *_: object) -> int:
+        if len(list(lines)) == 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return 0
+
+    sources[0].write_bytes(b"\xff\n")
+    sources[1].write_text("the only line\n")
+    monkeypatch.setattr("nmt.translation.bulk._write", on_a_full_disk)
+    with pytest.raises(DataError, match=r"^cannot write .* \(No space left on device\); make room, or choose another"):
+        run(sources, tmp_path / "out")
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"caution: 1 of 10 files cannot be translated, for the reasons above: {sources[0]}"
+
+
+def test_odd_names_are_printed_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = [tmp_path / "a\nb", tmp_path / "c\x1b[2Jd"]
+    odd[0].write_text("one\n")
+    odd[1].write_bytes(b"\xff\n")
+    with pytest.raises(DataError):
+        run(odd, tmp_path / "out")
+    said = capsys.readouterr().err
+    assert "/out/a\\nb: 1 line, " in said
+    assert "/c\\x1b[2Jd, line 1: byte 0xff is not valid UTF-8" in said
+    assert said.count("\n") == 3
 
 
 def test_a_folder_of_translations_made_otherwise_is_refused(sources: list[Path], tmp_path: Path) -> None:

@@ -170,14 +170,18 @@ def test_a_model_of_documents_reads_as_many_sentences_as_it_was_trained_on(run: 
     assert loaded(run, "auto").at_once == 1
 
 
-def test_a_prefix_begins_the_first_sentence(run: Path) -> None:
+def test_the_sentences_of_a_line_with_a_prefix_are_translated_together(run: Path) -> None:
     translator = loaded(run, "auto")
-    line = f"{FIRST} {SECOND}"
-    begun, free = translator.translate([line, line], prefixes=["der Mann ", None])
-    assert begun.text.startswith("der Mann")
-    first, second = translator.translate([FIRST, SECOND], prefixes=["der Mann ", None])
-    assert begun.text == first.text + gap_between(first.text[-1], second.text[0], " ") + second.text
-    assert free.text == translator.translate([line])[0].text
+    line, prefix = f"{FIRST} {SECOND}", "der Mann. heute "
+    found = translator.translate([line, FIRST, line, line, line], prefixes=[prefix, prefix, None, "", "  "])
+    begun, alone, *free = found
+    assert begun.text.startswith("der Mann. heute")
+    [kept] = loaded(run, "keep").translate([line], prefixes=[prefix])
+    assert (begun.text, begun.sentences) == (kept.text, 1)
+    assert alone.text == translator.translate([FIRST], prefixes=[prefix])[0].text
+    assert [(each.text, each.sentences) for each in free] == [(translator.translate([line])[0].text, 2)] * 3
+    with pytest.raises(DataError, match=f"^the translation of a line in 2 parts cannot begin with '{prefix}'; give it"):
+        translator.translate([" ".join([FIRST] * 120)], prefixes=[prefix])
     with pytest.raises(DataError, match="1 source but prefixes for 2; give one for each, or None"):
         translator.translate([line], prefixes=["der Mann ", None])
 

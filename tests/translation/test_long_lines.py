@@ -1,4 +1,4 @@
-"""Lines longer than one search can bear: where they are cut, that nothing of them is lost, and that it is said."""
+"""Lines longer than one search can bear: where they are cut, that nothing of them is lost, and how it is reported."""
 
 import io
 import json

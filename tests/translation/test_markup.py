@@ -34,6 +34,8 @@ def test_the_pieces_are_the_document(document: str, xml: bool) -> None:
         ("a < b", ["text"]),
         ("1 <3", ["text"]),
         ("x <y", ["text"]),  # a browser would drop the unfinished tag, and the text with it
+        ('x <y z=">" <b', ["text", "other"]),  # the only end lies in quotes
+        ('</y z=">" x', ["other"]),
         ("<b>x</b>", ["start", "text", "end"]),
         ("<br>x<br/>", ["empty", "text", "empty"]),
         ("<a title='a > b'>x</a>", ["start", "text", "end"]),
@@ -41,6 +43,9 @@ def test_the_pieces_are_the_document(document: str, xml: bool) -> None:
         ('<a b="x>y</a>', ["start", "text", "end"]),  # the quote is not closed
         ("<!-- <b> -->x", ["other", "text"]),
         ("<!-->x", ["other", "text"]),
+        ("<!--->x", ["other", "text"]),
+        ("<!--!>x", ["other"]),
+        ("<!--x--!>x", ["other", "text"]),
         ("<!-- x", ["other"]),
         ("<!DOCTYPE html>x", ["other", "text"]),
         ("<?php x ?>y", ["other", "text"]),
@@ -134,6 +139,7 @@ def test_what_is_translated_by_other_rules(document: str, rules: Rules, expected
     [
         *("<a " * 12_000, "<a b=" * 8000, "<a b='" * 8000, "<x y=\"'>" * 4000, "<!--" * 8000, "<" * 36_000),
         *("<b>" * 12_000, "</b>" * 12_000, "<code>" * 6000, "<script>" * 6000, "<p translate=no>" * 4000),
+        *("<a " * 12_000 + 'y=">"', "<a y='<b>' " * 4000, '</a y=">" ' * 4000),
         *("<code>" + "<b>" * 6000 + "</i>" * 6000, "&" * 20_000, " " * 40_000),
     ],
 )
@@ -141,4 +147,10 @@ def test_what_is_translated_by_other_rules(document: str, rules: Rules, expected
 def test_the_time_grows_with_the_length(document: str, xml: bool) -> None:
     started = time.process_time()
     cut(document, Rules(xml=xml))
+    assert time.process_time() - started < 5
+
+
+def test_the_time_of_comments_grows_with_the_length() -> None:
+    started = time.process_time()
+    assert len(list(tokens("<!--c-->" * 60_000, False))) == 60_000
     assert time.process_time() - started < 5

@@ -92,6 +92,15 @@ def test_the_first_unread_lines_are_named_and_the_others_counted() -> None:
     assert said[SHOWN:] == ["lines that the model can hardly read besides these: 3"]
 
 
+def test_lines_are_called_by_their_places() -> None:
+    said: list[str] = []
+    given = [cut(1), cut(2), translated("Собака")]
+    places = (f"{name}, line 1" for name in "abcd")
+    assert list(NOTES.noted(given, said.append, places)) == given
+    assert [line[: len("b, line 1 ")] for line in said] == ["b, line 1 ", "c, line 1 "]
+    assert next(places) == "d, line 1"
+
+
 def test_letters_that_are_read_as_plain_ones_are_known() -> None:
     assert NOTES.unread("ｄｅｒ Ｈｕｎｄ ｓｉｅｈｔ") is None
     as_typed = Notes(small_tokenizer(), Cleaning(nfc=True, plain_source=False).source, NO_WORDS)
@@ -119,7 +128,7 @@ UNKNOWN_WORDS = "has mostly words that the model does not know: its translation 
 
 
 def of_words(tokenizer_text: list[str]) -> Notes:
-    """Notes whose vocabulary has every letter of German, and whose words are English."""
+    """Notes with every letter of German in the vocabulary, and with English words."""
     tokenizer = train_tokenizer(
         [*WORDS * 3, "Zäöüß", *tokenizer_text], tokenizer_config("unigram", vocab_size=800), 1, []
     )

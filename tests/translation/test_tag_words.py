@@ -18,7 +18,7 @@ def translation(
     """One of these pieces; target piece j looks at source piece looks[j]."""
     attention = None
     if looks:
-        attention = np.full((1, 1, len(tgt) + 1, len(src) + 1), 0.01, np.float32)
+        attention = np.full((1, 1, len(tgt), len(src)), 0.01, np.float32)
         for j, i in enumerate(looks):
             attention[0, 0, j, i] = 0.9
     text = "".join(tgt).replace("▁", " ").strip()

@@ -114,6 +114,60 @@ def test_samples_of_the_same_text_all_count(general: Translator) -> None:
     assert len({each.text for each in answer.n_best}) == 1
 
 
+def test_samples_need_no_wide_beam(general: Translator) -> None:
+    drawn = module.with_n_best(replace(general.settings, sample=True), 20_000)
+    assert (drawn.n_best, drawn.beam) == (20_000, general.settings.beam)
+    found = module.with_n_best(general.settings, general.settings.beam + 1)
+    assert found.n_best == found.beam == general.settings.beam + 1
+
+
+def samples(translator: Translator, lines: list[str], buffer: int = 100, batch_sentences: int = 64) -> list[str]:
+    """Of the lines as a text of their own."""
+    settings = replace(translator.settings, sample=True, batch_sentences=batch_sentences)
+    translator.begin_text("")
+    return [each.text for each in translator.stream(lines, buffer, settings=settings)]
+
+
+def test_samples_of_a_line_depend_on_the_seed_and_its_number_alone(
+    runs: dict[str, Path], general: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_lines, "LONGEST_PART", 20)
+    lines = [*sentences(12, seed=15), "", "Der Hund schläft. Ein Mann sieht das Haus.", "der Hund " * 30]
+    whole = samples(general, lines)
+    assert samples(general, lines, buffer=1) == samples(general, lines, buffer=4) == whole
+    assert samples(general, lines, batch_sentences=1) == samples(general, lines, batch_sentences=2) == whole
+    three = Translator.load(runs["general"], device="cpu", precision="fp32", workers=3)
+    assert samples(three, lines, batch_sentences=1) == whole
+    other = Translator.load(runs["general"], device="cpu", precision="fp32", seed=general.seed + 1)
+    same = [line for line, drawn, mine in zip(lines, samples(other, lines), whole, strict=True) if drawn == mine]
+    assert same == [""]
+
+
+def test_every_line_and_every_text_has_samples_of_its_own(general: Translator) -> None:
+    settings = replace(general.settings, sample=True)
+    line = "Der Hund sieht heute das Haus."
+    drawn = [*samples(general, [line] * 3), general.translate([line], settings=settings)[0].text]
+    drawn += [each.text for each in general.translate([f"{line} {line}"], settings=settings)]
+    ids = general.tokenizers.src.encode(line)
+    drawn += [each.text for each in general.batch([ids, ids], False, settings)]
+    for name in ("a", "b"):
+        general.begin_text(name)
+        drawn.append(general.translate([line], settings=settings)[0].text)
+    assert len(set(drawn)) == len(drawn) == 9
+    general.begin_text("a")
+    assert general.translate([line], settings=settings)[0].text == drawn[7]
+
+
+def test_every_part_of_a_line_has_a_seed_of_its_own(general: Translator) -> None:
+    general.begin_text("a")
+    together = general.seeds_of_next([1, 2, 0, 3])
+    assert len(set(together)) == 6
+    general.begin_text("a")
+    assert [*general.seeds_of_next([1]), *general.seeds_of_next([2, 0]), *general.seeds_of_next([3])] == together
+    general.begin_text("b")
+    assert not set(general.seeds_of_next([1, 2, 0, 3])) & set(together)
+
+
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_attention_lies_on_words_that_exist(runs: dict[str, Path], name: str) -> None:
     translator = Translator.load(runs[name], device="cpu", precision="fp32")
@@ -152,6 +206,8 @@ def test_forced_scores_take_text(general: Translator) -> None:
     scores = general.forced_scores(sources, [f" {target}\n" for target in targets])
     assert scores == pytest.approx(log_probs.sum(1).tolist(), abs=1e-3)
     assert general.forced_scores([], []) == []
+    pieces = sum(len(ids) + 1 for ids in encode(targets))
+    assert general.cross_entropy(sources, targets) == pytest.approx(-sum(scores) / pieces)
     with pytest.raises(DataError, match="1 source but 2 targets to score"):
         general.forced_scores(["a"], ["a", "b"])
 

@@ -44,6 +44,45 @@ def test_steps_whole_numbers_and_choices(seed: int) -> None:
     assert found["attention"] in ("dot", None, True, 3)
 
 
+@settings(max_examples=200, deadline=None)
+@given(
+    st.one_of(
+        st.tuples(st.integers(1, 50), st.integers(1, 50), st.one_of(st.none(), st.integers(1, 60))),
+        st.tuples(st.floats(0.1, 5), st.floats(0.1, 5), st.one_of(st.none(), st.floats(0.01, 5))),
+    ),
+    st.floats(-10, 120),
+)
+@pytest.mark.filterwarnings("error:Fixed parameter")
+@pytest.mark.filterwarnings("ignore:The distribution is specified by")  # where the steps do not reach `high`
+def test_the_nearest_number_of_a_range_is_one_that_a_trial_can_have(sizes: tuple[Any, Any, Any], value: float) -> None:
+    low, width, step = sizes
+    step = None if step is None else min(step, (low + width) - low)
+    (space,) = read_space({"key": {"low": low, "high": low + width, "step": step}})
+    nearest = space.nearest(value)
+    study = optuna.create_study()
+    study.enqueue_trial({"key": nearest})
+    assert space.suggest(study.ask()) == nearest
+    drawn = [space.suggest(optuna.create_study(sampler=optuna.samplers.RandomSampler(n)).ask()) for n in range(5)]
+    assert all(abs(nearest - value) <= abs(other - value) + 1e-6 for other in drawn)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("choices", "value", "nearest"),
+    [
+        ([600, 1250, 2500], 625, 600),
+        ([1, 2], 2, 2),
+        ([0.0, 2.0], 2, 2.0),
+        (["general", "dot"], {"class": "Dot"}, "general"),
+        (["unigram", "bpe"], "bpe", "bpe"),
+        ([None, 0.5], None, None),
+        ([False, True], True, True),
+    ],
+)
+def test_the_nearest_choice(choices: list[Any], value: Any, nearest: Any) -> None:
+    (space,) = read_space({"key": {"choices": choices}})
+    assert space.nearest(value) == nearest
+
+
 @pytest.mark.parametrize(
     ("value", "typed"), [(None, None), (True, True), (0.30000000000000004, 0.3), (5, 5), ("dot", "dot"), (1e-5, 1e-5)]
 )

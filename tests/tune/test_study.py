@@ -5,10 +5,12 @@ import fcntl
 import json
 import os
 import shlex
+import shutil
 import signal
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import optuna
@@ -25,7 +27,7 @@ from nmt.training.progress import Validation
 from nmt.training.trainer import Trainer
 from nmt.tune.claims import alone_at, claimed
 from nmt.tune.figure import importances, study_figure
-from nmt.tune.study import HOPELESS_TRIALS, WARM_UP, value_of, value_text
+from nmt.tune.study import HOPELESS_TRIALS, WARM_UP, opened_study, value_of, value_text
 
 SPACE = """
 optimizer:
@@ -128,6 +130,26 @@ def test_a_typed_key_does_not_vary(data: Path, tmp_path: Path, capsys: pytest.Ca
         assert config["attention"]["class"] == "Dot"
     command = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("nmt train "))
     assert command.split().count("attention=dot") == 1
+
+
+@pytest.mark.slow
+def test_the_first_trial_has_the_settings_of_the_words_alone(data: Path, tmp_path: Path) -> None:
+    data = Path(shutil.copytree(data, tmp_path / "data"))  # a space of its own
+    (data / "configs" / "space" / "wide.yaml").write_text(
+        "optimizer: {lr: {low: 0.0001, high: 0.05, log: true}}\n"
+        "encoder: {dropout: {low: 0.0, high: 0.9, step: 0.03}}\n"
+        "train: {label_smoothing: {choices: [0.0, 0.35]}}\n"
+    )
+    assert main([*typed(data, tmp_path, "name=first", "trials=2", "space=wide"), "recipe=auto"]) == 0
+    first, second = (trial["params"] for trial in trials(tmp_path, "first"))
+    assert first != second
+    assert first == {"encoder.dropout": pytest.approx(0.21), "optimizer.lr": 0.004, "train.label_smoothing": 0.0}
+    same = [word for word in words(data, tmp_path) if not word.startswith("optimizer.lr")]
+    assert main(["train", *same, "recipe=auto", "name=alone"]) == 0
+    alone = json.loads((tmp_path / "alone" / "config.json").read_text())
+    assert alone["encoder"]["dropout"] == 0.2
+    assert alone["optimizer"]["lr"] == 0.004
+    assert alone["train"]["label_smoothing"] == 0.1
 
 
 @pytest.mark.slow
@@ -241,6 +263,16 @@ def test_a_study_is_not_mixed_with_another(data: Path, runs: Path, capsys: pytes
     assert "whole holds a study that was begun with other words or another space; choose another name=" in (
         capsys.readouterr().err
     )
+
+
+def test_the_database_is_in_the_folder_whatever_its_name(tmp_path: Path) -> None:
+    folder = tmp_path / "50%25 of what?" / "a#b"
+    folder.mkdir(parents=True)
+    plan: Any = SimpleNamespace(folder=folder, metric="bleu", startup=1)
+    for _ in range(2):
+        assert opened_study(plan, "words").study_name == "a#b"
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["study.db"]
+    assert (folder / "study.db").is_file()
 
 
 @pytest.mark.slow

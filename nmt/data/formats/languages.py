@@ -5,7 +5,7 @@ from functools import cached_property, lru_cache
 
 import langcodes
 
-from nmt.config.languages import language_names
+from nmt.config.languages import language_names, without_remark
 
 # Codes under which files have what users call by the code of the macrolanguage (ISO 639-3), such as Tatoeba's cmn.
 MEMBERS = {
@@ -43,7 +43,7 @@ def standard_tag(tag: str) -> str:
     An English name becomes its code: de for German (Germany), en-us for English US. So does the main member of a
     macrolanguage: zh for cmn.
     """
-    tag = re.split("[.@]", re.sub(r"\s*\(.*\)$", "", tag.strip().lower()))[0].replace("_", "-")
+    tag = re.split("[.@]", without_remark(tag).lower())[0].replace("_", "-")
     if named := re.fullmatch(r"(\w{4,}) ([a-z]{2})", tag):  # MultiTerm: English US
         tag = "-".join(named.groups())
     primary, hyphen, rest = tag.partition("-")

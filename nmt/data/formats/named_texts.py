@@ -14,6 +14,8 @@ _ENTRY = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _DOUBLED, _SINGLE = re.compile("''"), re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
+# In a line that is no comment: \u that four hexadecimal digits do not follow.
+_WRONG_ESCAPE = re.compile(r"(?!\s*[#!])(?:[^\\]|\\[^u]|\\u[0-9A-Fa-f]{4})*+\\u")
 _ARGUMENT = re.compile(r"\{\d")
 _ESCAPE = re.compile(r"\\([Uu][0-9A-Fa-f]{4}|.)", re.DOTALL)
 
@@ -59,7 +61,9 @@ def read_properties(path: Path, text: str) -> Strings:
     try:
         found = javaproperties.loads(text)
     except javaproperties.InvalidUEscapeError as error:
-        raise DataError(f"{path}: {printable(str(error))[:80]}; correct the file") from error
+        lines = enumerate(text.split("\n"), start=1)
+        place = next((f", line {number}" for number, line in lines if _WRONG_ESCAPE.match(line)), "")
+        raise DataError(f"{path}{place}: {printable(str(error))[:80]}; correct the file") from error
     doubles = any(map(_DOUBLED.search, found.values())) and not any(map(_SINGLE.search, found.values()))
     texts: dict[Place, Keyed] = {}
     for key, value in found.items():

@@ -114,7 +114,7 @@ class Po(SegmentFile):
                 f"{self.path}, line {line}: byte {content[start]:#04x} is not valid {charset}, the charset of the file;"
                 " convert it, or correct charset= in its header"
             ) from error
-        if is_one_byte(name) and is_utf8(content):
+        if is_one_byte(name) and is_utf8([content]):
             raise DataError(
                 f"{self.path}, line {line}: its header names charset={charset}, but its text is UTF-8; correct it there"
             )

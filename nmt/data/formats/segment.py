@@ -32,7 +32,7 @@ class Segment(NamedTuple):
     state: State | None
 
 
-_LINE_BREAK = re.compile(r"[ \t]*[\r\n]\s*")
+_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*[\r\n]\s*")  # from where spaces begin: the time is linear
 
 
 def has_marks(text: Text) -> bool:

@@ -20,9 +20,9 @@ LONGEST_GAP = 2.0  # seconds between cues of one sentence
 LONGEST, MOST_AT_ONCE = 60.0, 300  # seconds that a cue counts, and most cues within them: all that overlap are compared
 SHORTEST = 0.05  # seconds: captions that roll up have shorter cues, which repeat a line
 MOST_APART, FEWEST_COMPARED = 0.8, 10  # seconds between cues that belong together, at most, by the median of so many
-_TIME = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})(?:[,.:]\s?(\d{1,3}))?"
+_TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[,.:]\s?(\d{1,3}))?"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(\s.*)?")
-_LIKE_TIMES = re.compile(r"\s*[\d:.,]+\s*-->")
+_LIKE_TIMES = re.compile(r"\s*([\d:.,]+\s*-->|\d+:\d[\d:.,]*\s*-?>)")
 _TAG = re.compile(  # HTML, times within a cue, codes of SubStation and MicroDVD, sounds, music
     r"</?[A-Za-z][^<>]*>|<[\d:.]+>|\{\\[^{}]*\}|\{[A-Za-z]:[^{}]*\}|\[[^\[\]]*\]|[♪♫]"
 )

@@ -36,11 +36,12 @@ class TermTable(SegmentFile):
             key = "data.src_lang" if data.src_lang is None else "data.tgt_lang"
             raise ConfigError(f"{key} is null, data.format=glossary; set data.src_lang and data.tgt_lang")
         self._languages = data.src_lang, data.tgt_lang
+        self._skipped = 0  # rows above the table
         found = found_format(path)
         if found == "xlsx":
             self._form = None
             sheet, self._found = xlsx_files.find_sheet(path, data)
-            self._columns, header, self._rules = sheet.columns, sheet.header, sheet.rules
+            self._columns, header, self._rules, self._skipped = sheet
         else:
             self._form, self._found = csv_files.find_form(
                 path, replace(data, format="tsv" if found == "tsv" else "csv")
@@ -67,6 +68,10 @@ class TermTable(SegmentFile):
             turned = self._rules.turned(row)
             if turned is None:
                 yield Segment(None, None, None, self._rules.languages_of(row), None, None)
+                continue
+            if self._rules.is_fuzzy(row):
+                src, tgt = (row[at] for at in (reversed(self._columns) if turned else self._columns))
+                yield Segment(None, (src,), (tgt,), (), None, "fuzzy")
                 continue
             terms = {each: self._terms(row, 1 - side if turned else side) for side, each in enumerate(self._languages)}
             yield from segments_of(None, terms, self._wanted)
@@ -95,7 +100,7 @@ class TermTable(SegmentFile):
 
     def _rows(self) -> Iterator[Row]:
         if self._form is None:
-            return xlsx_files.read_rows(self.path, self._columns)
+            return xlsx_files.read_rows(self.path, self._columns, self._skipped)
         return csv_files.read_rows(self.path, self._form)
 
 

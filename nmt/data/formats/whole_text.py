@@ -18,7 +18,7 @@ def read_whole(path: Path, encoding: str | None, division: str) -> str:
     Raises DataError for a file that is too large, with `division` as the remedy, and for bytes that are no text.
     """
     content = read_small(path, division)
-    if encoding is not None and is_one_byte(codecs.lookup(encoding).name) and is_utf8(content):
+    if encoding is not None and is_one_byte(codecs.lookup(encoding).name) and is_utf8([content]):
         encoding = None
     charset = encoding or utf16_or_32(content[: 1 << 13]) or "utf-8"
     if codecs.lookup(charset).name == "utf-8":

@@ -159,10 +159,12 @@ def _divided(
     if not sources or (target is not None and not targets):
         yield whole, target
         return
-    for number, source in sources.items():
-        yield source, targets.get(number)
+    for number in dict.fromkeys((*sources, *targets)):
+        yield sources.get(number), targets.get(number)
 
 
-def _marked(element: etree._Element | None) -> dict[str | None, etree._Element]:
-    marks = () if element is None else element.iter("{*}mrk")
-    return {mark.get("mid"): mark for mark in marks if mark.get("mtype") == "seg"}
+def _marked(element: etree._Element | None) -> dict[str, etree._Element]:
+    """The segments of one side by their numbers; none if they do not have numbers of their own."""
+    marks = [] if element is None else [each for each in element.iter("{*}mrk") if each.get("mtype") == "seg"]
+    found = {number: mark for mark in marks if (number := mark.get("mid")) is not None}
+    return found if len(found) == len(marks) else {}

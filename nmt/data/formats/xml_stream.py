@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from lxml import etree
 
-from nmt.data.encodings import is_one_byte, is_utf8
+from nmt.data.encodings import Utf8, is_one_byte, is_utf8
 from nmt.data.packed import unpacked
 from nmt.errors import DataError, printable
 
@@ -34,8 +34,12 @@ def read_elements(
         with unpacked(path) as file:
             if not file.peek(1):
                 raise DataError(f"{path} is empty; name another file")
-            parser = _parser(names, _encoding(path, file.peek(CHUNK)[:CHUNK]))
-            for chunk in _chunks(file, embedded):
+            start = file.peek(CHUNK)[:CHUNK]
+            parser = _parser(names, _encoding(path, start))
+            chunks = _chunks(file, embedded)
+            if is_one_byte(declared := _declared(start)):
+                chunks = _not_utf8(path, chunks, declared)
+            for chunk in chunks:
                 parser.feed(chunk)
                 waiting += len(chunk)
                 last = None
@@ -179,13 +183,30 @@ def _encoding(path: Path, start: bytes) -> str | None:
     ISO-8859-1 means Windows-1252, which has quotes and dashes in place of control characters, as it does in browsers.
     Raises DataError if the declaration is wrong.
     """
-    declared = re.match(rb"""(?:\xef\xbb\xbf)?<\?xml[^>]*encoding=["']([^"']*)""", start, re.IGNORECASE)
-    if declared is None:
-        return None
-    name = declared[1].decode("ascii", "replace").lower()
-    if name.startswith(("utf-16", "utf16", "ucs")) or (is_one_byte(name) and is_utf8(start)):
-        raise DataError(
-            f"{path}, line 1: it declares the encoding {printable(name)}, which is wrong; declare the right one, "
-            "such as UTF-8"
-        )
+    name = _declared(start)
+    if name.startswith(("utf-16", "utf16", "ucs")) or (is_one_byte(name) and is_utf8([start])):
+        raise _wrongly_declared(path, name)
     return "windows-1252" if name == "iso-8859-1" else None
+
+
+def _declared(start: bytes) -> str:
+    """The encoding that a file with this beginning declares; empty if it declares none."""
+    declared = re.match(rb"""(?:\xef\xbb\xbf)?<\?xml[^>]*encoding=["']([^"']*)""", start, re.IGNORECASE)
+    return "" if declared is None else declared[1].decode("ascii", "replace").lower()
+
+
+def _not_utf8(path: Path, chunks: Iterator[bytes], declared: str) -> Iterator[bytes]:
+    """The chunks; at the end, refuses them if they are UTF-8, which text in another encoding never is by chance."""
+    found = Utf8()
+    for chunk in chunks:
+        found.add(chunk)
+        yield chunk
+    if found:
+        raise _wrongly_declared(path, declared)
+
+
+def _wrongly_declared(path: Path, name: str) -> DataError:
+    return DataError(
+        f"{path}, line 1: it declares the encoding {printable(name)}, which is wrong; declare the right one, such as "
+        "UTF-8"
+    )

@@ -8,6 +8,7 @@ import { treeView } from "./tree.js";
 
 const TABS = ["alternatives", "attention", "search"];
 const DEBOUNCE_MS = 120;
+const MOST_CELLS = 40000; // of a matrix of attention: with more, the browser stands still
 
 export class Inside {
   /** `limits()` of the server; `suggestions()`: does it keep suggestions? `onToggle(open, tab)`: the panel changed. */
@@ -139,9 +140,12 @@ export class Inside {
         choose: (text) => this.choose(text, details.n_best),
         suggestions: this.suggestions(),
       }),
-      attention: (details) => (details.attention
-        ? attentionView(details, this.sentence, this.shown)
-        : missing("This model has no attention: the whole text went through one vector.")),
+      attention: (details) => {
+        if (!details.word_attention) return missing("This model has no attention: the whole text went through one vector.");
+        const { source_pieces: source, target_pieces: target } = details;
+        if (!details.attention || source.length * target.length > MOST_CELLS) return missing("This sentence is too long to show its attention.");
+        return attentionView(details, this.sentence, this.shown);
+      },
       search: (details) => (details.tree ? treeView(details.tree, this.sentence) : missing("The server tells nothing about its search.")),
     };
   }

@@ -232,7 +232,7 @@ function lightFromText(place, how) {
 function openMenu(target, word) {
   const { sentence } = word;
   if (sentence.stale) return;
-  const request = { text: sentence.text, source: sentence.from, target: sentence.to };
+  const request = { text: sentence.text, source: sentence.from, target: sentence.to, split: false };
   if (target.direction.model) request.model = target.direction.model;
   inside.look(target, sentence);
   menu.open(word, request, (prefix, wanted) => {
@@ -310,7 +310,7 @@ async function start(attempt = 0) {
     const seconds = error.retryAfter ?? Math.min(30, 2 ** attempt);
     const timer = error.mayPass ? setTimeout(() => start(attempt + 1), 1000 * seconds) : null;
     const again = make("button", { type: "button", class: "quiet", click: () => { clearTimeout(timer); start(attempt + 1); } }, "Try now");
-    notice.replaceChildren(`${error.words} It is asked again every now and then. `, again);
+    notice.replaceChildren(`${error.words} ${timer === null ? "" : "It is asked again every now and then. "}`, again);
     notice.hidden = false;
     return;
   }

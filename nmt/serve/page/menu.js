@@ -13,12 +13,14 @@ const COUNT = 8;
 function beginning(prefix, { text, translation }) {
   const word = prefix.search(/\S*$/);
   const known = prefix.trimEnd().length;
+  const whole = { start: Math.min(word, known), end: translation.length, held: translation };
+  if (!text) return whole; // the sentence ends
   for (let at = translation.indexOf(text, Math.min(word, known)); at >= 0; at = translation.indexOf(text, at + 1)) {
     const end = at + text.length;
     const held = translation.slice(0, end) + (translation[end] === " " ? " " : "");
     if (end > known) return { start: Math.min(at, word), end, held };
   }
-  return { start: Math.min(word, known), end: translation.length, held: translation };
+  return whole;
 }
 
 export class Menu {

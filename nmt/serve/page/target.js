@@ -22,6 +22,7 @@ export class Target extends EventTarget {
     this.direction = { from: "auto", to: "", model: "" };
     this.cache = new Map();
     this.attempts = 0;
+    this.refused = false; // is the text too long to be sent?
     this.changed = -Infinity; // the time of the last change
     this.clear();
     this.keys = setUpWords(this.wordsAt, {
@@ -56,7 +57,7 @@ export class Target extends EventTarget {
 
   get language() { return this.direction.to; }
   get translation() { return joined(this.text, this.sentences, this.language); }
-  get complete() { return !this.control && !this.timer && !this.failure; }
+  get complete() { return !this.control && !this.timer && !this.failure && !this.refused; }
 
   stop() {
     clearTimeout(this.timer);
@@ -74,6 +75,7 @@ export class Target extends EventTarget {
     this.stop();
     const last = this.changed;
     this.changed = performance.now();
+    this.refused = false;
     const typing = !now && this.changed - last < DEBOUNCE_MS;
     this.sentences = keep(this.sentences, this.text, text);
     this.text = text;
@@ -90,6 +92,7 @@ export class Target extends EventTarget {
     this.stop();
     this.sentences = keep(this.sentences, this.text, text);
     this.text = text;
+    this.refused = true;
     this.draw();
     this.say(why);
   }
@@ -117,6 +120,10 @@ export class Target extends EventTarget {
 
   async translate() {
     this.timer = null;
+    if (this.refused) { // a choice was made in a text that is too long
+      this.busy(false);
+      return this.draw();
+    }
     const runs = [];
     for (const run of uncovered(this.text, this.sentences)) {
       const known = this.remembered(run);

@@ -25,9 +25,9 @@ from bench.arguments import WORK, add_multi30k
 from bench.peers import tables
 from bench.peers.environments import PEERS, set_up, workplace
 from bench.peers.tables import Comparison
-from bench.peers.text import check_corpus, segment
+from bench.peers.text import require_corpus, segment
 from bench.peers.toolkits import UPDATES, Toolkits, Training, Translation
-from command_line import new_parser
+from command_line import above_zero, new_parser, one_or_more
 from nmt.errors import ConfigError
 from nmt.machine.device import computes_bf16
 
@@ -51,28 +51,27 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     add_multi30k(parser)
     parser.add_argument("--work", type=Path, default=WORK, help="folder for all this (%(default)s)")
     parser.add_argument("--peers", default=",".join(PEERS), help="which, with commas (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="measurements of each, in turn (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=60.0, help="of each training measurement (%(default)s)")
+    parser.add_argument("--rounds", type=one_or_more, default=3, help="measurements of each, in turn (%(default)s)")
+    parser.add_argument("--seconds", type=above_zero, default=60.0, help="of each training measurement (%(default)s)")
     parser.add_argument("--only", choices=["setup", "train", "translate"], help="one part alone")
     parser.add_argument("--precision", choices=["auto", "fp32", "bf16"], default="auto", help="ours (%(default)s)")
     for verb in ("train", "translate"):
         parser.add_argument(f"--{verb}-word", action="append", default=[], help=f"another word for our nmt {verb}")
     parser.add_argument("--torch-index", help="package index that torch is installed from")
     parser.add_argument("--json", type=Path, help="file for everything that was measured")
-    return parser.parse_args(words)
+    arguments = parser.parse_args(words)
+    if arguments.json is not None and not arguments.json.resolve().parent.is_dir():
+        parser.error(f"--json {arguments.json} cannot be written; name a folder that exists")
+    return arguments
 
 
 def prepare(arguments: argparse.Namespace) -> Toolkits:
-    """Everything that the measurements need; only what is missing is made."""
+    """Everything that the measurements need; makes only the parts that are missing."""
     keys = arguments.peers.split(",")
     for key in keys:
         if key not in PEERS:
             raise ConfigError(f"no peer {key!r} in --peers {arguments.peers}; choose from: {', '.join(PEERS)}")
-    if arguments.rounds < 1:
-        raise ConfigError(f"--rounds {arguments.rounds} measures nothing; give 1 or more")
-    if arguments.seconds <= 0:
-        raise ConfigError(f"--seconds {arguments.seconds:g} measures nothing; give more")
-    check_corpus(arguments.multi30k)
+    require_corpus(arguments.multi30k)
     place = workplace(arguments.work, arguments.multi30k, arguments.torch_index)
     translating = arguments.only != "train"
     for key in dict.fromkeys([*keys, *(["opennmt"] if translating else [])]):  # JoeyNMT translates with its model
@@ -139,7 +138,7 @@ def compare_translation(toolkits: Toolkits, rounds: int) -> list[Comparison]:
 
 
 def in_turn(run: Callable[[str | None], Figures], key: str, rounds: int, figure: str) -> list[tuple[Figures, Figures]]:
-    """Ours, the peer's, ours, the peer's, …; each is said on stderr."""
+    """Ours, the peer's, ours, the peer's, …; stderr shows each round."""
     found = []
     for number in range(rounds):
         ours, peer = run(None), run(key)

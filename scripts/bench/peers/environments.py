@@ -22,7 +22,7 @@ from nmt.errors import ConfigError, NmtError
 
 @dataclass(frozen=True)
 class Patch:
-    """What a toolkit that is older than our torch says in a way that torch no longer understands."""
+    """Code of a toolkit that our torch, which is newer, no longer understands, and its replacement."""
 
     file: str  # inside site-packages
     old: str
@@ -164,7 +164,7 @@ def set_up(place: Workplace, key: str) -> None:
 
 
 def make_environment(place: Workplace, key: str) -> None:
-    """A virtual environment with the toolkit, patched; what an interrupted call left is completed."""
+    """A virtual environment with the toolkit, patched; completes one that an interrupted call left."""
     peer = PEERS[key]
     python = place.python(key)
     what = f"setting up {peer.name}"

@@ -1,4 +1,4 @@
-"""JoeyNMT's weights from those that OpenNMT-py has learned: the same model, so that both translate alike.
+"""JoeyNMT's weights, made from OpenNMT-py's learned ones: the same model, so that both translate alike.
 
     python -m bench.peers.joeynmt_weights OPENNMT_MODEL JOEYNMT_VOCABULARY JOEYNMT_MODEL
 

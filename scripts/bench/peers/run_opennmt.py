@@ -60,7 +60,7 @@ def train(config: str, meter: Meter) -> None:
 
 
 def target_tokens(trainer: Any, batch: Any) -> torch.Tensor:
-    """The real target tokens of a batch, those that are predicted: without the first, which begins the sentence."""
+    """The predicted target tokens of a batch: without padding, and without the first, which begins the sentence."""
     predicted = batch["tgt"][:, 1:, 0]
     real: torch.Tensor = predicted[predicted != trainer.train_loss.padding_idx]
     return real

@@ -27,12 +27,12 @@ class Text:
     tokenizer: Tokenizer
 
     def decode(self, lines: list[str]) -> list[str]:
-        """A peer's lines of pieces as text; what is no piece is the unknown one."""
+        """A peer's lines of pieces as text; a word that is not a piece is the unknown one."""
         numbers = {name: number for number, name in enumerate(names(self.tokenizer))}
         return [self.tokenizer.decode([numbers.get(piece, UNK) for piece in line.split()]) for line in lines]
 
 
-def check_corpus(folder: Path) -> None:
+def require_corpus(folder: Path) -> None:
     """Refuses a folder without the corpus."""
     for name in (f"{stem}.{side}" for stem in SPLITS.values() for side in ("en", "de")):
         if not (folder / name).is_file():

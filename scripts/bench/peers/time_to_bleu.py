@@ -9,7 +9,7 @@ one budget after another. A peer is trained for --minutes and keeps its weights 
 afterwards by the peer's own command, and their time is that of the pieces, of the training until they were written, and
 of this translation. The first weights that reach a BLEU are found by halving, as if BLEU only rose. joeynmt and opennmt
 are trained as their own recipes say; joeynmt_by_hand and opennmt_by_hand are the model and the settings of `bench
-peers`, chosen for this corpus. What is measured is kept in --work, and not measured again with the same arguments.
+peers`, chosen for this corpus. Results are kept in --work, and not measured again with the same arguments.
 """
 
 import argparse
@@ -23,19 +23,22 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
+import torch
+
 from bench.arguments import WORK, add_multi30k, chosen, whole_numbers
 from bench.evaluation import Score, evaluated
 from bench.peers.environments import PEERS, Workplace, set_up, workplace
 from bench.peers.tables import table
-from bench.peers.text import SPLITS, check_corpus
+from bench.peers.text import SPLITS, require_corpus
 from bench.peers.toolkits import BATCH_TOKENS, FOREVER, RATE, files_of, opennmt_words, render
 from bench.processes import run_nmt
 from bench.recipes import CORPORA, data_words
 from bench.usage import Usage
-from command_line import SCRIPTS, new_parser
+from command_line import SCRIPTS, above_zero, new_parser
 from nmt.config.times import seconds_of
 from nmt.data.paths import read_lines
 from nmt.errors import NmtError
+from nmt.machine.installed import nmt_version
 from nmt.scoring.metrics import score_corpus
 
 VOCAB_SIZE = 8000
@@ -122,29 +125,33 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=WORK, help="folder for all this (%(default)s)")
     parser.add_argument("--rows", default=",".join(rows), help="which, with commas (%(default)s)")
     parser.add_argument("--levels", type=whole_numbers, default=[25, 30, 35], help="of BLEU, with commas (25,30,35)")
-    parser.add_argument("--minutes", type=float, default=60.0, help="that a peer is trained for (%(default)s)")
+    parser.add_argument("--minutes", type=above_zero, default=60.0, help="that a peer is trained for (%(default)s)")
     parser.add_argument("--budgets", default="2m,3m,4m,5m,6m,8m,12m", help="of ours, in turn (%(default)s)")
     parser.add_argument("--torch-index", help="package index that torch is installed from")
     arguments = parser.parse_args(words)
     arguments.rows = chosen(parser, "--rows", arguments.rows, rows)
     arguments.budgets = sorted(arguments.budgets.split(","), key=partial(seconds_of, "budget"))
-    if arguments.minutes <= 0:
-        parser.error(f"--minutes {arguments.minutes:g} trains nothing; give more")
-    check_corpus(arguments.multi30k)
+    require_corpus(arguments.multi30k)
     return arguments
 
 
 def outcome_of(place: Workplace, name: str, arguments: argparse.Namespace) -> Outcome:
-    """Of a row; each step that was done with these arguments is not done again."""
+    """The outcome of a row; steps that were done with these arguments are not done again."""
     folder = place.folder / "time_to_bleu" / name
     kept, levels = folder / "outcome.json", arguments.levels
+    where = [str(place.multi30k), torch.get_num_threads()]
     if name == OURS:
-        asked, work = [levels, arguments.budgets], partial(measure_ours, place, folder, arguments.budgets, max(levels))
+        asked, work = (
+            [levels, arguments.budgets, nmt_version(), *where],
+            partial(measure_ours, place, folder, arguments.budgets, max(levels)),
+        )
     else:
         row, trained = ROWS[name], folder / "training.json"
         set_up(place, row.key)
-        training = [arguments.minutes, row.every, template_of(row)]
-        place.once(f"{name}-training", json.dumps(training), trained, lambda: train(place, row, folder, training[0]))
+        training = [arguments.minutes, row.every, template_of(row), *where]
+        place.once(
+            f"{name}-training", json.dumps(training), trained, lambda: train(place, row, folder, arguments.minutes)
+        )
         times = Training(**json.loads(trained.read_text("utf-8")))
         asked, work = [levels, vars(times)], partial(measure, place, row, folder, times, levels)
     place.once(f"{name}-scores", json.dumps(asked), kept, lambda: keep(kept, work()))
@@ -166,9 +173,9 @@ def measure_ours(place: Workplace, folder: Path, budgets: Sequence[str], highest
         for budget in budgets:
             run, start = folder / budget, time.monotonic()
             new = [f"runs_dir={folder}", f"name={budget}", f"cache_dir={folder / f'cache-{budget}'}"]
-            run_nmt(["train", f"budget={budget}", *data, *new])
+            run_nmt(["train", "train.device=cpu", f"budget={budget}", *data, *new])
             spent = (time.monotonic() - start) / seconds_of("budget", budget)
-            bleu = evaluated(run, ["split=dev"], run / "evaluations" / "dev")["BLEU"]
+            bleu = evaluated(run, ["device=cpu", "split=dev"], run / "evaluations" / "dev")["BLEU"]
             what = f"budget={budget}, of which nmt train took {spent:.2f}"
             points.append(Point((time.monotonic() - start) / 60, bleu.score, what))
             if bleu.score >= highest:
@@ -289,7 +296,7 @@ def report(outcomes: Mapping[str, Outcome], levels: Sequence[int]) -> str:
 
 
 def ratio(ours: Outcome, peer: Outcome, level: int) -> str:
-    """Of the times; a bound where the peer was not trained long enough."""
+    """The ratio of the times; a bound where the peer was not trained long enough."""
     own, other = ours.minutes_to(level), peer.minutes_to(level)
     if own is None:
         return "not reached"

@@ -52,7 +52,7 @@ class Translation:
 
 @dataclass(frozen=True)
 class Toolkits:
-    """Ours and the peers of these keys, whose environments stand."""
+    """Ours and the peers of these keys, whose environments are set up."""
 
     place: Workplace
     text: Text

@@ -362,6 +362,8 @@ def application(behaviour: Behaviour) -> Starlette:
             result.append(
                 {"text": option, "probability": 0.62 * 0.4**rank, "translation": translation, "end": option == "."}
             )
+        if prefix.endswith("."):
+            result = [{"text": "", "probability": 0.9, "translation": prefix, "end": True}]
         return JSONResponse({"prefix": prefix, "continuations": result})
 
     async def suggest(request: Request) -> Response:

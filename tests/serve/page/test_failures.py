@@ -1,4 +1,4 @@
-"""What goes wrong is said in place, in plain words, and tried again where that may help."""
+"""The page names failures in place, in plain words, and tries again where that may help."""
 
 import json
 from typing import Any
@@ -125,18 +125,22 @@ def test_the_panel_says_what_went_wrong(page: Any, behaviour: Any) -> None:
     page.wait_for_selector(".heat")
 
 
+def give_key(page: Any, key: str) -> None:
+    """Types a key into the dialog and sends it."""
+    page.fill("#key-value", key)
+    page.click("#key .strong")
+
+
 def test_a_key_is_asked_for_and_sent(page: Any, behaviour: Any) -> None:
     behaviour.key = "secret"
     page.reload()
     page.wait_for_selector("#key[open]")
-    page.fill("#key-value", "wrong")
-    page.click("#key .strong")
+    give_key(page, "wrong")
     page.select_option("#from", "en")
     page.fill("#source", DOG)
     page.wait_for_selector("#key[open]")
     assert "may be wrong" in page.inner_text("#key")
-    page.fill("#key-value", "secret")
-    page.click("#key .strong")
+    give_key(page, "secret")
     settled(page)
     assert page.evaluate("[sessionStorage.length, Object.values(localStorage).join().includes('secret')]") == [1, False]
 
@@ -148,3 +152,54 @@ def test_markup_in_texts_stays_text(page: Any, behaviour: Any) -> None:
     page.click("#target .look")
     page.wait_for_selector(".heat")
     assert page.locator("#tabpanel img").count() == 0
+
+
+def test_a_busy_server_in_the_middle_of_a_stream_is_asked_again(page: Any) -> None:
+    page.select_option("#from", "en")
+    body = f"event: error\ndata: {json.dumps({'error': 'no answer within 20 s', 'status': 503})}\n\n"
+    page.route("**/v1/translate", lambda route: route.fulfill(body=body, content_type="text/event-stream"))
+    page.fill("#source", "A dog is running across the wet grass. " * 20)
+    assert "busy or being restarted" in status(page)
+    page.unroute("**/v1/translate")
+    settled(page)
+
+
+def test_a_text_that_is_too_long_is_not_swapped_for_an_old_translation(page: Any) -> None:
+    write(page, DOG)
+    long = f"{DOG} " + "dog " * 1251
+    page.fill("#source", long)
+    assert "too long" in status(page)
+    page.click("#swap")
+    assert page.input_value("#source") == long
+
+
+def test_a_text_that_is_too_long_is_not_sent_after_a_choice(page: Any, behaviour: Any) -> None:
+    write(page, f"{DOG}\nA dog")
+    page.fill("#source", f"{DOG}\nA dog" + " dog" * 1251)
+    assert "too long" in status(page)
+    asked = len(behaviour.asked)
+    page.click("#target .word >> nth=1")
+    page.click("#menu-list [role=option] >> nth=1")
+    page.wait_for_selector("#target .words:has-text('junger')")
+    page.wait_for_timeout(300)
+    assert "too long" in status(page)
+    assert [len(body["text"]) for _, body in behaviour.asked[asked:]] == [len(DOG)] * 2
+
+
+def test_a_key_that_no_header_can_carry_is_not_taken(page: Any, behaviour: Any) -> None:
+    behaviour.key = "secret"
+    page.reload()
+    page.wait_for_selector("#key[open]")
+    give_key(page, "ключ")
+    assert page.is_visible("#key")
+    give_key(page, " secret ")
+    assert page.is_hidden("#key")
+    write(page, DOG)
+
+
+def test_a_mistake_at_the_beginning_promises_no_second_try(context: Any, url: str) -> None:
+    page = context.new_page()
+    page.route("**/v1/models", lambda route: route.fulfill(status=500, body="{}"))
+    page.goto(url)
+    page.wait_for_selector("#notice:has-text('Something went wrong')")
+    assert "asked again" not in page.inner_text("#notice")

@@ -1,4 +1,4 @@
-"""The page before the server that people start, with a model of random weights: what is shown is what it answers.
+"""The page before the server that people start, with a model of random weights: it shows the server's answers.
 
 With NMT_SCREENSHOTS=FOLDER and NMT_DEMO=RUN, a model of `make demo`, the picture of README.md is saved as page.png.
 """

@@ -1,4 +1,4 @@
-"""What is typed is translated, sentence by sentence, and nothing is asked twice."""
+"""Typed text is translated, sentence by sentence, and nothing is asked twice."""
 
 import time
 from typing import Any

@@ -169,6 +169,16 @@ def test_a_word_of_ones_own(page: Any, behaviour: Any) -> None:
     assert page.inner_text("#target .words") == "Ein kleiner Dackel ist rennt über der nasse Wiese."
 
 
+def test_a_translation_may_end_here(page: Any, behaviour: Any) -> None:
+    write(page, DOG)
+    page.click("#target .word >> nth=2")
+    page.wait_for_selector("[role=option]")
+    page.keyboard.type("Dackel.")
+    page.click("[role=option]:has-text('(the sentence ends)')")
+    page.wait_for_selector("#target .word:has-text('Dackel')")
+    assert page.inner_text("#target .words") == "Ein kleiner Dackel."
+
+
 def test_the_beginning_of_a_word_shows_words_that_begin_so(page: Any, behaviour: Any) -> None:
     write(page, DOG)
     page.click("#target .word >> nth=2")
@@ -251,3 +261,10 @@ def test_right_to_left(source: str, target: str, page: Any) -> None:
         assert direction == ("rtl" if language == "ar" else "ltr")
     page.hover("#target .word >> nth=1")
     assert page.evaluate(MARKED)
+
+
+def test_the_menu_asks_for_what_the_server_cut_as_one_sentence(page: Any, behaviour: Any) -> None:
+    write(page, DOG)
+    page.click("#target .word >> nth=1")
+    page.wait_for_selector("#menu-list [role=option]")
+    assert [body["split"] for path, body in behaviour.asked if path == "/v1/continuations"] == [False]

@@ -1,14 +1,12 @@
-"""Checks that refuse a configuration before any work, and the state that its optimiser will keep."""
+"""Refuses a configuration that cannot be trained, before any work."""
 
 import torch
 from torch import nn
 
-from nmt.config.parts import Part
 from nmt.config.run import RunConfig
 from nmt.errors import ConfigError
 from nmt.machine.device import choose_device, choose_dtype
 from nmt.model.build import build_outline
-from nmt.runs.tensors import Form
 from nmt.training.optim import Schedule
 
 GIVE_DEV = "give data.dev.src and data.dev.tgt, or a larger data.dev_size"
@@ -38,16 +36,3 @@ def refuse_without_dev(config: RunConfig, schedule: Schedule) -> None:
         )
     if schedule.needs_dev:
         raise ConfigError(f"schedule=plateau waits for dev losses, but there are no dev sentences; {GIVE_DEV}")
-
-
-def optimiser_forms(optimizer: Part, model: nn.Module) -> dict[str, Form]:
-    """The optimiser's state after its first step: KEY/PARAMETER -> type and shape."""
-    probe = nn.Parameter(torch.zeros(2, 3))
-    probe.grad = torch.zeros_like(probe)
-    optimiser = optimizer([probe])
-    optimiser.step()
-    return {
-        f"{key}/{name}": (value.dtype, tuple(parameter.shape if value.shape == probe.shape else value.shape))
-        for key, value in optimiser.state[probe].items()
-        for name, parameter in model.named_parameters()
-    }
