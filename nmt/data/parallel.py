@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,30 +18,36 @@ AT_THE_END, RARELY = 2, 0.03  # bad blocks at the end that are enough, where har
 # second target is that of another source (scripts/bench cautions).
 USUAL = 0.5
 APART = 0.25  # by which the correlation of a stretch is below that of the other blocks, at least, where that is low
+TERM_WORDS, TERM_BYTES = (
+    2,
+    24,
+)  # words and bytes of a side of a term, at most: a word is often longer than its translation
 MOST_SAMPLED = 8192  # pairs from all over a split, which are judged where most blocks have lengths that are all alike
 
 
 @dataclass
 class LengthAgreement:
-    """Correlates the lengths of both sides, block by block, in the order of the files."""
+    """Correlates the lengths of both sides, block by block, in the order of the files.
+
+    Terms say nothing, so a block of mostly terms (a word list) cannot be judged.
+    """
 
     correlations: list[float | None] = field(default_factory=list)  # one for each block; None: it cannot be judged
-    _waiting: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))  # lengths [pairs, 2]
-    _sample: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))  # every `_step`-th pair
+    _waiting: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))  # as `measured` gives them
+    _sample: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))  # every `_step`-th pair
     _step: int = 1
     _pairs: int = 0
 
     def add(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         """Adds the next pairs; pairs with an empty side do not count."""
-        lengths = np.array([list(map(len, sources)), list(map(len, targets))]).T
-        lengths = lengths[lengths.all(1)]
+        lengths = measured([pair for pair in zip(sources, targets, strict=True) if all(pair)])
         self._sample = np.concatenate([self._sample, lengths[-self._pairs % self._step :: self._step]])
         self._pairs += len(lengths)
         while len(self._sample) > MOST_SAMPLED:
             self._sample, self._step = self._sample[::2], 2 * self._step
         waiting = np.concatenate([self._waiting, lengths])
         whole = len(waiting) // BLOCK * BLOCK
-        self.correlations += map(correlation, waiting[:whole].reshape(-1, BLOCK, 2))
+        self.correlations += map(correlation, waiting[:whole].reshape(-1, BLOCK, 3))
         self._waiting = waiting[whole:]
 
     def caution(self, name: str) -> str | None:
@@ -118,9 +123,27 @@ def worst_stretch(bad: Sequence[bool]) -> tuple[int, int, int]:
     return found
 
 
-def correlation(lengths: NDArray[np.integer[Any]]) -> float | None:
-    """The correlation of log lengths, from lengths [pairs, 2]; None if the lengths on a side are too much alike."""
-    logarithms = np.log1p(lengths)
-    if len(lengths) < 2 or logarithms.std(0).min() < SPREAD:
+def measured(pairs: Sequence[tuple[str, str]]) -> NDArray[np.int64]:
+    """The lengths of both sides, and 1 if they are terms, 0 if they are sentences: [pairs, 3]."""
+    rows = [(len(src), len(tgt), is_term(src) and is_term(tgt)) for src, tgt in pairs]
+    return np.array(rows, np.int64).reshape(-1, 3)
+
+
+def is_term(text: str) -> bool:
+    """Is it a word or two, as in a word list?"""
+    if len(text) > TERM_BYTES or text.count(" ") >= TERM_WORDS:
+        return False
+    return len(text.encode("utf-8", "surrogatepass")) <= TERM_BYTES
+
+
+def correlation(rows: NDArray[np.int64]) -> float | None:
+    """The correlation of log lengths, from what `measured` gives.
+
+    None if most pairs are terms, or if the lengths on a side are too much alike.
+    """
+    if len(rows) < 2 or 2 * rows[:, 2].sum() > len(rows):
+        return None
+    logarithms = np.log1p(rows[:, :2])
+    if logarithms.std(0).min() < SPREAD:
         return None
     return float(np.corrcoef(logarithms.T)[0, 1])

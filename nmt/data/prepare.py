@@ -140,7 +140,7 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
             for batch in read_batches(corpus.path(name)):
                 columns, lengths = _encode_batch(batch, tokenizers)
                 if name == "train":
-                    keep = _within_limits(lengths, data, dropped)
+                    keep = within_limits(lengths, data, dropped)
                     longer = lengths.max(axis=0)
                     shortest = int(longer[longer > (data.filters.max_tokens or 0)].min(initial=shortest))
                     columns = {column: values.filter(pa.array(keep)) for column, values in columns.items()}
@@ -188,7 +188,7 @@ def _encode_batch(
     return columns, np.array(lengths, np.int64)
 
 
-def _within_limits(lengths: npt.NDArray[np.int64], data: DataConfig, dropped: dict[str, int]) -> npt.NDArray[np.bool_]:
+def within_limits(lengths: npt.NDArray[np.int64], data: DataConfig, dropped: dict[str, int]) -> npt.NDArray[np.bool_]:
     """The mask of pairs within the limits in pieces; counts the others in `dropped`, by the first limit they exceed."""
     longer, shorter = lengths.max(axis=0), np.maximum(lengths.min(axis=0), 1)
     keep = np.ones(len(longer), np.bool_)

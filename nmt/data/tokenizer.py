@@ -6,6 +6,7 @@ SentencePiece's mark for a space, becomes ESCAPE and 1, and ESCAPE becomes ESCAP
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections.abc import Sequence
@@ -80,6 +81,15 @@ class Tokenizer:
 
         spec = sentencepiece_model_pb2.ModelProto.FromString(self.bytes).trainer_spec
         return spec.model_type in (spec.UNIGRAM, spec.BPE)
+
+    def frequencies(self) -> list[float]:
+        """The share of each piece in the training text, if the pieces are characters or words; 1 for other pieces.
+
+        SentencePiece stores the logarithm of the share as the score of a character or a word.
+        """
+        if self.has_choices:
+            return [1.0] * self.vocab_size
+        return [math.exp(self._model.get_score(piece)) for piece in range(self.vocab_size)]
 
     def sample_batch(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """A segmentation of each text, drawn at random; the same seed gives the same segmentations.

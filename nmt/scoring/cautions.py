@@ -165,9 +165,18 @@ def of_words(known: LetterCase, what: str, lines: Sequence[str]) -> Iterator[str
 
 
 def letters_of_vocabulary(tokenizer: Tokenizer) -> Counter[str]:
-    """The number of letters of each script in the pieces of the vocabulary."""
-    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
-    return scripts(piece for number, piece in enumerate(pieces) if not tokenizer.spelled([number]))
+    """The letters of each script in the vocabulary, in millionths of a letter.
+
+    The letters of a piece count once each; in a vocabulary of characters or words, they count as often as the training
+    text had them. Japanese has 50 times as many different Chinese letters as Hiragana, which is half of the text.
+    """
+    pieces, frequencies = tokenizer.pieces(range(tokenizer.vocab_size)), tokenizer.frequencies()
+    found: Counter[str] = Counter()
+    for number, (piece, frequency) in enumerate(zip(pieces, frequencies, strict=True)):
+        if not tokenizer.spelled([number]):
+            for script, letters in scripts(piece).items():
+                found[script] += round(1e6 * frequency * letters)
+    return found
 
 
 def of_translations(

@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -148,7 +149,9 @@ def within_budget(
     share = pace.readings(updates) / recommended
     effort = Effort(updates, min(every, updates), share, training, quick)
     if effort.share < LITTLE:
-        print(f"caution: {too_short(str(command.budget), effort, pace)}", file=sys.stderr)
+        print(
+            f"caution: {too_short(str(command.budget), effort, pace, typed_interval(command, pace))}", file=sys.stderr
+        )
     recipe.say(effort)
     return filled(effort), pace.validation_s
 
@@ -242,10 +245,13 @@ def affordable(command: TrainCommand, pace: Pace, seconds: float) -> tuple[int, 
     return updates, every
 
 
-def too_short(budget: str, effort: Effort, pace: Pace) -> str:
-    """What to expect of a budget that holds little of the recommended training, and which budget holds enough."""
-    seconds = ENOUGH / effort.share * effort.updates * pace.update_s / (1 - VALIDATIONS_SHARE)
-    minutes = math.ceil((since_start_s() + seconds) / FILLED / 60)
+def too_short(budget: str, effort: Effort, pace: Pace, typed: int | None) -> str:
+    """What to expect of a budget that holds little of the recommended training, and which budget holds enough.
+
+    `typed`: the user chose how many updates lie between validations.
+    """
+    gone, enough = since_start_s(), ENOUGH / effort.share * effort.updates
+    minutes = next(m for m in count(1) if pace.updates_in(60 * m * FILLED - gone, typed)[0] >= enough)
     return (
         f"budget={budget} holds {effort.share:.0%} of the training that the recipe recommends, so the model will be "
         f"weak; budget={minutes}m would hold a third"

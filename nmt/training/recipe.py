@@ -5,19 +5,11 @@ do in that time (`Effort`). Each rule has its evidence beside it; docs/recipe.md
 """
 
 import sys
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
-from pathlib import Path
-from random import Random
 from typing import Any, TypeVar
-from unicodedata import east_asian_width
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from omegaconf import OmegaConf
 
 from nmt.config.changes import Changes
@@ -26,32 +18,20 @@ from nmt.config.defaults import with_chosen
 from nmt.config.plain import leaves, overlay
 from nmt.config.run import RunConfig, read_run_config
 from nmt.config.verbs import TrainCommand
-from nmt.data.batching import Mix
 from nmt.data.corpus import read_corpus
 from nmt.data.prepare import fitting, trained_tokenizers
-from nmt.data.tables import count_rows, read_batches, spread
-from nmt.data.tokenizer import TokenizerPair
 from nmt.errors import ConfigError, counted
 from nmt.machine.home import expanded
 from nmt.model.build import needs_equal_sizes
-from nmt.scoring.cautions import scripts_of
+from nmt.training.corpus_facts import COVERAGE, Facts, facts_of, with_pieces
 from nmt.training.first_weights import config_from
 
 C = TypeVar("C", bound=TrainCommand)
 N = TypeVar("N", int, float)
 
-# Facts are taken from so many pairs at most, from all over the corpus:
-LOOKED_AT = 100_000  # pairs to count characters and copies in
-ENCODED = 10_000  # pairs to count pieces and words in
-WORDS = 40_000  # running words of which some occur once: fewer of a longer text do
-WORD_LENGTHS = (2, 15)  # characters of a word in the mean; what lies outside is no text with spaces between words
-COVERAGE = 0.998  # share of the text's characters that get a piece, where there are many different ones
 MANY_CHARACTERS = 1000
 MOST_PIECES = 32_000
-LONGEST_PIECE = 16  # characters of a piece at most, as SentencePiece trains them
-ALONE = 1.2  # times the share of words that occur once, on the only side that has words
 SPECIAL = 260  # pieces that are not text: four special ones and 256 bytes
-WIDE = 3  # letters that a wide character is worth: a Chinese, Japanese or Korean one is a word or a syllable
 MULTI30K = 1_800_000  # `size` of Multi30k en-de (29,000 pairs), on which most rules were found
 LEAST_BATCH = 600  # tokens
 MOST_VALIDATIONS = 30
@@ -62,27 +42,11 @@ REGULAR = 0.5  # share of the different words that occur once: below it, text is
 MOST_TIMES_AS_LONG = 4  # times the readings without a budget, at most: longer training does not pay
 SHORT = "so short a training learns little by heart"
 SLOW = "validations take time as well"
-NEARLY_ALL = 0.95  # share of new text; below it, the recipe names the copies
+NEARLY_ALL = 0.95  # share of new text, or of kept text; below it, the recipe names what does not count
 QUICK_SENTENCES = 200  # of dev, translated at a validation where time is short
 FURTHER_LR, FURTHER_READINGS = 0.5, 1 / 5  # of the rate in `Training`, and of the readings of a new model
 FURTHER = "a trained model needs smaller steps"
-SIDES = ("src", "tgt")
 SECTIONS = ("tokenizer", "model", "encoder", "decoder", "optimizer", "schedule", "train")
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the recipe knows about a training split."""
-
-    pairs: int
-    size: int  # characters of the smaller side, a wide one counted WIDE times; pairs that occur twice count once
-    alphabets: tuple[int, int]  # different characters that make up COVERAGE of the source and of the target
-    one_script: bool  # are both sides mostly in the same script?
-    seen_once: float  # share of different words that occur once in WORDS of them, on the side with more
-    tokens: int = 0  # of the longer side, summed over the pairs; 0 before there is a tokenizer
-    epoch: float = 1.0  # share of the pairs that an epoch has; below 1 where parts of the corpus have weights
-    whole_part: float = 1.0  # share of the pairs in the part that an epoch reads as a whole
-    new: float = 1.0  # share of the text in pairs that have not occurred before
 
 
 @dataclass(frozen=True)
@@ -163,21 +127,21 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
     cache_dir = expanded(run.cache_dir)
     given = None if run.init_from is None else config_from(expanded(run.init_from), run, typed, command.trust)
     corpus = read_corpus(run.data, cache_dir)
-    max_tokens = run.data.filters.max_tokens
-    train = corpus.path("train")
-    facts = facts_of(train, max_tokens)
-    weights = run.data.train.weights
-    if weights is not None:
-        mix = Mix(corpus.mixed, weights)
-        facts = replace(facts, epoch=mix.share, whole_part=mix.whole_part)
+    facts = facts_of(corpus.path("train"), run.data.filters.max_tokens)
     if given is not None:
         config, _, tokenizers = given
-        facts = replace(facts, tokens=tokens_of(train, tokenizers, max_tokens))
-        return Recipe(replace(command, run=config), facts, [])
+        return Recipe(replace(command, run=config), with_pieces(facts, corpus, tokenizers, run.data), [])
     pieces = [each for each in tokenizer_choices(facts, run, typed.values) if each.key not in typed.values]
     tokenizer = with_choices(run, pieces, typed, command.trust).tokenizer
     found = fitting(corpus, tokenizer, cache_dir)
-    if found != tokenizer and "tokenizer.vocab_size" not in typed.values:  # if it is typed, training refuses it
+    if found != tokenizer and "tokenizer.vocab_size" in typed.values:
+        # training refuses a typed size that does not fit; but it may fit one vocabulary, unless two are typed
+        one = replace(tokenizer, joint=True)
+        if "tokenizer.joint" not in typed.values and fitting(corpus, one, cache_dir) == one:
+            found = one
+            pieces = [each for each in pieces if each.key != "tokenizer.joint"]
+            pieces.append(Choice("tokenizer.joint", True, "two vocabularies of the size that was typed do not fit"))
+    elif found != tokenizer:
         if found.joint != tokenizer.joint and "tokenizer.joint" in typed.values:
             raise ConfigError(
                 "tokenizer.joint=false needs a vocabulary size that both sides of this corpus can have, and there is "
@@ -188,8 +152,8 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
         fits += [Choice("tokenizer.joint", found.joint, why)] if found.joint != tokenizer.joint else []
         pieces = [each for each in pieces if each.key not in [fit.key for fit in fits]]
         pieces += [each for each in fits if each.key not in typed.values]
-    facts = replace(facts, tokens=tokens_of(train, trained_tokenizers(corpus, found, cache_dir), max_tokens))
-    return Recipe(command, facts, pieces)
+    tokenizers = trained_tokenizers(corpus, found, cache_dir)
+    return Recipe(command, with_pieces(facts, corpus, tokenizers, run.data), pieces)
 
 
 def filled(command: C, say: bool = True) -> C:
@@ -238,8 +202,10 @@ def group_file(group: str, choice: str) -> dict[str, Any]:
 
 def shown(facts: Facts, choices: list[Choice]) -> Iterator[str]:
     """Lines with the choices and their reasons, then the words that reproduce them."""
-    copies = f", {1 - facts.new:.0%} of the text in copies" if facts.new < NEARLY_ALL else ""
-    corpus = f"{counted(facts.pairs, 'pair')} ({rounded(facts.size):,} characters a side{copies})"
+    size = f"{rounded(facts.size):,} characters a side"
+    size += f", {1 - facts.new:.0%} of the text in copies" if facts.new < NEARLY_ALL else ""
+    size += f", {1 - facts.kept:.0%} in pairs that data.filters drops" if facts.kept < NEARLY_ALL else ""
+    corpus = f"{counted(facts.pairs, 'pair')} ({size})"
     yield f"recipe for {corpus}; what you type replaces any of it:"
     reasons: dict[str, list[str]] = {}
     for each in choices:
@@ -476,111 +442,3 @@ def stepwise(size: int, below: Mapping[float, N], beyond: N) -> N:
 def rounded(number: int | float) -> int:
     """The number, rounded to two significant digits."""
     return int(float(f"{number:.2g}"))
-
-
-@cache
-def facts_of(train: Path, max_tokens: int | None) -> Facts:
-    """Facts about the table of a training split; cached, because every job of a sweep asks for them.
-
-    A pair with more than `max_tokens` pieces, whatever the pieces are, does not count: it will be dropped.
-    """
-    pairs, lengths = 0, [0, 0]
-    for batch in read_batches(train):
-        of_batch = np.array([pc.utf8_length(batch[column]).to_numpy() for column in SIDES])
-        if max_tokens is not None:
-            of_batch = of_batch[:, of_batch.max(axis=0) <= LONGEST_PIECE * max_tokens]
-        pairs += of_batch.shape[1]
-        lengths = [before + int(more) for before, more in zip(lengths, of_batch.sum(axis=1), strict=True)]
-    letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    for batch in spread(train, LOOKED_AT):
-        for side, column in enumerate(SIDES):
-            letters[side].update("".join(batch[column].to_pylist()))
-    src, tgt = letters
-    new = share_of_new(train)
-    return Facts(
-        pairs=pairs,
-        size=max(1, round(new * min(map(in_letters, lengths, letters)))),
-        alphabets=(most_common(src), most_common(tgt)),
-        one_script=main_script(src) == main_script(tgt),
-        seen_once=share_seen_once(train),
-        new=new,
-    )
-
-
-def share_of_new(train: Path) -> float:
-    """Share of the characters in pairs that have not occurred before.
-
-    Of a large corpus, it looks at the pairs whose lengths have one of several remainders; copies have the same one.
-    """
-    remainders = max(1, -(-count_rows(train) // LOOKED_AT))
-    seen: set[tuple[str, str]] = set()
-    characters = new = 0
-    for batch in read_batches(train):
-        src, tgt = (pc.utf8_length(batch[column]).to_numpy() for column in SIDES)
-        chosen = batch.filter(pa.array((31 * src + tgt) % remainders == 0))
-        for pair in zip(*(chosen[column].to_pylist() for column in SIDES), strict=True):
-            length = sum(map(len, pair))
-            characters += length
-            if pair not in seen:
-                seen.add(pair)
-                new += length
-    return new / characters if characters else 1.0
-
-
-def share_seen_once(train: Path) -> float:
-    """Share of the different words that occur once, on the side with more of them; 1 where no side has words.
-
-    Texts that are repeated count once. A text without spaces, or with spaces between characters, has no words. Where
-    only one side has words, its share counts more: Vietnamese, with a space after each syllable, has 0.48.
-    """
-    texts: tuple[dict[str, None], dict[str, None]] = {}, {}  # dictionaries keep the order
-    for batch in spread(train, ENCODED):
-        for side, column in enumerate(SIDES):
-            texts[side].update(dict.fromkeys(batch[column].to_pylist()))
-    shares: list[float] = []
-    shortest, longest = WORD_LENGTHS
-    for each in texts:
-        mixed = Random(0).sample(list(each), len(each))  # words from all over the corpus
-        words = list(islice((word for text in mixed for word in text.split()), WORDS))
-        if words and shortest <= sum(map(len, words)) / len(words) <= longest:
-            counts = Counter(words)
-            shares.append(sum(count == 1 for count in counts.values()) / len(counts))
-    if len(shares) == 1:
-        return min(1.0, ALONE * shares[0])
-    return max(shares, default=1.0)
-
-
-def tokens_of(train: Path, tokenizers: TokenizerPair, max_tokens: int | None) -> int:
-    """Tokens of the longer side, eos included, summed over the pairs of a table; extrapolated from some of many.
-
-    Pairs with more than `max_tokens` pieces on a side do not count.
-    """
-    looked_at, tokens = 0, 0
-    for batch in spread(train, ENCODED):
-        src = tokenizers.src.encode_batch(batch["src"].to_pylist())
-        tgt = tokenizers.tgt.encode_batch(batch["tgt"].to_pylist())
-        longer = (max(map(len, pair)) for pair in zip(src, tgt, strict=True))
-        tokens += sum(pieces + 1 for pieces in longer if max_tokens is None or pieces <= max_tokens)
-        looked_at += batch.num_rows
-    return tokens * count_rows(train) // looked_at
-
-
-def in_letters(length: int, characters: Counter[str]) -> int:
-    """How many letters of an alphabet a text of this length is worth, judged by some of its characters."""
-    wide = sum(count for character, count in characters.items() if east_asian_width(character) in "WF")
-    return round(length * (1 + (WIDE - 1) * wide / max(1, characters.total())))
-
-
-def most_common(letters: Counter[str]) -> int:
-    """How many of the most frequent characters make up COVERAGE of the text."""
-    left = COVERAGE * letters.total()
-    for number, (_, count) in enumerate(letters.most_common(), 1):
-        left -= count
-        if left <= 0:
-            return number
-    return len(letters)
-
-
-def main_script(letters: Counter[str]) -> str | None:
-    """The script of most letters; None: there are no letters."""
-    return next((script for script, _ in scripts_of(letters).most_common(1)), None)

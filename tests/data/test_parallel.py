@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from nmt.data.parallel import BLOCK, LengthAgreement, correlation, worst_stretch
+from nmt.data.parallel import BLOCK, LengthAgreement, correlation, is_term, measured, worst_stretch
 
 
 def pairs(count: int, seed: int = 1) -> list[tuple[str, str]]:
@@ -181,8 +181,46 @@ def test_empty_sides_say_nothing() -> None:
     assert judged([("a", "")] * 1000) is None
 
 
+def test_a_list_of_words_says_nothing() -> None:
+    """German and English words of one meaning: the correlation of their lengths is below that of sentences."""
+    rng = random.Random(1)
+    words = []
+    for _ in range(2000):
+        common, own = rng.randint(1, 8), (rng.randint(1, 8), rng.randint(1, 8))
+        words.append((f"to {'s' * (common + own[0])}", "t" * (common + own[1])))
+    lengths = [(len(src), len(tgt), 0) for src, tgt in words]
+    assert 0.3 < (correlation(np.array(lengths)) or 0) < 0.5  # if they were sentences
+    assert judged(words) is None
+    assert judged(shifted(words, 0)) is None
+    chosen = [rng.sample(words, rng.randint(2, 9)) for _ in range(1000)]
+    sentences = [(" ".join(src for src, _ in each), " ".join(tgt for _, tgt in each)) for each in chosen]
+    assert judged(words[:1000] + sentences) is None
+    said = judged(words[:1000] + shifted(sentences, 0))
+    assert said is not None
+    assert said.startswith("caution: train does not look parallel")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("Haus", True), ("to run", True), ("достопримечательность", False), ("дом", True), ("学校", True),
+        ("我们明天去学校。", True), ("我们明天早上去学校。", False), ("I see it.", False),
+        ("a" * 24, True), ("a" * 25, False),
+    ],
+)  # fmt: skip
+def test_terms_are_a_word_or_two(text: str, is_one: bool) -> None:
+    assert is_term(text) == is_one
+    assert measured([(text, text), ("one two three", text)]).tolist() == [
+        [len(text), len(text), is_one],
+        [13, len(text), 0],
+    ]
+
+
 def test_the_correlation_is_that_of_the_logarithms() -> None:
-    lengths = np.random.default_rng(1).integers(1, 80, (300, 2))
-    a, b = np.log1p(lengths).T
+    lengths = np.random.default_rng(1).integers(1, 80, (300, 3))
+    lengths[:, 2] = np.arange(300) % 2
+    a, b, _ = np.log1p(lengths).T
     expected = ((a - a.mean()) * (b - b.mean())).mean() / (a.std() * b.std())
     assert correlation(lengths) == pytest.approx(expected)
+    lengths[0, 2] = 1  # now most are terms
+    assert correlation(lengths) is None

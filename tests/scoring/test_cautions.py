@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sentencepiece
 from helpers.small_corpora import make_pairs
 from helpers.small_runs import CHINESE, GERMAN, make_run, sentences, small_tokenizer
 from helpers.training_runs import corpus, start, write_corpus
@@ -17,7 +18,7 @@ from nmt.cli.main import main
 from nmt.commands import evaluate
 from nmt.data import train_hashes
 from nmt.data.letter_case import LetterCase
-from nmt.data.tokenizer import TokenizerPair
+from nmt.data.tokenizer import Tokenizer, TokenizerPair
 from nmt.errors import CheckpointError
 from nmt.scoring.cautions import (
     PIECE_MARKS,
@@ -186,6 +187,23 @@ def test_the_second_model_is_held_to_the_same(run: Path, tmp_path: Path, capsys:
     message = refused(capsys, run, ["a"], ["b"], f"compare_with={french}")
     assert "data.tgt_lang=de, but the model was trained with fr" in message
     assert "data.src_lang=de, but" in refused(capsys, silent, ["a"], ["b"], f"compare_with={run}", "data.src_lang=de")
+
+
+def test_letters_of_a_script_count_as_often_as_characters_have_been_seen(tmp_path: Path) -> None:
+    """Japanese has few Hiragana among its different letters, but most of its text is written in them."""
+    generator = random.Random(1)
+    rare = [chr(0x4E00 + number) for number in range(2000)]
+    hiragana = ("".join(generator.choices("あいうえおかきくけこ", k=20)) for _ in range(400))
+    text = [kana + "".join(rare[5 * row : 5 * row + 5]) for row, kana in enumerate(hiragana)]
+    (tmp_path / "text").write_text("\n".join(text), "utf-8")
+    kind = {"model_type": "char", "vocab_size": 5000, "hard_vocab_limit": False, "character_coverage": 1.0}
+    special = {f"{name}_id": number for number, name in enumerate(("pad", "unk", "bos", "eos"))}
+    files = {"input": str(tmp_path / "text"), "model_prefix": str(tmp_path / "m")}
+    sentencepiece.SentencePieceTrainer.train(**files, **kind, **special)
+    tokenizer = Tokenizer.load(tmp_path / "m.model")
+    assert not list(of_language(tokenizer, "it", text))
+    [said] = of_language(tokenizer, "it", ["Собака видит дом."] * 3)
+    assert said == "it is in Cyrillic letters, which the model's vocabulary hardly knows"
 
 
 def test_a_script_that_the_model_does_not_know_is_said(run: Path) -> None:

@@ -23,8 +23,9 @@ from nmt.errors import ConfigError
 from nmt.machine.peers import ALONE, Peers
 from nmt.training import budget, recipe
 from nmt.training.budget import LEAST_VALIDATIONS, Pace, timed, weights_of, within_budget
+from nmt.training.corpus_facts import facts_of
 from nmt.training.first_weights import random_model
-from nmt.training.recipe import MOST_VALIDATIONS, facts_of, filled, passes_of, readings_of, recipe_for, trainings
+from nmt.training.recipe import MOST_VALIDATIONS, filled, passes_of, readings_of, recipe_for, trainings
 from nmt.training.run import start
 from nmt.training.trainer import Trainer
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from helpers.small_corpora import make_pairs
 from helpers.training_runs import write_corpus
@@ -14,25 +15,24 @@ from helpers.training_runs import write_corpus
 from nmt.config.compose import command_of
 from nmt.config.identity import essence
 from nmt.config.run import RunConfig
-from nmt.config.sections import TokenizerConfig
+from nmt.config.sections import DataConfig, TokenizerConfig
 from nmt.config.verbs import TrainCommand
 from nmt.data.batching import Mix
 from nmt.data.corpus import Corpus, read_corpus
 from nmt.data.prepare import fitting, prepare
+from nmt.data.tokenizer import TokenizerPair
 from nmt.data.train_tokenizers import VocabularySizeError
 from nmt.errors import ConfigError
-from nmt.training import recipe
+from nmt.training import corpus_facts, recipe
+from nmt.training.corpus_facts import Facts, facts_of, with_pieces
 from nmt.training.recipe import (
     Choice,
-    Facts,
     choices_of,
-    facts_of,
     filled,
     passes_of,
     readings_of,
     recipe_for,
     tokenizer_choices,
-    tokens_of,
 )
 from nmt.training.run import start
 
@@ -179,12 +179,16 @@ def test_a_wide_character_counts_as_three_letters(tmp_path: Path) -> None:
     assert facts_of(read_corpus(run.data, Path(run.cache_dir)).path("train"), None).size == 13 + 9
 
 
+def tokens_of(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig) -> int:
+    return with_pieces(facts_of(corpus.path("train"), None), corpus, tokenizers, data).tokens
+
+
 def test_tokens_are_those_of_the_longer_side(corpora: dict[str, Path]) -> None:
     run = filled(command(corpora["latin"])).run
     prepared = prepare(run.data, run.tokenizer, Path(run.cache_dir))
     sides = (prepared.train[:]["src_ids"], prepared.train[:]["tgt_ids"])
     corpus = read_corpus(run.data, Path(run.cache_dir))
-    assert tokens_of(corpus.path("train"), prepared.tokenizers, None) == sum(
+    assert tokens_of(corpus, prepared.tokenizers, run.data) == sum(
         max(map(len, pair)) + 1 for pair in zip(*sides, strict=True)
     )
 
@@ -300,7 +304,7 @@ def table(folder: Path, pairs: list[tuple[str, str]]) -> Path:
 @pytest.mark.parametrize("looked_at", [100_000, 50])
 def test_copies_count_once(looked_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = make_pairs(300)
-    monkeypatch.setattr(recipe, "LOOKED_AT", looked_at)
+    monkeypatch.setattr(corpus_facts, "LOOKED_AT", looked_at)
     tables = table(tmp_path / "alone", pairs), table(tmp_path / "copied", pairs * 10)
     alone, copied = (facts_of(each, None) for each in tables)
     assert copied.new == pytest.approx(0.1, rel=0.01)
@@ -321,6 +325,77 @@ def test_a_pair_that_is_dropped_for_its_length_is_no_fact(tmp_path: Path) -> Non
     assert facts_of(joined, 20).size == pytest.approx(size, rel=0.02)
     assert facts_of(joined, None).pairs == 301
     assert facts_of(joined, None).size == pytest.approx(2 * size, rel=0.1)
+
+
+@pytest.mark.parametrize("limit", ["max_tokens=8", "max_ratio=1.5"])
+def test_pairs_that_are_dropped_for_their_pieces_are_no_facts(tmp_path: Path, limit: str) -> None:
+    """The recipe is that of a corpus without them."""
+    generator = random.Random(2)
+    kept = [(text, text[::-1]) for text in ("".join(generator.choices("abcdefgh", k=6)) for _ in range(50))]
+    dropped = [(" ".join(generator.choices("abcdefgh", k=30)), "b") for _ in range(200)]
+    words = ["tokenizer=char", "data.dev_size=0", "data.test_size=0"]
+    found = []
+    for name, pairs in {"alone": kept, "all": kept + dropped}.items():
+        write_corpus(tmp_path / name, pairs)
+        own = [*words, f"data.filters.{limit}", *([] if name == "alone" else ["tokenizer.joint=true"])]
+        each = recipe_for(command(tmp_path / name, *own))
+        assert each is not None
+        found.append(each)
+    alone, joined = found
+    assert joined.facts.tokens == alone.facts.tokens == 50 * 8  # characters, the mark of a word and the end
+    assert joined.facts.size == pytest.approx(alone.facts.size, abs=1)
+    assert (alone.facts.kept, joined.facts.kept) == (1, pytest.approx(0.6))
+    assert [each.word for each in joined.choices()] == [each.word for each in alone.choices()]
+    assert "in pairs that data.filters drops" in next(recipe.shown(joined.facts, []))
+    assert "drops" not in next(recipe.shown(alone.facts, []))
+
+
+@pytest.mark.parametrize("encoded", [10_000, 40])
+def test_an_epoch_of_a_mix_is_as_long_as_its_parts(
+    tmp_path: Path, encoded: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its parts have sentences of other lengths, an empty pair, and pairs that are dropped for their pieces."""
+    monkeypatch.setattr(corpus_facts, "ENCODED", encoded)
+    generator = random.Random(3)
+
+    def part(count: int, length: int) -> list[tuple[str, str]]:
+        texts = ["".join(generator.choices("abcdefgh", k=length)) for _ in range(count)]
+        return [(text, text[::-1]) for text in texts]
+
+    write_corpus(tmp_path, [*part(60, 40), ("", "")], "long")
+    write_corpus(tmp_path, [*part(300, 5), *part(100, 200)], "short")
+    words = ["tokenizer=char", "data.dev_size=0", "data.test_size=0", "data.filters.max_tokens=100"]
+    words += ["data.train.src=[long.src,short.src]", "data.train.tgt=[long.tgt,short.tgt]", "data.train.weights=[1,1]"]
+    found = recipe_for(command(tmp_path, *words))
+    assert found is not None
+    run = found.filled()
+    prepared = prepare(run.data, run.tokenizer, Path(run.cache_dir))
+    assert prepared.mix is not None
+    lengths = np.array([len(ids) + 1 for ids in prepared.train[:]["src_ids"]])
+    read = lengths[prepared.mix.rows(0, seed=1)].sum()
+    assert read == 60 * 42 + 60 * 7
+    tolerance = 0.01 if encoded > 400 else 0.3
+    assert found.facts.tokens == pytest.approx(lengths.sum(), rel=tolerance)
+    assert found.facts.epoch * found.facts.tokens == pytest.approx(read, rel=tolerance)
+    assert found.facts.whole_part * found.facts.tokens == pytest.approx(60 * 42, rel=tolerance)
+
+
+def test_copies_of_one_length_count_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [(f"{number:05}", f"{number:07}") for number in range(200)]
+    monkeypatch.setattr(corpus_facts, "LOOKED_AT", 20)
+    assert facts_of(table(tmp_path / "copied", pairs * 4), None).new == pytest.approx(1 / 4)
+
+
+def test_a_typed_size_that_is_too_large_for_two_vocabularies_gets_one(
+    corpora: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten letters cannot fill 1,500 pieces, and more than 1,000 characters need more than the letters have."""
+    run = filled(command(corpora["han"], "tokenizer.vocab_size=1500")).run
+    assert (run.tokenizer.joint, run.tokenizer.vocab_size) == (True, 1500)
+    assert "tokenizer.joint=true: two vocabularies of the size that was typed do not fit" in capsys.readouterr().err
+    apart = command(corpora["han"], "tokenizer.vocab_size=1500", "tokenizer.joint=false")
+    with pytest.raises(VocabularySizeError):
+        prepare(apart.run.data, filled(apart).run.tokenizer, Path(apart.run.cache_dir or ""))
 
 
 def test_text_without_words_says_nothing_of_its_words(tmp_path: Path) -> None:
@@ -348,13 +423,14 @@ def test_tokens_of_an_ordered_corpus_are_counted_all_over(
     write_corpus(folder, terms + sentences)
     given = command(folder, "data.dev_size=0", "data.test_size=0").run
     corpus = read_corpus(given.data, Path(given.cache_dir))
-    exact = tokens_of(corpus.path("train"), tokenizers, None)
-    monkeypatch.setattr(recipe, "ENCODED", 20)
-    assert tokens_of(corpus.path("train"), tokenizers, None) == exact
+    exact = tokens_of(corpus, tokenizers, given.data)
+    monkeypatch.setattr(corpus_facts, "ENCODED", 20)
+    assert tokens_of(corpus, tokenizers, given.data) == exact
     monkeypatch.undo()
     encoded = [sorted(map(len, map(tokenizers.src.encode, pair))) for pair in sentences[:1]]
     assert encoded[0][0] > 8
-    assert tokens_of(corpus.path("train"), tokenizers, 8) == exact - 100 * (encoded[0][1] + 1)
+    short = replace(given.data, filters=replace(given.data.filters, max_tokens=8))
+    assert tokens_of(corpus, tokenizers, short) == exact - 100 * (encoded[0][1] + 1)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.03])
