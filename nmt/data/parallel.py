@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,13 +48,13 @@ class LengthAgreement:
             self._sample, self._step = self._sample[::2], 2 * self._step
         waiting = np.concatenate([self._waiting, lengths])
         whole = len(waiting) // BLOCK * BLOCK
-        self.correlations += map(correlation, waiting[:whole].reshape(-1, BLOCK, 3))
+        self.correlations += map(of_block, waiting[:whole].reshape(-1, BLOCK, 3))
         self._waiting = waiting[whole:]
 
     def caution(self, name: str) -> str | None:
         """A warning if the sides of a stretch of pairs are most likely not translations; None if all is well."""
         if not self.correlations and len(self._waiting) >= FEWEST:
-            found = [correlation(self._waiting)]
+            found = [of_block(self._waiting)]
         else:
             found = self.correlations
         judged = [(number, value) for number, value in enumerate(found) if value is not None]
@@ -82,7 +83,7 @@ class LengthAgreement:
     def _of_pairs_all_over(self, name: str, correlations: Sequence[float], blocks: int) -> str | None:
         """A warning about pairs from all over the split, given the correlations of the blocks that can be judged."""
         if 2 * len(correlations) < blocks:  # as in a file that is sorted by length
-            whole = correlation(self._sample)
+            whole = of_block(self._sample)
             if whole is not None and whole < USUAL:
                 return _of_all(name, whole) if whole < TOGETHER else _of_noise(name, whole)
         if len(correlations) < LEAST_SURPLUS or (median := float(np.median(correlations))) >= USUAL:
@@ -136,14 +137,14 @@ def is_term(text: str) -> bool:
     return len(text.encode("utf-8", "surrogatepass")) <= TERM_BYTES
 
 
-def correlation(rows: NDArray[np.int64]) -> float | None:
-    """The correlation of log lengths, from what `measured` gives.
+def of_block(rows: NDArray[np.int64]) -> float | None:
+    """The correlation of a block, from what `measured` gives; None if it cannot be judged."""
+    return None if 2 * rows[:, 2].sum() > len(rows) else correlation(rows[:, :2])
 
-    None if most pairs are terms, or if the lengths on a side are too much alike.
-    """
-    if len(rows) < 2 or 2 * rows[:, 2].sum() > len(rows):
-        return None
-    logarithms = np.log1p(rows[:, :2])
-    if logarithms.std(0).min() < SPREAD:
+
+def correlation(lengths: NDArray[np.integer[Any]]) -> float | None:
+    """The correlation of log lengths, from lengths [pairs, 2]; None if the lengths on a side are too much alike."""
+    logarithms = np.log1p(lengths)
+    if len(lengths) < 2 or logarithms.std(0).min() < SPREAD:
         return None
     return float(np.corrcoef(logarithms.T)[0, 1])

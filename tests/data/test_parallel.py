@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from nmt.data.parallel import BLOCK, LengthAgreement, correlation, is_term, measured, worst_stretch
+from nmt.data.parallel import BLOCK, LengthAgreement, correlation, is_term, measured, of_block, worst_stretch
 
 
 def pairs(count: int, seed: int = 1) -> list[tuple[str, str]]:
@@ -188,7 +188,7 @@ def test_a_list_of_words_says_nothing() -> None:
     for _ in range(2000):
         common, own = rng.randint(1, 8), (rng.randint(1, 8), rng.randint(1, 8))
         words.append((f"to {'s' * (common + own[0])}", "t" * (common + own[1])))
-    lengths = [(len(src), len(tgt), 0) for src, tgt in words]
+    lengths = [(len(src), len(tgt)) for src, tgt in words]
     assert 0.3 < (correlation(np.array(lengths)) or 0) < 0.5  # if they were sentences
     assert judged(words) is None
     assert judged(shifted(words, 0)) is None
@@ -217,10 +217,14 @@ def test_terms_are_a_word_or_two(text: str, is_one: bool) -> None:
 
 
 def test_the_correlation_is_that_of_the_logarithms() -> None:
-    lengths = np.random.default_rng(1).integers(1, 80, (300, 3))
-    lengths[:, 2] = np.arange(300) % 2
-    a, b, _ = np.log1p(lengths).T
+    lengths = np.random.default_rng(1).integers(1, 80, (300, 2))
+    a, b = np.log1p(lengths).T
     expected = ((a - a.mean()) * (b - b.mean())).mean() / (a.std() * b.std())
     assert correlation(lengths) == pytest.approx(expected)
-    lengths[0, 2] = 1  # now most are terms
-    assert correlation(lengths) is None
+
+
+@pytest.mark.parametrize("terms", [0, 150, 151, 300])
+def test_a_block_of_mostly_terms_is_not_judged(terms: int) -> None:
+    rows = np.random.default_rng(1).integers(1, 80, (300, 3))
+    rows[:, 2] = np.arange(300) < terms
+    assert of_block(rows) == (correlation(rows[:, :2]) if terms <= 150 else None)
