@@ -2,6 +2,7 @@
 
 import platform
 from contextlib import AbstractContextManager
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
@@ -71,6 +72,12 @@ def multiplies_int8() -> bool:
     """Does the processor multiply 8-bit integers natively?"""
     capabilities = torch.cpu.get_capabilities()
     return bool(capabilities.get("avx512_vnni") or capabilities.get("amx_int8"))
+
+
+@cache
+def multiplies_tiles() -> bool:
+    """Does the processor multiply tiles of bfloat16 (AMX)?"""
+    return bool(torch.cpu.get_capabilities().get("amx_bf16"))
 
 
 def has_fbgemm() -> bool:

@@ -1,10 +1,13 @@
-"""Matrix products padded to a few row counts, because oneDNN builds a kernel for each count."""
+"""Products padded to a few row counts, because oneDNN builds a kernel for each count."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from nmt.machine.device import multiplies_tiles
+
+TILE = 16  # rows of a tile that AMX multiplies at once
 STEP = 64  # rows between two sizes; from 2,048 rows on, a sixteenth to a thirty-second of their number
 
 
@@ -24,6 +27,29 @@ def padded(rows: Float[Tensor, "N D"], dtype: torch.dtype) -> Float[Tensor, "M D
     """The rows, padded to `padded_size` for a product in this dtype. The zeros add nothing to a gradient."""
     lacking = padded_size(len(rows), dtype, rows.device) - len(rows)
     return functional.pad(rows, (0, 0, 0, lacking)) if lacking else rows
+
+
+def padded_weight(weight: Float[Tensor, "V D"], dtype: torch.dtype) -> Float[Tensor, "W D"]:
+    """The weight in this dtype; for a product in bfloat16 on a CPU, its rows are padded to a multiple of STEP."""
+    count = len(weight)
+    if dtype != torch.bfloat16 or not weight.is_cpu:
+        return weight.to(dtype)
+    low = weight.new_empty(-(-count // STEP) * STEP, weight.shape[1], dtype=dtype)
+    low[:count] = weight
+    low[count:] = 0
+    return low
+
+
+def full_tiles(inputs: Float[Tensor, "R *S"]) -> int:
+    """How many rows an RNN layer should read, at least those of the inputs.
+
+    Where the processor multiplies tiles, each step takes longer for a part of a tile than for a whole one, and few
+    counts need few kernels (docs/speed-tried.md). Few rows, as in the search for one sentence, stay as they are.
+    """
+    rows = len(inputs)
+    if rows <= TILE or not inputs.is_cpu or not torch.is_autocast_enabled("cpu") or not multiplies_tiles():
+        return rows
+    return -(-rows // TILE) * TILE
 
 
 class Linear(nn.Linear):

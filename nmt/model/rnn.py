@@ -10,13 +10,14 @@ from typing import Literal
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn import functional
 
 from nmt.config.keys import Layers, Share, Size
 from nmt.config.parts import DECODERS, ENCODERS
 from nmt.model.attention import AttentionFactory, cross_attend
 from nmt.model.dropout import drop, sequence_mask
 from nmt.model.interfaces import Memory, Source, State
-from nmt.model.linear import Linear
+from nmt.model.linear import Linear, full_tiles
 
 Cell = Literal["lstm", "gru", "tanh"]
 CELLS: dict[Cell, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
@@ -40,10 +41,13 @@ class RnnLayer(nn.Module):
         self, inputs: Float[Tensor, "R T E"], state: Float[Tensor, "R C D"]
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R C D"]]:
         """Outputs at every position, and the state after the last one."""
-        vectors = [v[None].contiguous() for v in state.to(inputs.dtype).unbind(1)]  # each [1, R, D]
+        rows, state = len(inputs), state.to(inputs.dtype)
+        if lacking := full_tiles(inputs) - rows:
+            inputs, state = (functional.pad(each, (0, 0, 0, 0, 0, lacking)) for each in (inputs, state))
+        vectors = [v[None].contiguous() for v in state.unbind(1)]  # each [1, R, D]
         outputs, after = self.rnn(inputs, tuple(vectors) if self.vectors == 2 else vectors[0])
         after = torch.cat(after) if self.vectors == 2 else after
-        return outputs, after.transpose(0, 1)
+        return outputs[:rows], after.transpose(0, 1)[:rows]
 
 
 @ENCODERS.register

@@ -8,10 +8,10 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nmt.data.batch import Batch
-from nmt.model.linear import padded, padded_size
+from nmt.model.linear import padded, padded_size, padded_weight
 from nmt.model.seq2seq import Seq2Seq
 
-CHUNK_ROWS = 2048  # rows whose logits are in memory at a time: products of so many rows are fast
+CHUNK_ROWS = 2048  # rows whose logits are in memory at a time, up to half as many more: products of so many are fast
 BLOCK_ROWS = 128  # rows whose float32 logits a processor holds at a time, so that every pass finds them in cache
 
 
@@ -54,7 +54,7 @@ class _OutputLoss(torch.autograd.Function):
         wanted = any(ctx.needs_input_grad[:3])
         passes, count, _ = features.shape
         dtype, size = features.dtype, len(weight)
-        low = padded(weight.to(dtype), dtype)
+        low = padded_weight(weight, dtype)
         mean_weight = weight.mean(0)
         mean_logits = (features * mean_weight).sum(-1) + bias.mean()
         d_features = torch.empty_like(features) if wanted else features
@@ -62,7 +62,7 @@ class _OutputLoss(torch.autograd.Function):
         even = smoothing / size * features.float().sum((0, 1))  # from the share ε/V that every token has in q
         d_bias = torch.zeros_like(bias, dtype=torch.float32) if wanted else bias
         sums = torch.zeros(2, dtype=torch.float32, device=features.device)
-        step = CHUNK_ROWS // passes
+        step = -(-count // max(1, round(passes * count / CHUNK_ROWS)))
         several = (BLOCK_ROWS if features.device.type == "cpu" else CHUNK_ROWS) // passes
         # Buffers that all chunks share: new memory for each chunk would cost more than the computation in it.
         logits = features.new_empty(padded_size(passes * min(step, count), dtype, features.device), len(low))

@@ -6,7 +6,9 @@ from helpers.models import NEEDS_BF16
 from torch import Tensor
 from torch.nn import functional
 
-from nmt.model.linear import STEP, Linear, padded_size
+from nmt.model import linear
+from nmt.model.linear import STEP, TILE, Linear, full_tiles, padded_size, padded_weight
+from nmt.model.rnn import Cell, RnnLayer
 
 CPU = torch.device("cpu")
 
@@ -67,3 +69,56 @@ def test_values_and_gradients_are_those_of_a_product(shape: tuple[int, ...], bia
     right = torch.autograd.grad((expected * wanted.double()).sum(), exact)
     for mine, theirs in zip(found, right, strict=True):
         assert (mine.double() - theirs).norm() <= 0.02 * theirs.norm()
+
+
+@pytest.mark.parametrize("count", [1, STEP - 1, STEP, STEP + 1, 301])
+def test_a_weight_is_padded_with_zeros(count: int) -> None:
+    weight = torch.randn(count, 5)
+    low = padded_weight(weight, torch.bfloat16)
+    assert len(low) % STEP == 0
+    assert count <= len(low) < count + STEP
+    assert low[:count].equal(weight.bfloat16())
+    assert not low[count:].any()
+    assert padded_weight(weight, torch.float32).equal(weight)
+
+
+@pytest.mark.parametrize(
+    ("rows", "read"), [(1, 1), (5, 5), (TILE, TILE), (TILE + 1, 2 * TILE), (2 * TILE, 2 * TILE), (100, 112)]
+)
+def test_an_rnn_reads_full_tiles_where_the_processor_has_them(
+    rows: int, read: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = torch.zeros(rows, 3, 2)
+    for has in (True, False):
+        monkeypatch.setattr(linear, "multiplies_tiles", lambda has=has: has)
+        assert full_tiles(inputs) == rows  # in float32
+        with torch.autocast("cpu", torch.bfloat16):
+            assert full_tiles(inputs) == (read if has else rows)
+
+
+@NEEDS_BF16
+@pytest.mark.parametrize("cell", ["lstm", "gru", "tanh"])
+@pytest.mark.parametrize("rows", [3, TILE, TILE + 1, 50])
+def test_rows_that_fill_tiles_change_nothing(cell: Cell, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values and gradients are those of float32, within the precision of bfloat16."""
+    torch.manual_seed(rows)
+    layer = RnnLayer(cell, 24, 32)
+    inputs = torch.randn(rows, 7, 24, requires_grad=True)
+    state = torch.randn(rows, layer.vectors, 32, requires_grad=True)
+    wanted = [inputs, state, *layer.parameters()]
+    weights = torch.randn(rows, 7, 32), torch.randn(rows, layer.vectors, 32)
+
+    def found() -> list[Tensor]:
+        results = layer(inputs, state)
+        loss = sum((result.float() * weight).sum() for result, weight in zip(results, weights, strict=True))
+        assert isinstance(loss, Tensor)
+        return [*(result.float() for result in results), *torch.autograd.grad(loss, wanted)]
+
+    exact = found()
+    for has in (True, False):
+        monkeypatch.setattr(linear, "multiplies_tiles", lambda has=has: has)
+        with torch.autocast("cpu", torch.bfloat16):
+            near = found()
+        for one, other in zip(exact, near, strict=True):
+            assert one.shape == other.shape
+            assert (one - other).norm() < 0.03 * one.norm()
