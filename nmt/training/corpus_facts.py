@@ -11,7 +11,6 @@ from typing import Any
 from unicodedata import east_asian_width
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -126,36 +125,19 @@ def with_pieces(facts: Facts, corpus: Corpus, tokenizers: TokenizerPair, data: D
 
     A pair that `data.filters` drops for its pieces counts nowhere, not even in the size.
     """
-    train, encoders = corpus.path("train"), (tokenizers.src, tokenizers.tgt)
-    indices, of_characters, of_pieces = [], [], []
-    letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    for batch in spread(train, ENCODED):
-        texts = [batch[side].to_pylist() for side in SIDES]
-        indices.append(batch["index"])
-        of_characters.append(np.array([list(map(len, side)) for side in texts]))
-        encoded = [encoder.encode_batch(side) for encoder, side in zip(encoders, texts, strict=True)]
-        of_pieces.append(np.array([list(map(len, side)) for side in encoded]))
-        for count, side in zip(letters, texts, strict=True):
-            count.update("".join(side))
-    characters, pieces = (np.concatenate(each, axis=1) for each in (of_characters, of_pieces))  # [2, rows]
-    stays = within_limits(pieces, data, Counter())
-    tokens = np.where(stays, pieces.max(axis=0) + 1, 0)
-    before, after = (
-        min(map(in_letters, characters[:, rows].sum(axis=1), letters))
-        for rows in (short_enough(characters, data.filters.max_tokens), stays)
-    )
-    kept = min(1.0, after / max(1, before))
-    facts = replace(
-        facts,
-        tokens=int(tokens.sum()) * count_rows(train) // len(tokens),
-        size=max(1, round(kept * facts.size)),
-        kept=kept,
-    )
+    train = corpus.path("train")
+    sample = sample_of(train, tokenizers)
+    stays = within_limits(sample.pieces, data, Counter())
+    tokens = np.where(stays, sample.pieces.max(axis=0) + 1, 0)
+    so_far = short_enough(sample.characters, data.filters.max_tokens)  # the pairs in `facts.size`
+    kept = min(1.0, sample.size(stays) / max(1, sample.size(so_far)))
+    size = max(1, round(kept * facts.size))
+    facts = replace(facts, tokens=int(tokens.sum()) * count_rows(train) // len(tokens), size=size, kept=kept)
     if data.train.weights is None or not stays.any():
         return facts
     ends = np.cumsum(corpus.mixed)  # where each part ends, in pairs as read
-    found = sum(np.bincount(part_of(batch["index"], ends), minlength=len(ends)) for batch in read_batches(train))
-    parts = np.concatenate([part_of(each, ends) for each in indices])
+    found = sum(np.bincount(part_of(batch["index"].to_numpy(), ends), None, len(ends)) for batch in read_batches(train))
+    parts = part_of(sample.index, ends)
     looked_at, left, in_part = (np.bincount(parts, each, len(ends)) for each in (None, stays, tokens))
     sizes = found * np.where(looked_at, left / np.maximum(1, looked_at), 1)  # a part so small that none is looked at
     means = np.where(left, in_part / np.maximum(1, left), tokens.mean())
@@ -163,9 +145,38 @@ def with_pieces(facts: Facts, corpus: Corpus, tokenizers: TokenizerPair, data: D
     return replace(facts, epoch=epoch, whole_part=whole_part)
 
 
-def part_of(index: pa.Array, ends: Numbers) -> Numbers:
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some pairs from all over a training split."""
+
+    index: Numbers  # number of each pair, as read
+    characters: Numbers  # of both sides, [2, pairs]
+    pieces: Numbers  # [2, pairs]
+    letters: tuple[Counter[str], Counter[str]]  # the characters of each side
+
+    def size(self, pairs: NDArray[np.bool_]) -> int:
+        """The letters that the smaller side of these pairs is worth."""
+        return min(map(in_letters, self.characters[:, pairs].sum(axis=1).tolist(), self.letters))
+
+
+def sample_of(train: Path, tokenizers: TokenizerPair) -> Sample:
+    """At most ENCODED pairs of a table."""
+    index, characters, pieces = [], [], []
+    letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    for batch in spread(train, ENCODED):
+        texts = [batch[side].to_pylist() for side in SIDES]
+        encoded = [each.encode_batch(side) for each, side in zip((tokenizers.src, tokenizers.tgt), texts, strict=True)]
+        index.append(batch["index"].to_numpy())
+        characters.append(np.array([list(map(len, side)) for side in texts], np.int64))
+        pieces.append(np.array([list(map(len, side)) for side in encoded], np.int64))
+        for count, side in zip(letters, texts, strict=True):
+            count.update("".join(side))
+    return Sample(np.concatenate(index), np.concatenate(characters, axis=1), np.concatenate(pieces, axis=1), letters)
+
+
+def part_of(index: Numbers, ends: Numbers) -> Numbers:
     """The number of the part that each pair is in, given where each part ends, in pairs as read."""
-    numbers: Numbers = np.searchsorted(ends, index.to_numpy(), side="right")
+    numbers: Numbers = np.searchsorted(ends, index, side="right")
     return numbers
 
 
