@@ -40,7 +40,7 @@ class Mix:
         self.counts = [
             min(size, max(1, round(unit * weight))) for size, weight in zip(sizes, weights, strict=True)
         ]  # rows of each part in an epoch
-        self._orders: dict[int, tuple[tuple[int, int], Numbers]] = {}  # of each part: seed and turn, and their order
+        self._orders: dict[int, tuple[tuple[int, int], NDArray[np.uint32]]] = {}  # of each part: seed and turn, and their order
 
     def __str__(self) -> str:
         """The line for the report."""
@@ -70,7 +70,7 @@ class Mix:
             first += size
         return np.sort(np.concatenate(chosen))
 
-    def _order(self, part: int, seed: int, turn: int) -> Numbers:
+    def _order(self, part: int, seed: int, turn: int) -> NDArray[np.uint32]:
         """The order of a part in one turn through it, which many epochs may share."""
         if part not in self._orders or self._orders[part][0] != (seed, turn):
             order = np.random.default_rng([seed, part, turn]).permutation(self.sizes[part])

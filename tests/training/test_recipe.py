@@ -365,7 +365,11 @@ def test_an_epoch_of_a_mix_is_as_long_as_its_parts(
     write_corpus(tmp_path, [*part(60, 40), ("", "")], "long")
     write_corpus(tmp_path, [*part(300, 5), *part(100, 200)], "short")
     words = ["tokenizer=char", "data.dev_size=0", "data.test_size=0", "data.filters.max_tokens=100"]
-    words += ["data.train.src=[long.src,short.src]", "data.train.tgt=[long.tgt,short.tgt]", "data.train.weights=[1.0,1.0]"]
+    words += [
+        "data.train.src=[long.src,short.src]",
+        "data.train.tgt=[long.tgt,short.tgt]",
+        "data.train.weights=[1.0,1.0]",
+    ]
     found = recipe_for(command(tmp_path, *words))
     assert found is not None
     run = found.filled()
