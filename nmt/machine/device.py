@@ -110,10 +110,11 @@ def versions() -> dict[str, str]:
 
 def environment(device: torch.device, dtype: torch.dtype) -> dict[str, str | int]:
     """All that must be equal for equal bits, besides configuration and data."""
+    tiles = " with AMX" if dtype == torch.bfloat16 and multiplies_tiles() else ""
     return {
         **versions(),
         "torch": torch.__version__,
         "device": device.type,
         "products in": str(dtype).removeprefix("torch."),
-        "processor": torch.backends.cpu.get_cpu_capability(),
+        "processor": f"{torch.backends.cpu.get_cpu_capability()}{tiles}",
     }

@@ -8,6 +8,7 @@ import torch
 from helpers.models import NEEDS_BF16
 
 from nmt.errors import ConfigError
+from nmt.machine import device
 from nmt.machine.device import choose_device, choose_dtype, computes_bf16, environment
 
 CPU = torch.device("cpu")
@@ -43,16 +44,22 @@ def test_trying_a_layer_draws_no_random_numbers() -> None:
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_all_that_the_bits_depend_on_is_on_record() -> None:
+@pytest.mark.parametrize(
+    ("dtype", "has", "suffix"), [("bfloat16", True, " with AMX"), ("bfloat16", False, ""), ("float32", True, "")]
+)
+def test_all_that_the_bits_depend_on_is_on_record(
+    dtype: str, has: bool, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "multiplies_tiles", lambda: has)
     packages = {name: version(name) for name in ("nmt", "sentencepiece", "sacrebleu", "numpy")}
-    found = environment(CPU, torch.bfloat16)
+    found = environment(CPU, getattr(torch, dtype))
     assert isinstance(found.pop("entmax"), str)  # which need not be installed
     assert found == packages | {
         "python": platform.python_version(),
         "torch": torch.__version__,
         "device": "cpu",
-        "products in": "bfloat16",
-        "processor": torch.backends.cpu.get_cpu_capability(),
+        "products in": dtype,
+        "processor": torch.backends.cpu.get_cpu_capability() + suffix,
     }
 
 
