@@ -114,7 +114,7 @@ class Int8Product:
             return None
         try:
             product = self.kernel.pack(self.weight, self.scale)
-            product(torch.zeros(1, self.weight.shape[1]))
+            product(torch.zeros(self.pays_from, self.weight.shape[1]))
         except (AttributeError, RuntimeError):
             return None
         return product

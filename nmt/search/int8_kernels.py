@@ -53,9 +53,9 @@ def by_torch(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product
 
 def by_both(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:
     """A few rows by FBGEMM, many by oneDNN: the same bits."""
-    few = by_fbgemm(weight, scale, ZERO_OF_INT8)
-    many = cache(partial(by_onednn, weight, scale))  # packed when it is needed
-    return lambda whole: few(whole) if len(whole) <= FEW_ROWS else many()(whole)
+    few = cache(partial(by_fbgemm, weight, scale, ZERO_OF_INT8))  # each packs the weights when it is needed
+    many = cache(partial(by_onednn, weight, scale))
+    return lambda whole: (few() if len(whole) <= FEW_ROWS else many())(whole)
 
 
 def by_onednn(weight: Int8[Tensor, "V D"], scale: Float[Tensor, " V"]) -> Product:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -20,8 +21,9 @@ from nmt.errors import ConfigError
 from nmt.machine.device import choose_int8, has_fbgemm, multiplies_int8
 from nmt.model.output_layer import Output
 from nmt.model.seq2seq import Seq2Seq
+from nmt.search import int8_kernels
 from nmt.search.int8 import Int8Linear, Int8Lstm, Int8Product, rounded, tanh, with_int8_decoder
-from nmt.search.int8_kernels import FEW_ROWS, LARGEST_INT7, LARGEST_INT8, kernel
+from nmt.search.int8_kernels import FEW_ROWS, LARGEST_INT7, LARGEST_INT8, Prepared, Product, kernel
 from nmt.search.steering import UNSTEERED
 from nmt.translation.translator import Translator
 
@@ -106,6 +108,30 @@ def test_packed_products_are_exact(d: int) -> None:
     for some in (given, given[:FEW_ROWS], given[:1]):
         assert torch.equal(product.packed(some), exact[: len(some)])
         assert torch.equal(product.plain(some), exact[: len(some)])
+
+
+@pytest.mark.skipif(not (multiplies_int8() and has_fbgemm()), reason="needs VNNI or AMX, and FBGEMM")
+@pytest.mark.parametrize("pays_from", [1, 64])
+def test_weights_are_packed_by_the_libraries_that_multiply_them(
+    pays_from: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed: list[str] = []
+
+    def noting(name: str) -> Prepared:
+        original: Prepared = getattr(int8_kernels, name)
+
+        def prepared(*weights: Any, **options: Any) -> Product:
+            packed.append(name)
+            return original(*weights, **options)
+
+        return prepared
+
+    for name in ("by_fbgemm", "by_onednn"):
+        monkeypatch.setattr(int8_kernels, name, noting(name))
+    product = Int8Product(torch.ones(9, 8, dtype=torch.int8), torch.ones(9), torch.zeros(9), pays_from)
+    for rows in (64, FEW_ROWS, FEW_ROWS + 1, 64):
+        product(torch.ones(rows, 8))
+    assert packed == (["by_fbgemm", "by_onednn"] if pays_from == 1 else ["by_onednn"])
 
 
 @pytest.mark.slow
