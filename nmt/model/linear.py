@@ -47,7 +47,8 @@ def full_tiles(inputs: Float[Tensor, "R *S"]) -> int:
     counts need few kernels (docs/speed-tried.md). Few rows, as in the search for one sentence, stay as they are.
     """
     rows = len(inputs)
-    if rows <= TILE or not inputs.is_cpu or not torch.is_autocast_enabled("cpu") or not multiplies_tiles():
+    dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else inputs.dtype
+    if rows <= TILE or not inputs.is_cpu or dtype != torch.bfloat16 or not multiplies_tiles():
         return rows
     return -(-rows // TILE) * TILE
 

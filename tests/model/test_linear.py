@@ -94,6 +94,7 @@ def test_an_rnn_reads_full_tiles_where_the_processor_has_them(
         assert full_tiles(inputs) == rows  # in float32
         with torch.autocast("cpu", torch.bfloat16):
             assert full_tiles(inputs) == (read if has else rows)
+        assert full_tiles(inputs.bfloat16()) == (read if has else rows)
 
 
 @NEEDS_BF16
