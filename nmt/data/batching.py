@@ -40,9 +40,8 @@ class Mix:
         self.counts = [
             min(size, max(1, round(unit * weight))) for size, weight in zip(sizes, weights, strict=True)
         ]  # rows of each part in an epoch
-        self._orders: dict[
-            int, tuple[tuple[int, int], NDArray[np.uint32]]
-        ] = {}  # of each part: seed and turn, and their order
+        # Of each part: seed and turn, and their order.
+        self._orders: dict[int, tuple[tuple[int, int], NDArray[np.uint32]]] = {}
 
     def __str__(self) -> str:
         """The line for the report."""

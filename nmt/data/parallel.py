@@ -19,10 +19,7 @@ AT_THE_END, RARELY = 2, 0.03  # bad blocks at the end that are enough, where har
 # second target is that of another source (scripts/bench cautions).
 USUAL = 0.5
 APART = 0.25  # by which the correlation of a stretch is below that of the other blocks, at least, where that is low
-TERM_WORDS, TERM_BYTES = (
-    2,
-    24,
-)  # words and bytes of a side of a term, at most: a word is often longer than its translation
+TERM_WORDS, TERM_BYTES = 2, 24  # of a side of a term, at most: a word is often longer or shorter than its translation
 MOST_SAMPLED = 8192  # pairs from all over a split, which are judged where most blocks have lengths that are all alike
 
 

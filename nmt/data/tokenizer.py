@@ -83,13 +83,15 @@ class Tokenizer:
         return spec.model_type in (spec.UNIGRAM, spec.BPE)
 
     def frequencies(self) -> list[float]:
-        """The share of each piece in the training text, if the pieces are characters or words; 1 for other pieces.
+        """The share of each piece in the training text, if all pieces are single characters; 1 for other pieces.
 
-        SentencePiece stores the logarithm of the share as the score of a character or a word.
+        SentencePiece stores the logarithm of a character's share as its score.
         """
-        if self.has_choices:
-            return [1.0] * self.vocab_size
-        return [math.exp(self._model.get_score(piece)) for piece in range(self.vocab_size)]
+        model, ids = self._model, range(self.vocab_size)
+        spelled = (i for i in ids if not (model.is_byte(i) or model.is_control(i) or model.is_unknown(i)))
+        if any(len(model.id_to_piece(i)) > 1 for i in spelled):
+            return [1.0] * len(ids)
+        return [math.exp(model.get_score(i)) for i in ids]
 
     def sample_batch(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """A segmentation of each text, drawn at random; the same seed gives the same segmentations.

@@ -41,13 +41,14 @@ class RnnLayer(nn.Module):
         self, inputs: Float[Tensor, "R T E"], state: Float[Tensor, "R C D"]
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R C D"]]:
         """Outputs at every position, and the state after the last one."""
-        rows, state = len(inputs), state.to(inputs.dtype)
+        rows = len(inputs)
         if lacking := full_tiles(inputs) - rows:
-            inputs, state = (functional.pad(each, (0, 0, 0, 0, 0, lacking)) for each in (inputs, state))
-        vectors = [v[None].contiguous() for v in state.unbind(1)]  # each [1, R, D]
+            outputs, after = self(*(functional.pad(each, (0, 0, 0, 0, 0, lacking)) for each in (inputs, state)))
+            return outputs[:rows], after[:rows]
+        vectors = [v[None].contiguous() for v in state.to(inputs.dtype).unbind(1)]  # each [1, R, D]
         outputs, after = self.rnn(inputs, tuple(vectors) if self.vectors == 2 else vectors[0])
         after = torch.cat(after) if self.vectors == 2 else after
-        return outputs[:rows], after.transpose(0, 1)[:rows]
+        return outputs, after.transpose(0, 1)
 
 
 @ENCODERS.register

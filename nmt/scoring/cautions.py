@@ -167,16 +167,17 @@ def of_words(known: LetterCase, what: str, lines: Sequence[str]) -> Iterator[str
 def letters_of_vocabulary(tokenizer: Tokenizer) -> Counter[str]:
     """The letters of each script in the vocabulary, in millionths of a letter.
 
-    The letters of a piece count once each; in a vocabulary of characters or words, they count as often as the training
-    text had them. Japanese has 50 times as many different Chinese letters as Hiragana, which is half of the text.
+    The letters of a piece count once each. In a vocabulary of characters, they count as often as the training text
+    had them: Japanese text has far more different Chinese letters than Hiragana.
     """
     pieces, frequencies = tokenizer.pieces(range(tokenizer.vocab_size)), tokenizer.frequencies()
-    found: Counter[str] = Counter()
+    letters: Counter[str] = Counter()
     for number, (piece, frequency) in enumerate(zip(pieces, frequencies, strict=True)):
         if not tokenizer.spelled([number]):
-            for script, letters in scripts(piece).items():
-                found[script] += round(1e6 * frequency * letters)
-    return found
+            count = round(1e6 * frequency)
+            for letter in piece:
+                letters[letter] += count
+    return scripts_of(letters)
 
 
 def of_translations(

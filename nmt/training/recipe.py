@@ -8,6 +8,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from omegaconf import OmegaConf
@@ -17,8 +18,9 @@ from nmt.config.compose import CONFIGS
 from nmt.config.defaults import with_chosen
 from nmt.config.plain import leaves, overlay
 from nmt.config.run import RunConfig, read_run_config
+from nmt.config.sections import TokenizerConfig
 from nmt.config.verbs import TrainCommand
-from nmt.data.corpus import read_corpus
+from nmt.data.corpus import Corpus, read_corpus
 from nmt.data.prepare import fitting, trained_tokenizers
 from nmt.errors import ConfigError, counted
 from nmt.machine.home import expanded
@@ -133,27 +135,30 @@ def recipe_for(command: TrainCommand) -> Recipe | None:
         return Recipe(replace(command, run=config), with_pieces(facts, corpus, tokenizers, run.data), [])
     pieces = [each for each in tokenizer_choices(facts, run, typed.values) if each.key not in typed.values]
     tokenizer = with_choices(run, pieces, typed, command.trust).tokenizer
-    found = fitting(corpus, tokenizer, cache_dir)
-    if found != tokenizer and "tokenizer.vocab_size" in typed.values:
-        # training refuses a typed size that does not fit; but it may fit one vocabulary, unless two are typed
-        one = replace(tokenizer, joint=True)
-        if "tokenizer.joint" not in typed.values and fitting(corpus, one, cache_dir) == one:
-            found = one
-            pieces = [each for each in pieces if each.key != "tokenizer.joint"]
-            pieces.append(Choice("tokenizer.joint", True, "two vocabularies of the size that was typed do not fit"))
-    elif found != tokenizer:
-        if found.joint != tokenizer.joint and "tokenizer.joint" in typed.values:
-            raise ConfigError(
-                "tokenizer.joint=false needs a vocabulary size that both sides of this corpus can have, and there is "
-                "none; leave it out, so that they share a vocabulary"
-            )
-        why = "the nearest that SentencePiece can make of it"
-        fits = [Choice("tokenizer.vocab_size", found.vocab_size, why)]
-        fits += [Choice("tokenizer.joint", found.joint, why)] if found.joint != tokenizer.joint else []
-        pieces = [each for each in pieces if each.key not in [fit.key for fit in fits]]
-        pieces += [each for each in fits if each.key not in typed.values]
+    found = fitted(corpus, tokenizer, typed.values, cache_dir)
+    why = "the nearest that SentencePiece can make of it"
+    if "tokenizer.vocab_size" in typed.values:
+        why = "two vocabularies of the size that was typed do not fit"
+    fits = [Choice("tokenizer.vocab_size", found.vocab_size, why)] if found.vocab_size != tokenizer.vocab_size else []
+    fits += [Choice("tokenizer.joint", found.joint, why)] if found.joint != tokenizer.joint else []
+    pieces = [each for each in pieces if each.key not in [fit.key for fit in fits]] + fits
     tokenizers = trained_tokenizers(corpus, found, cache_dir)
     return Recipe(command, with_pieces(facts, corpus, tokenizers, run.data), pieces)
+
+
+def fitted(corpus: Corpus, wanted: TokenizerConfig, typed: Collection[str], cache_dir: Path) -> TokenizerConfig:
+    """The settings nearest to `wanted` that SentencePiece can make of the corpus, without a change of those typed."""
+    found = fitting(corpus, wanted, cache_dir)
+    if found.vocab_size != wanted.vocab_size and "tokenizer.vocab_size" in typed:
+        # It may fit one vocabulary, unless two are typed; otherwise, training refuses it.
+        one = wanted if "tokenizer.joint" in typed else replace(wanted, joint=True)
+        return one if fitting(corpus, one, cache_dir) == one else wanted
+    if found.joint != wanted.joint and "tokenizer.joint" in typed:
+        raise ConfigError(
+            "tokenizer.joint=false needs a vocabulary size that both sides of this corpus can have, and there is "
+            "none; leave it out, so that they share a vocabulary"
+        )
+    return found
 
 
 def filled(command: C, say: bool = True) -> C:
