@@ -48,17 +48,6 @@ class Mix:
         parts = ", ".join(f"{count:,} of {size:,}" for count, size in zip(self.counts, self.sizes, strict=True))
         return f"each epoch has {parts} pairs of the parts with weights {', '.join(map('{:g}'.format, self.weights))}"
 
-    @property
-    def share(self) -> float:
-        """The share of all pairs that an epoch has."""
-        return sum(self.counts) / sum(self.sizes)
-
-    @property
-    def whole_part(self) -> float:
-        """The share of all pairs in the part that an epoch reads as a whole."""
-        whole = (size for size, count in zip(self.sizes, self.counts, strict=True) if count == size)
-        return min(whole) / sum(self.sizes)
-
     def rows(self, epoch: int, seed: int) -> Numbers:
         """The row numbers of an epoch, sorted. A row may occur twice if the epoch spans two rounds of its part."""
         first = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Corpus", "load_table", "read_batches", "read_corpus", "read_lines", "resolve"]
 
 CORPUS_VERSION = 6  # version of the cached tables; raise it whenever their content changes
-REPORT_VERSION = 3  # version of their report
+REPORT_VERSION = 4  # version of their report
 CORPUS_SCHEMA = pa.schema([("src", pa.string()), ("tgt", pa.string()), ("index", pa.int64())])
 FEW_SOURCES = 1000  # different ones; with fewer, a corpus that repeats them gets a caution
 MANY_EMPTY = 0.1  # share of training sources, or of targets, above which they get a caution
@@ -54,6 +55,16 @@ class Corpus:
     def mixed(self) -> list[int]:
         """The number of pairs, as read, in each weighted part of the training split."""
         return list(json.loads((self.folder / "mixed.json").read_text("utf-8")))
+
+    @cached_property
+    def _ends(self) -> npt.NDArray[np.int64]:
+        """Where each weighted part ends, in pairs as read."""
+        return np.cumsum(self.mixed)
+
+    def parts_of(self, index: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The number of the weighted part that each of these training pairs is in; `index`: their numbers as read."""
+        parts: npt.NDArray[np.int64] = np.searchsorted(self._ends, index, side="right")
+        return parts
 
     def path(self, split: str) -> Path:
         """The file of a split; dev and test are empty if they are neither given nor cut off the training split."""

@@ -131,8 +131,7 @@ def _trained_pair(corpus: Corpus, cfg: TokenizerConfig, cache_dir: Path) -> tupl
 
 def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder: Path) -> None:
     report = []
-    ends = None if data.train.weights is None else np.cumsum(corpus.mixed)  # where each part ends, in pairs as read
-    rows = np.zeros(0 if ends is None else len(ends), np.int64)
+    rows = None if data.train.weights is None else np.zeros(len(data.train.weights), np.int64)  # of each part
     for name in SPLITS:
         dropped = {"max_tokens": 0, "max_ratio": 0}
         kept, pieces, shortest = 0, np.zeros(2, np.int64), sys.maxsize
@@ -145,9 +144,8 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
                     shortest = int(longer[longer > (data.filters.max_tokens or 0)].min(initial=shortest))
                     columns = {column: values.filter(pa.array(keep)) for column, values in columns.items()}
                     lengths = lengths[:, keep]
-                    if ends is not None:
-                        parts = np.searchsorted(ends, columns["index"].to_numpy(), side="right")
-                        rows += np.bincount(parts, minlength=len(rows))
+                    if rows is not None:
+                        rows += np.bincount(corpus.parts_of(columns["index"].to_numpy()), minlength=len(rows))
                     known.write(hashes(columns["src"].to_pylist(), columns["tgt"].to_pylist()).tobytes())
                 kept += lengths.shape[1]
                 pieces += lengths.sum(axis=1)
@@ -165,7 +163,7 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, folder:
         if kept:
             line = f"{name}: {counted(kept, 'pair')} encoded, {pieces[0]:,} source and {pieces[1]:,} target pieces"
             report.append(f"{line}, {counts}" if counts else line)
-    if ends is not None:
+    if rows is not None:
         if not rows.all():
             raise DataError(
                 f"part {int(np.argmin(rows > 0)) + 1} of data.train.weights={data.train.weights} has no pair that the "

@@ -85,13 +85,13 @@ class Tokenizer:
     def frequencies(self) -> list[float]:
         """The share of each piece in the training text, if all pieces are single characters; 1 for other pieces.
 
-        SentencePiece stores the logarithm of a character's share as its score.
+        SentencePiece stores the logarithm of a character's share as its score. Pieces that it did not count have 0.
         """
         model, ids = self._model, range(self.vocab_size)
         spelled = (i for i in ids if not (model.is_byte(i) or model.is_control(i) or model.is_unknown(i)))
         if any(len(model.id_to_piece(i)) > 1 for i in spelled):
             return [1.0] * len(ids)
-        return [math.exp(model.get_score(i)) for i in ids]
+        return [math.exp(score) if (score := model.get_score(i)) < 0 else 0.0 for i in ids]
 
     def sample_batch(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """A segmentation of each text, drawn at random; the same seed gives the same segmentations.

@@ -9,7 +9,7 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # mallopt(3)
 STEP = 256 * 1024 * 1024  # bytes by which the heap grows
 LACK = ("DefaultCPUAllocator", "_STATUS_ALLOC_FAILED", "CUDA error: out of memory")
 # How many prepared kernels oneDNN and torch's layer above it keep (by default 1,024 each, in every thread, with memory
-# for their batches). oneDNN must keep the kernels of products, which have few sizes (nmt/model/linear.py).
+# for their batches). oneDNN must keep those of products and RNN layers, which have few sizes (nmt/model/linear.py).
 CAPACITIES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "96", "LRU_CACHE_CAPACITY": "8"}
 
 

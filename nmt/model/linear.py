@@ -1,4 +1,4 @@
-"""Products padded to a few row counts, because oneDNN builds a kernel for each count."""
+"""Rows that products and RNN layers are padded with, because oneDNN builds a kernel for each count of rows."""
 
 import torch
 from jaxtyping import Float
@@ -30,7 +30,11 @@ def padded(rows: Float[Tensor, "N D"], dtype: torch.dtype) -> Float[Tensor, "M D
 
 
 def padded_weight(weight: Float[Tensor, "V D"], dtype: torch.dtype) -> Float[Tensor, "W D"]:
-    """The weight in this dtype; for a product in bfloat16 on a CPU, its rows are padded to a multiple of STEP."""
+    """The weight in this dtype; in bfloat16 on a CPU, its rows are padded to a multiple of STEP.
+
+    A model has one such weight, so it needs no few sizes (`padded_size`), but oneDNN is slow where the last block of
+    pieces is not full. The weight is cast and padded in one pass.
+    """
     count = len(weight)
     if dtype != torch.bfloat16 or not weight.is_cpu:
         return weight.to(dtype)
@@ -40,8 +44,8 @@ def padded_weight(weight: Float[Tensor, "V D"], dtype: torch.dtype) -> Float[Ten
     return low
 
 
-def full_tiles(inputs: Float[Tensor, "R *S"]) -> int:
-    """How many rows an RNN layer should read, at least those of the inputs.
+def lacking_in_tiles(inputs: Float[Tensor, "R *S"]) -> int:
+    """How many rows the inputs of an RNN layer lack to fill whole tiles.
 
     Where the processor multiplies tiles, each step takes longer for a part of a tile than for a whole one, and few
     counts need few kernels (docs/speed-tried.md). Few rows, as in the search for one sentence, stay as they are.
@@ -49,8 +53,8 @@ def full_tiles(inputs: Float[Tensor, "R *S"]) -> int:
     rows = len(inputs)
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else inputs.dtype
     if rows <= TILE or not inputs.is_cpu or dtype != torch.bfloat16 or not multiplies_tiles():
-        return rows
-    return -(-rows // TILE) * TILE
+        return 0
+    return -rows % TILE
 
 
 class Linear(nn.Linear):

@@ -17,7 +17,7 @@ from nmt.config.parts import DECODERS, ENCODERS
 from nmt.model.attention import AttentionFactory, cross_attend
 from nmt.model.dropout import drop, sequence_mask
 from nmt.model.interfaces import Memory, Source, State
-from nmt.model.linear import Linear, full_tiles
+from nmt.model.linear import Linear, lacking_in_tiles
 
 Cell = Literal["lstm", "gru", "tanh"]
 CELLS: dict[Cell, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
@@ -41,10 +41,9 @@ class RnnLayer(nn.Module):
         self, inputs: Float[Tensor, "R T E"], state: Float[Tensor, "R C D"]
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R C D"]]:
         """Outputs at every position, and the state after the last one."""
-        rows = len(inputs)
-        if lacking := full_tiles(inputs) - rows:
+        if lacking := lacking_in_tiles(inputs):
             outputs, after = self(*(functional.pad(each, (0, 0, 0, 0, 0, lacking)) for each in (inputs, state)))
-            return outputs[:rows], after[:rows]
+            return outputs[:-lacking], after[:-lacking]
         vectors = [v[None].contiguous() for v in state.to(inputs.dtype).unbind(1)]  # each [1, R, D]
         outputs, after = self.rnn(inputs, tuple(vectors) if self.vectors == 2 else vectors[0])
         after = torch.cat(after) if self.vectors == 2 else after

@@ -149,9 +149,7 @@ def within_budget(
     share = pace.readings(updates) / recommended
     effort = Effort(updates, min(every, updates), share, training, quick)
     if effort.share < LITTLE:
-        print(
-            f"caution: {too_short(str(command.budget), effort, pace, typed_interval(command, pace))}", file=sys.stderr
-        )
+        print(f"caution: {too_short(command, effort, pace)}", file=sys.stderr)
     recipe.say(effort)
     return filled(effort), pace.validation_s
 
@@ -224,17 +222,15 @@ def typed_interval(command: TrainCommand, pace: Pace) -> int | None:
 
 def affordable(command: TrainCommand, pace: Pace, seconds: float) -> tuple[int, int]:
     """Updates in this time, and updates between validations; prints the pace, and refuses too small a budget."""
-    budget = command.budget
-    before_s = 0.0 if command.run.init_from is None else pace.validation_s  # a trained model is validated first
-    typed = typed_interval(command, pace)
-    updates, every = pace.updates_in(seconds - before_s, typed)
+    budget, typed = command.budget, typed_interval(command, pace)
+    updates, every = updates_in(seconds, command, pace)
     gone = since_start_s()
     measured = f"{pace.update_s:.3g} s an update and {pace.validation_s:.2g} s a validation"
     if updates < LEAST_UPDATES:
         validations_s = pace.validations_s(pace.least_validations)
         if typed is not None:
             validations_s = (1 + LEAST_UPDATES / typed + AFTERWARDS) * pace.validation_s
-        needed = LEAST_UPDATES * pace.update_s + validations_s
+        needed = first_validation_s(command, pace) + LEAST_UPDATES * pace.update_s + validations_s
         mostly_validations = validations_s > (gone + needed) / 2
         shorter = ", or make validations short: train.bleu_sentences=50" if mostly_validations else ""
         raise ConfigError(
@@ -245,16 +241,23 @@ def affordable(command: TrainCommand, pace: Pace, seconds: float) -> tuple[int, 
     return updates, every
 
 
-def too_short(budget: str, effort: Effort, pace: Pace, typed: int | None) -> str:
-    """What to expect of a budget that holds little of the recommended training, and which budget holds enough.
+def updates_in(seconds: float, command: TrainCommand, pace: Pace) -> tuple[int, int]:
+    """How many updates of the command's run fit into this time, and how many lie between validations."""
+    return pace.updates_in(seconds - first_validation_s(command, pace), typed_interval(command, pace))
 
-    `typed`: the user chose how many updates lie between validations.
-    """
+
+def first_validation_s(command: TrainCommand, pace: Pace) -> float:
+    """The time before the first update: a trained model is validated first."""
+    return 0.0 if command.run.init_from is None else pace.validation_s
+
+
+def too_short(command: TrainCommand, effort: Effort, pace: Pace) -> str:
+    """What to expect of a budget that holds little of the recommended training, and which budget holds enough."""
     gone, enough = since_start_s(), ENOUGH / effort.share * effort.updates
-    minutes = next(m for m in count(1) if pace.updates_in(60 * m * FILLED - gone, typed)[0] >= enough)
+    minutes = next(m for m in count(1) if updates_in(60 * m * FILLED - gone, command, pace)[0] >= enough)
     return (
-        f"budget={budget} holds {effort.share:.0%} of the training that the recipe recommends, so the model will be "
-        f"weak; budget={minutes}m would hold a third"
+        f"budget={command.budget} holds {effort.share:.0%} of the training that the recipe recommends, so the model "
+        f"will be weak; budget={minutes}m would hold a third"
     )
 
 

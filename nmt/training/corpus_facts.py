@@ -55,46 +55,37 @@ class Facts:
 def facts_of(train: Path, max_tokens: int | None) -> Facts:
     """Facts about the table of a training split; cached, because every job of a sweep asks for them.
 
-    A pair with more than `max_tokens` pieces, whatever the pieces are, does not count: it will be dropped.
+    A pair that has more than `max_tokens` pieces even if they are all as long as can be does not count: it will be
+    dropped. Memory holds a hash and two lengths for each pair.
     """
-    pairs, lengths = 0, [0, 0]
+    hashes, lengths = [], []
     for batch in read_batches(train):
-        of_batch = np.array([pc.utf8_length(batch[column]).to_numpy() for column in SIDES])
-        of_batch = of_batch[:, short_enough(of_batch, max_tokens)]
-        pairs += of_batch.shape[1]
-        lengths = [before + int(more) for before, more in zip(lengths, of_batch.sum(axis=1), strict=True)]
+        length = np.array([pc.utf8_length(batch[side]).to_numpy() for side in SIDES])
+        stays = short_enough(length, max_tokens)
+        pairs = zip(*(batch[side].to_pylist() for side in SIDES), strict=True)
+        hashes.append(np.fromiter(map(hash, pairs), np.int64, batch.num_rows)[stays])
+        lengths.append(length[:, stays])
     letters: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     for batch in spread(train, LOOKED_AT):
-        for side, column in enumerate(SIDES):
-            letters[side].update("".join(batch[column].to_pylist()))
+        for count, side in zip(letters, SIDES, strict=True):
+            count.update("".join(batch[side].to_pylist()))
     src, tgt = letters
-    new = share_of_new(train)
+    length = np.concatenate(lengths, axis=1)
+    new = length[:, np.unique(np.concatenate(hashes), return_index=True)[1]].sum(axis=1)
     return Facts(
-        pairs=pairs,
-        size=max(1, round(new * min(map(in_letters, lengths, letters)))),
+        pairs=length.shape[1],
+        size=max(1, min(map(in_letters, new.tolist(), letters))),
         alphabets=(most_common(src), most_common(tgt)),
         one_script=main_script(src) == main_script(tgt),
         seen_once=share_seen_once(train),
-        new=new,
+        new=float(new.sum() / length.sum()) if length.any() else 1.0,
     )
 
 
 def short_enough(characters: NDArray[Any], max_tokens: int | None) -> NDArray[np.bool_]:
-    """Which pairs may have at most `max_tokens` pieces a side, whatever the pieces are; `characters`: [2, pairs]."""
+    """Which pairs have at most `max_tokens` pieces a side if each is LONGEST_PIECE long; `characters`: [2, pairs]."""
     longer: NDArray[Any] = characters.max(axis=0)
     return longer <= (np.inf if max_tokens is None else LONGEST_PIECE * max_tokens)
-
-
-def share_of_new(train: Path) -> float:
-    """Share of the characters in pairs that have not occurred before; takes about 30 bytes of memory for each pair."""
-    hashes, lengths = [], []
-    for batch in read_batches(train):
-        pairs = zip(*(batch[side].to_pylist() for side in SIDES), strict=True)
-        hashes.append(np.fromiter(map(hash, pairs), np.int64, batch.num_rows))
-        lengths.append(sum(pc.utf8_length(batch[side]).to_numpy() for side in SIDES))
-    length = np.concatenate(lengths)
-    _, new = np.unique(np.concatenate(hashes), return_index=True)
-    return float(length[new].sum() / max(1, length.sum()))
 
 
 def share_seen_once(train: Path) -> float:
@@ -123,7 +114,7 @@ def share_seen_once(train: Path) -> float:
 def with_pieces(facts: Facts, corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig) -> Facts:
     """Adds the facts that need tokenizers; large corpora are judged by some of their pairs.
 
-    A pair that `data.filters` drops for its pieces counts nowhere, not even in the size.
+    A pair that `data.filters` drops for its pieces does not count in the size and the tokens from here on.
     """
     train = corpus.path("train")
     sample = sample_of(train, tokenizers)
@@ -135,12 +126,12 @@ def with_pieces(facts: Facts, corpus: Corpus, tokenizers: TokenizerPair, data: D
     facts = replace(facts, tokens=int(tokens.sum()) * count_rows(train) // len(tokens), size=size, kept=kept)
     if data.train.weights is None or not stays.any():
         return facts
-    ends = np.cumsum(corpus.mixed)  # where each part ends, in pairs as read
-    found = sum(np.bincount(part_of(batch["index"].to_numpy(), ends), None, len(ends)) for batch in read_batches(train))
-    parts = part_of(sample.index, ends)
-    looked_at, left, in_part = (np.bincount(parts, each, len(ends)) for each in (None, stays, tokens))
+    count, parts = len(data.train.weights), corpus.parts_of(sample.index)
+    all_parts = (corpus.parts_of(batch["index"].to_numpy()) for batch in read_batches(train))
+    found = sum(np.bincount(each, minlength=count) for each in all_parts)
+    looked_at, left, in_part = (np.bincount(parts, each, count) for each in (None, stays, tokens))
     sizes = found * np.where(looked_at, left / np.maximum(1, looked_at), 1)  # a part so small that none is looked at
-    means = np.where(left, in_part / np.maximum(1, left), tokens.mean())
+    means = np.where(left, in_part / np.maximum(1, left), tokens.sum() / stays.sum())
     epoch, whole_part = of_epoch([max(1, round(size)) for size in sizes], data.train.weights, means)
     return replace(facts, epoch=epoch, whole_part=whole_part)
 
@@ -174,13 +165,7 @@ def sample_of(train: Path, tokenizers: TokenizerPair) -> Sample:
     return Sample(np.concatenate(index), np.concatenate(characters, axis=1), np.concatenate(pieces, axis=1), letters)
 
 
-def part_of(index: Numbers, ends: Numbers) -> Numbers:
-    """The number of the part that each pair is in, given where each part ends, in pairs as read."""
-    numbers: Numbers = np.searchsorted(ends, index, side="right")
-    return numbers
-
-
-def of_epoch(sizes: Sequence[int], weights: Sequence[float], means: NDArray[np.float64]) -> tuple[float, float]:
+def of_epoch(sizes: Sequence[int], weights: Sequence[int | float], means: NDArray[np.float64]) -> tuple[float, float]:
     """Shares of all tokens: those of an epoch, and those in the part that an epoch reads as a whole.
 
     `sizes`: pairs of each part; `means`: their tokens in the mean.

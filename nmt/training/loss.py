@@ -63,9 +63,9 @@ class _OutputLoss(torch.autograd.Function):
         d_bias = torch.zeros_like(bias, dtype=torch.float32) if wanted else bias
         sums = torch.zeros(2, dtype=torch.float32, device=features.device)
         step = -(-count // max(1, round(passes * count / CHUNK_ROWS)))
-        several = (BLOCK_ROWS if features.device.type == "cpu" else CHUNK_ROWS) // passes
+        several = BLOCK_ROWS // passes if features.device.type == "cpu" else step
         # Buffers that all chunks share: new memory for each chunk would cost more than the computation in it.
-        logits = features.new_empty(padded_size(passes * min(step, count), dtype, features.device), len(low))
+        logits = features.new_empty(padded_size(passes * step, dtype, features.device), len(low))
         block = torch.empty(passes, min(several, count), size, dtype=torch.float32, device=features.device)
         d_weight_part = torch.empty_like(low)
         for start in range(0, count, step):

@@ -95,7 +95,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The recipe for a command: facts about its corpus, which is read only once, and choices for its tokenizer."""
+    """The recipe for a command: facts about its corpus, and choices for its tokenizer."""
 
     command: TrainCommand
     facts: Facts
@@ -150,8 +150,9 @@ def fitted(corpus: Corpus, wanted: TokenizerConfig, typed: Collection[str], cach
     """The settings nearest to `wanted` that SentencePiece can make of the corpus, without a change of those typed."""
     found = fitting(corpus, wanted, cache_dir)
     if found.vocab_size != wanted.vocab_size and "tokenizer.vocab_size" in typed:
-        # It may fit one vocabulary, unless two are typed; otherwise, training refuses it.
-        one = wanted if "tokenizer.joint" in typed else replace(wanted, joint=True)
+        if wanted.joint or "tokenizer.joint" in typed:
+            return wanted  # whoever trains the tokenizer refuses it
+        one = replace(wanted, joint=True)
         return one if fitting(corpus, one, cache_dir) == one else wanted
     if found.joint != wanted.joint and "tokenizer.joint" in typed:
         raise ConfigError(
@@ -209,7 +210,7 @@ def shown(facts: Facts, choices: list[Choice]) -> Iterator[str]:
     """Lines with the choices and their reasons, then the words that reproduce them."""
     size = f"{rounded(facts.size):,} characters a side"
     size += f", {1 - facts.new:.0%} of the text in copies" if facts.new < NEARLY_ALL else ""
-    size += f", {1 - facts.kept:.0%} in pairs that data.filters drops" if facts.kept < NEARLY_ALL else ""
+    size += f", without the {1 - facts.kept:.0%} in pairs that data.filters drops" if facts.kept < NEARLY_ALL else ""
     corpus = f"{counted(facts.pairs, 'pair')} ({size})"
     yield f"recipe for {corpus}; what you type replaces any of it:"
     reasons: dict[str, list[str]] = {}
@@ -375,7 +376,7 @@ def batch_of(facts: Facts, run: RunConfig, typed: Collection[str], training: Tra
 def readings_of(facts: Facts, further: bool = False) -> int:
     """How often a training without a budget reads the text; with two passes of each batch, an epoch has two readings.
 
-    A mix has epochs of fewer pairs, so there are more of them; an epoch with copies reads the same text again.
+    A mix has shorter epochs, so there are more of them; an epoch with copies reads the same text again.
 
     `further`: the model is trained already; it has the rest of a mix behind it, so the part that each epoch reads as a
     whole decides. With 300 captions, Tatoeba en-de's was best on dev after 4 to 12 epochs.

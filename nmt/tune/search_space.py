@@ -46,27 +46,24 @@ class Range:
     log: bool
 
     @property
-    def steps(self) -> int | float | None:
-        """The distance between its numbers; None: it has all of them."""
-        whole = all(isinstance(each, int) for each in (self.low, self.high, self.step or 1))
-        return self.step or (1 if whole else None)
+    def is_whole(self) -> bool:
+        """Are its numbers integers?"""
+        return all(isinstance(each, int) for each in (self.low, self.high, self.step or 1))
 
     def nearest(self, value: Any) -> Value:
         """Its number that is nearest to this one; for any other value, the lowest number."""
         inside = min(max(value, self.low), self.high) if _number(value) else self.low
-        if self.steps is None:
+        if self.step is None and not self.is_whole:
             return inside
-        number = round((inside - self.low) / self.steps)
-        if isinstance(self.steps, int):
-            return self.low + self.steps * min(number, (self.high - self.low) // self.steps)
         # As Optuna computes: in binary, 0.1 + 2 · 0.1 is more than 0.3, so it would be outside of the range.
-        low, high, step = (Decimal(str(each)) for each in (self.low, self.high, self.steps))
-        return float(low + step * min(number, int((high - low) // step)))
+        low, high, step = (Decimal(str(each)) for each in (self.low, self.high, self.step or 1))
+        found = low + step * min(round((Decimal(str(inside)) - low) / step), int((high - low) // step))
+        return int(found) if self.is_whole else float(found)
 
     def suggest(self, trial: optuna.Trial) -> Value:
         """The value for this trial."""
-        if isinstance(self.steps, int):
-            return trial.suggest_int(self.key, int(self.low), int(self.high), step=self.steps, log=self.log)
+        if self.is_whole:
+            return trial.suggest_int(self.key, int(self.low), int(self.high), step=int(self.step or 1), log=self.log)
         return trial.suggest_float(self.key, self.low, self.high, step=self.step, log=self.log)
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from nmt.model import linear
-from nmt.model.linear import STEP, TILE, Linear, full_tiles, padded_size, padded_weight
+from nmt.model.linear import STEP, TILE, Linear, lacking_in_tiles, padded_size, padded_weight
 from nmt.model.rnn import Cell, RnnLayer
 
 CPU = torch.device("cpu")
@@ -83,18 +83,18 @@ def test_a_weight_is_padded_with_zeros(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "read"), [(1, 1), (5, 5), (TILE, TILE), (TILE + 1, 2 * TILE), (2 * TILE, 2 * TILE), (100, 112)]
+    ("rows", "lacking"), [(1, 0), (5, 0), (TILE, 0), (TILE + 1, TILE - 1), (2 * TILE, 0), (100, 12)]
 )
-def test_an_rnn_reads_full_tiles_where_the_processor_has_them(
-    rows: int, read: int, monkeypatch: pytest.MonkeyPatch
+def test_an_rnn_reads_lacking_in_tiles_where_the_processor_has_them(
+    rows: int, lacking: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inputs = torch.zeros(rows, 3, 2)
     for has in (True, False):
         monkeypatch.setattr(linear, "multiplies_tiles", lambda has=has: has)
-        assert full_tiles(inputs) == rows  # in float32
+        assert lacking_in_tiles(inputs) == 0  # in float32
         with torch.autocast("cpu", torch.bfloat16):
-            assert full_tiles(inputs) == (read if has else rows)
-        assert full_tiles(inputs.bfloat16()) == (read if has else rows)
+            assert lacking_in_tiles(inputs) == (lacking if has else 0)
+        assert lacking_in_tiles(inputs.bfloat16()) == (lacking if has else 0)
 
 
 @NEEDS_BF16

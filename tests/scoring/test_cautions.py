@@ -194,7 +194,7 @@ def test_letters_of_a_script_count_as_often_as_characters_have_been_seen(tmp_pat
     generator = random.Random(1)
     rare = [chr(0x4E00 + number) for number in range(2000)]
     hiragana = ("".join(generator.choices("あいうえおかきくけこ", k=20)) for _ in range(400))
-    text = [kana + "".join(rare[5 * row : 5 * row + 5]) for row, kana in enumerate(hiragana)]
+    text = [kana + "".join(rare[5 * row : 5 * row + 5]) + "カタカ" for row, kana in enumerate(hiragana)] + ["ab"]
     (tmp_path / "text").write_text("\n".join(text), "utf-8")
     kind = {"model_type": "char", "vocab_size": 5000, "hard_vocab_limit": False, "character_coverage": 1.0}
     special = {f"{name}_id": number for number, name in enumerate(("pad", "unk", "bos", "eos"))}
@@ -202,6 +202,9 @@ def test_letters_of_a_script_count_as_often_as_characters_have_been_seen(tmp_pat
     sentencepiece.SentencePieceTrainer.train(**files, **kind, **special)
     tokenizer = Tokenizer.load(tmp_path / "m.model")
     assert not list(of_language(tokenizer, "it", text))
+    assert not list(of_language(tokenizer, "it", ["カタカ"] * 3))  # a tenth of the letters that the text has
+    [said] = of_language(tokenizer, "it", ["ab ba"] * 3)  # a few of them
+    assert said == "it is in Latin letters, which the model's vocabulary hardly knows"
     [said] = of_language(tokenizer, "it", ["Собака видит дом."] * 3)
     assert said == "it is in Cyrillic letters, which the model's vocabulary hardly knows"
 

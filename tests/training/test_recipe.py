@@ -17,14 +17,13 @@ from nmt.config.identity import essence
 from nmt.config.run import RunConfig
 from nmt.config.sections import DataConfig, TokenizerConfig
 from nmt.config.verbs import TrainCommand
-from nmt.data.batching import Mix
 from nmt.data.corpus import Corpus, read_corpus
 from nmt.data.prepare import fitting, prepare
 from nmt.data.tokenizer import TokenizerPair
 from nmt.data.train_tokenizers import VocabularySizeError
 from nmt.errors import ConfigError
 from nmt.training import corpus_facts, recipe
-from nmt.training.corpus_facts import Facts, facts_of, with_pieces
+from nmt.training.corpus_facts import Facts, facts_of, of_epoch, with_pieces
 from nmt.training.recipe import (
     Choice,
     choices_of,
@@ -301,10 +300,8 @@ def table(folder: Path, pairs: list[tuple[str, str]]) -> Path:
     return read_corpus(run.data, Path(run.cache_dir)).path("train")
 
 
-@pytest.mark.parametrize("looked_at", [100_000, 50])
-def test_copies_count_once(looked_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_count_once(tmp_path: Path) -> None:
     pairs = make_pairs(300)
-    monkeypatch.setattr(corpus_facts, "LOOKED_AT", looked_at)
     tables = table(tmp_path / "alone", pairs), table(tmp_path / "copied", pairs * 10)
     alone, copied = (facts_of(each, None) for each in tables)
     assert copied.new == pytest.approx(0.1, rel=0.01)
@@ -384,9 +381,8 @@ def test_an_epoch_of_a_mix_is_as_long_as_its_parts(
     assert found.facts.whole_part * found.facts.tokens == pytest.approx(60 * 42, rel=tolerance)
 
 
-def test_copies_of_one_length_count_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_of_one_length_count_once(tmp_path: Path) -> None:
     pairs = [(f"{number:05}", f"{number:07}") for number in range(200)]
-    monkeypatch.setattr(corpus_facts, "LOOKED_AT", 20)
     assert facts_of(table(tmp_path / "copied", pairs * 4), None).new == pytest.approx(1 / 4)
 
 
@@ -462,9 +458,9 @@ def test_a_mix_is_read_for_as_many_pairs_as_the_whole_would_be() -> None:
 
 
 def test_a_trained_model_reads_the_small_part_of_a_mix_as_often_as_that_part_alone() -> None:
-    mix = Mix([3_000, 27_000], [1, 3])
-    mixed = replace(FACTS, epoch=mix.share, whole_part=mix.whole_part)
-    assert mix.whole_part == 0.1
+    epoch, whole_part = of_epoch([3_000, 27_000], [1, 3], np.array([10.0, 10.0]))
+    mixed = replace(FACTS, epoch=epoch, whole_part=whole_part)
+    assert (epoch, whole_part) == (0.4, 0.1)
     alone = replace(FACTS, size=FACTS.size // 10)
     assert readings_of(mixed, further=True) == readings_of(alone, further=True) == 10
 

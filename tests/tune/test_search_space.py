@@ -34,10 +34,12 @@ def test_a_trial_stays_within_the_range(low: float, times: float, seed: int, log
 def test_steps_whole_numbers_and_choices(seed: int) -> None:
     section = {
         "a": {"b": {"low": 2, "high": 8, "step": 3}, "c": {"low": 0.1, "high": 0.5, "step": 0.2}},
+        "d": {"low": 0.5, "high": 3.5, "step": 1},
         "attention": {"choices": ["dot", None, True, 3]},
     }
     found = drawn(section, seed)
-    assert list(found) == ["a.b", "a.c", "attention"]
+    assert list(found) == ["a.b", "a.c", "attention", "d"]
+    assert found["d"] in (0.5, 1.5, 2.5, 3.5)
     assert found["a.b"] in (2, 5, 8)
     assert isinstance(found["a.b"], int)
     assert round(found["a.c"], 9) in (0.1, 0.3, 0.5)
@@ -48,7 +50,7 @@ def test_steps_whole_numbers_and_choices(seed: int) -> None:
 @given(
     st.one_of(
         st.tuples(st.integers(1, 50), st.integers(1, 50), st.one_of(st.none(), st.integers(1, 60))),
-        st.tuples(st.floats(0.1, 5), st.floats(0.1, 5), st.one_of(st.none(), st.floats(0.01, 5))),
+        st.tuples(st.floats(0.1, 5), st.floats(0.1, 5), st.one_of(st.none(), st.floats(0.01, 5), st.integers(1, 5))),
     ),
     st.floats(-10, 120),
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 from bench.peers.environments import PEERS, REPEAT, Workplace
 from bench.peers.meter import MARK
 from bench.peers.text import SPLITS, Text
+from bench.processes import nmt_command
 from command_line import SCRIPTS
 from nmt.config.compose import CONFIGS
 from nmt.data.paths import read_lines
@@ -162,13 +163,13 @@ class Toolkits:
         shutil.rmtree(run, ignore_errors=True)
         recipe = [f"train.max_updates={UPDATES}", f"train.batch_tokens={BATCH_TOKENS}", f"optimizer.lr={RATE}"]
         recipe += ["optimizer.beta2=0.999", "schedule=constant"]
-        command = [sys.executable, "-m", "nmt.cli.main", "train", *self.words(), f"runs_dir={run.parent}", *recipe]
+        command = nmt_command("train", *self.words(), f"runs_dir={run.parent}", *recipe)
         self.place.run("nmt train", "nmt-model", command)
 
     def learn_shortlist(self) -> None:
         """Of our model, from the training split; some seconds."""
         words = [f"model={self.model(None)}", f"cache_dir={self.place.cache}"]
-        self.place.run("nmt shortlist", "nmt-shortlist", [sys.executable, "-m", "nmt.cli.main", "shortlist", *words])
+        self.place.run("nmt shortlist", "nmt-shortlist", nmt_command("shortlist", *words))
 
     def translate(self, key: str | None, beam: int, shortlist: bool) -> Translation:
         """The speed of translating the test split, and what came out; None: ours, with its `shortlist` or without."""
