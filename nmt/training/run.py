@@ -1,8 +1,9 @@
 """Starts a new run, from random weights or from those of another run, or resumes a run."""
 
 import logging
+import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain
@@ -15,13 +16,14 @@ import torch
 from nmt.config.changes import NO_CHANGES, Changes
 from nmt.config.identity import refuse_changes, refuse_other_tokenizer, with_places_of
 from nmt.config.languages import shown_languages
+from nmt.config.plain import leaves
 from nmt.config.run import RunConfig
 from nmt.config.verbs import TrainCommand
 from nmt.data.letter_case import LetterCase
 from nmt.data.prepare import Prepared, prepare
 from nmt.data.sentences import usual_sentences
 from nmt.data.tokenizer import TokenizerPair
-from nmt.errors import CheckpointError, ConfigError, DataError, printable
+from nmt.errors import CheckpointError, ConfigError, DataError, counted, printable
 from nmt.machine.device import environment
 from nmt.machine.home import expanded
 from nmt.machine.peers import ALONE, Peers, begun_before, joined, note_begun
@@ -55,6 +57,9 @@ from nmt.training.trainer import Trainer, Watch
 from nmt.training.untrainable import refuse_untrainable
 
 Plan = Callable[[RunConfig, Prepared, Peers], tuple[RunConfig, float]]
+BATCHES = ("train.batch_tokens", "train.accumulate")
+LENGTHS = ("train.max_epochs", "train.max_updates")
+ENOUGH_UPDATES = 500  # Multi30k has 21 BLEU after 626 small updates at a high rate: docs/recipe.md
 OF_ONE_COMMAND = ("recipe", "budget", "resume", "resume_with", "trust")  # keys that a run does not store
 
 
@@ -130,6 +135,8 @@ def start(
         model = new_model(config, prepared.tokenizers)
     trainer = Trainer(folder, config, prepared, model, Progress(), watch, peers)
     trainer.reporter.validation_s = validation_s
+    if peers.first and (few := few_updates(config, trainer.total, changes.values)) is not None:
+        print(f"caution: {few}", file=sys.stderr)
     with hold_run(folder) if peers.first else nullcontext():
         if peers.first:
             refuse_used(folder)  # another job may have made it meanwhile; that is not to be resumed after a restart
@@ -246,6 +253,20 @@ def say_unread(prepared: Prepared, words: LetterCase) -> None:
         of_words(words, source, first["src"]),
     ):
         print(f"caution: {line}", file=sys.stderr)
+
+
+def few_updates(config: RunConfig, updates: int | None, typed: Collection[str]) -> str | None:
+    """A caution if batches that the user typed leave few updates in the epochs of the run; else None."""
+    large = [f"{key}={value}" for key, value in leaves(config.plain()).items() if key in BATCHES and key in typed]
+    epochs = config.train.max_epochs
+    if not large or epochs is None or updates is None or any(key in typed for key in LENGTHS):
+        return None
+    if updates >= ENOUGH_UPDATES:
+        return None
+    return (
+        f"with {' '.join(large)}, {counted(epochs, 'epoch')} have {counted(updates, 'update')} only, and a model needs "
+        f"about {ENOUGH_UPDATES}; type less, or train.max_epochs={math.ceil(epochs * ENOUGH_UPDATES / updates)}"
+    )
 
 
 def new_model(config: RunConfig, tokenizers: TokenizerPair) -> Seq2Seq:

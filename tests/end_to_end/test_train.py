@@ -443,6 +443,45 @@ def test_who_names_no_corpus_is_told_which_one_is_used(
     assert (expected in capsys.readouterr().err) == said
 
 
+@pytest.mark.parametrize(
+    ("words", "updates", "said"),
+    [
+        ("train.batch_tokens=20000", 288, "with train.batch_tokens=20000, 12 epochs have 288 updates only"),
+        ("train.accumulate=8", 1, "with train.accumulate=8, 12 epochs have 1 update only"),
+        (
+            "train.batch_tokens=9 train.accumulate=8",
+            499,
+            "with train.batch_tokens=9 train.accumulate=8, 12 epochs have",
+        ),
+        ("train.accumulate=8", 500, None),
+        ("", 288, None),
+        ("train.accumulate=8 train.max_epochs=12", 288, None),
+        ("train.accumulate=8 train.max_updates=288", 288, None),
+        ("train.accumulate=8", None, None),
+    ],
+)
+def test_batches_that_leave_few_updates_get_a_caution(words: str, updates: int | None, said: str | None) -> None:
+    given = command_of("train", [*words.split(), "recipe=null"])
+    config = replace(given.run, train=replace(given.run.train, max_epochs=12))
+    few = train.few_updates(config, updates, given.changes.values)
+    assert (few is None) == (said is None)
+    if few is not None and said is not None and updates is not None:
+        assert few.startswith(said)
+        assert few.endswith(f", and a model needs about 500; type less, or train.max_epochs={-(-12 * 500 // updates)}")
+
+
+def test_the_caution_counts_the_updates_of_the_run(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    totals = []
+    monkeypatch.setattr(train, "train", lambda trainer, run: totals.append(trainer.total) or 0)
+    words = [f"data.root={data}", "data.train.src=train.src", "data.train.tgt=train.tgt", "train.accumulate=4"]
+    assert main(["train", "data=text", *words, f"cache_dir={tmp_path / 'cache'}", f"runs_dir={tmp_path}"]) == 0
+    epochs = int(capsys.readouterr().err.split("caution: with train.accumulate=4, ")[1].split(" epochs have ")[0])
+    assert totals[0] > 0
+    assert totals[0] % epochs == 0
+
+
 @pytest.mark.parametrize(("test_size", "files"), [(5, ""), (0, " src=FILE ref=FILE")])
 def test_the_end_says_what_to_type_next(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], test_size: int, files: str

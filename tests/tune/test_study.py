@@ -304,17 +304,29 @@ def test_a_trial_that_fails_does_not_end_the_study(
     assert "trial-0000: loss is nan\ntrial-0000: failed\n" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_settings_with_which_nothing_can_be_trained(
+def test_a_vocabulary_that_no_trial_can_have_is_refused_before_there_is_a_study(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(typed(data, tmp_path, "name=none", "trials=9", "tokenizer.vocab_size=100000")) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("error: tokenizer.vocab_size=100000 is too large for this corpus")
+    assert not (tmp_path / "studies" / "none" / "study.db").exists()
+
+
+@pytest.mark.slow
+def test_settings_with_which_nothing_can_be_trained(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def diverging(trainer: Trainer) -> None:
+        raise NmtError("loss is nan")
+
+    monkeypatch.setattr(Trainer, "update", diverging)
+    assert main(typed(data, tmp_path, "name=none", "trials=9")) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "error: loss is nan"
     assert [trial["state"] for trial in trials(tmp_path, "none")] == [TrialState.FAIL] * HOPELESS_TRIALS
-    assert main(typed(data, tmp_path, "name=none", "trials=0", "tokenizer.vocab_size=100000")) == 2
+    assert main(typed(data, tmp_path, "name=none", "trials=0")) == 2
     err = capsys.readouterr().err
-    assert f"{tmp_path / 'studies' / 'none'} has finished (trial-0002: tokenizer.vocab_size=100000 is too" in err
+    assert f"{tmp_path / 'studies' / 'none'} has finished (trial-0002: loss is nan" in err
     assert "; change the words or the space, and the name=\n" in err
 
 
