@@ -36,7 +36,7 @@ from nmt.search.sampling import draw
 from nmt.search.steering import UNSTEERED, Steering
 
 BEAM = 5  # the beam width that batch_sentences refers to
-GROUPS = 512  # groups of vocabulary entries; most entries are only read once, to find the likeliest groups
+MEMBERS = 64  # neighbouring vocabulary entries of a group; most are only read once, to find the likeliest groups
 PAD_AND_BOS = slice(PAD, BOS + 1, BOS - PAD)  # both columns in one operation
 FEW_LOG_PROBS = 2**16  # up to this many log-probabilities in a step, groups do not pay
 
@@ -128,7 +128,7 @@ def search(
                 generators = [generators[row] for row in kept.tolist()]
         state = state.select((kept[:, None] * open_before + parent).flatten())
         tokens = token.view(-1, 1)
-    return read_hypotheses(merge(done), steps, width)
+    return read_hypotheses(merge(done), steps)
 
 
 def width_of(cfg: SearchConfig) -> int:
@@ -172,7 +172,7 @@ def _cover(beam: Beam, attention: Float[Tensor, "R L H 1 S"], penalty: float) ->
 
 def _forbid(log_probs: Float[Tensor, "R V"], history: Int[Tensor, "N K T"] | None, ngram: int | None) -> None:
     """Sets to -inf the tokens that must not come next: pad, bos, the last token of an n-gram that has occurred."""
-    log_probs[:, PAD_AND_BOS] = -inf
+    log_probs[:, PAD_AND_BOS].fill_(-inf)
     if history is None or ngram is None or history.shape[-1] < ngram:
         return
     seen = history.flatten(0, 1).unfold(1, ngram, 1)  # [R, T - ngram + 1, ngram]
@@ -221,18 +221,16 @@ def _likeliest_by_groups(
     The whole vocabulary is read once, for the maximum of each group. Only the best groups are then read again.
     """
     vocab = log_probs.shape[-1]
-    groups = min(GROUPS, vocab)
-    members = vocab // groups
-    even = log_probs[..., : members * groups]
-    best = even.view(*even.shape[:2], members, groups).amax(-2)
-    rest = vocab - members * groups
-    if rest:
-        best[..., :rest] = torch.maximum(best[..., :rest], log_probs[..., -rest:])
+    whole = vocab // MEMBERS
+    best = log_probs[..., : whole * MEMBERS].view(*log_probs.shape[:2], whole, MEMBERS).amax(-1)
+    if vocab % MEMBERS:
+        best = torch.cat([best, log_probs[..., whole * MEMBERS :].amax(-1, keepdim=True)], -1)
+    groups = best.shape[-1]
     best = (best + log_prob[..., None]).flatten(1)
-    group = best.topk(min(size, best.shape[1]), sorted=False).indices[..., None]
+    group = best.topk(min(size, best.shape[1]), sorted=False).indices
     parent = group // groups
-    token = group % groups + groups * torch.arange(members + 1, device=group.device)
-    index = (parent * vocab + token.clamp(max=vocab - 1)).flatten(1)
-    total = log_probs.flatten(1).gather(1, index).view(token.shape) + log_prob.gather(1, parent[..., 0])[..., None]
+    token = (group % groups * MEMBERS)[..., None] + torch.arange(MEMBERS, device=group.device)
+    index = (parent[..., None] * vocab + token.clamp(max=vocab - 1)).flatten(1)
+    total = log_probs.flatten(1).gather(1, index).view(token.shape) + log_prob.gather(1, parent)[..., None]
     values, chosen = total.masked_fill(token >= vocab, -inf).flatten(1).topk(size)
     return values, index.gather(1, chosen)

@@ -5,6 +5,7 @@ F finished hypotheses kept.
 """
 
 from dataclasses import dataclass, fields, replace
+from itertools import accumulate, pairwise
 from math import inf
 
 import torch
@@ -172,28 +173,37 @@ def merge(parts: list[Finished]) -> Finished:
     return whole.select(whole.sentence.argsort())
 
 
-def read_hypotheses(finished: Finished, steps: list[SearchStep], width: int) -> list[list[Hypothesis]]:
+def read_hypotheses(finished: Finished, steps: list[SearchStep]) -> list[list[Hypothesis]]:
     """The hypotheses of each sentence; tokens are found by following the parents from end to beginning."""
-    tokens = finished.length.new_full((len(steps), *finished.length.shape), PAD)
-    table = finished.length.new_zeros(2, len(finished.length), width)
-    row = finished.parent
-    for t in range(len(steps) - 1, -1, -1):
-        table[0, steps[t].sentence], table[1, steps[t].sentence] = steps[t].token, steps[t].parent
-        inside = t < finished.length
-        tokens[t] = table[0].gather(1, row).masked_fill(~inside, PAD)
-        row = torch.where(inside, table[1].gather(1, row), row)
-    every = zip(
-        tokens.permute(1, 2, 0).tolist(),
-        finished.length.tolist(),
-        finished.log_prob.tolist(),
-        finished.score.tolist(),
-        strict=True,
+    ends = list(accumulate(len(step.sentence) for step in steps))
+    sentence, parent, token = (
+        torch.cat([getattr(step, f.name) for step in steps]).tolist() for f in fields(SearchStep)
     )
+    row_of = [
+        dict(zip(sentence[start:end], range(start, end), strict=True)) for start, end in pairwise([0, *ends])
+    ]  # of each step, for each sentence
+
+    def tokens_of(number: int, length: int, slot: int) -> list[int]:
+        """The tokens of a sentence's hypothesis in this slot after `length` steps."""
+        found = []
+        for rows in reversed(row_of[:length]):
+            row = rows[number]
+            found.append(token[row][slot])
+            slot = parent[row][slot]
+        return found[::-1]
+
     return [
         [
-            Hypothesis(ids[:length], log_prob, score)
-            for ids, length, log_prob, score in zip(*sentence, strict=True)
+            Hypothesis(tokens_of(number, length, slot), log_prob, score)
+            for score, log_prob, length, slot in zip(*hypotheses, strict=True)
             if score > -inf
         ]
-        for sentence in every
+        for number, *hypotheses in zip(
+            finished.sentence.tolist(),
+            finished.score.tolist(),
+            finished.log_prob.tolist(),
+            finished.length.tolist(),
+            finished.parent.tolist(),
+            strict=True,
+        )
     ]
