@@ -41,7 +41,6 @@ from nmt.training.recipe import (
     Training,
     budget_choices,
     by_hand,
-    is_new_rnn,
     passes_of,
     readings_of,
     trainings,
@@ -130,7 +129,7 @@ def within_budget(
         unlimited = Effort(MANY, MANY, 1.0, training, quick)
         return replace(timed(filled(unlimited), prepared, timed_s, peers), quick=quick)
 
-    training = trainings(recipe.facts)[0] if is_new_rnn(config) else None
+    training = None if further else trainings(recipe.facts, config)[0]
     pace = pace_of(training)
     if training is not None:
         found = longest(recipe, prepared, pace, left() - timed_s)
@@ -200,7 +199,7 @@ def weights_of(model: Seq2Seq) -> int:
 
 def longest(recipe: Recipe, prepared: Prepared, pace: Pace, seconds: float) -> Training:
     """The recipe's longest training that can read the text often enough in this time, given the shortest one's pace."""
-    shortest, *longer = trainings(recipe.facts)
+    shortest, *longer = trainings(recipe.facts, recipe.command.run)
     vocabularies = prepared.tokenizers.src.vocab_size, prepared.tokenizers.tgt.vocab_size
     for training in reversed(longer):
         config = recipe.filled(Effort(MANY, MANY, 1.0, training))

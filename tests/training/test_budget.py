@@ -231,7 +231,7 @@ def test_more_time_means_a_larger_model_and_more_passes(corpus: Path, monkeypatc
         sizes_of = run.encoder.arguments["d_hidden"], run.decoder.arguments["layers"]
         found.append((run.model.d_embed, *sizes_of, run.train.consistency))
         assert passes_of(run.train.consistency) * (run.train.max_updates or 0) <= 4 * readings_of(facts) * 20
-    assert found == [(each.d_embed, each.width, each.layers, each.consistency) for each in trainings(facts)]
+    assert found == [(each.d_embed, each.width, each.layers, each.consistency) for each in trainings(facts, run)]
 
 
 def test_a_short_training_gets_less_dropout(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:

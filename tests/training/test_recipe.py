@@ -470,6 +470,12 @@ KINDS = {
     "rnn in one pass": ["train.consistency=0"],
     "transformer": ["encoder=transformer", "decoder=transformer", "attention=multi_head"],
     "trained rnn": ["init_from=runs/other"],
+    "trained transformer": [
+        "init_from=runs/other",
+        "encoder=transformer",
+        "decoder=transformer",
+        "attention=multi_head",
+    ],
 }
 
 
@@ -485,7 +491,10 @@ KINDS = {
         ("rnn", 0.04, 2, 2, 0.004, 600, 40),
         ("rnn in one pass", 1.8, 2, 1, 0.004, 625, 12),
         ("rnn in one pass", 5.5, 2, 1, 0.002, 1250, 14),
-        ("transformer", 1.8, None, 1, 0.001, 2500, 24),
+        ("transformer", 1.8, None, 2, 0.001, 1250, 12),
+        ("transformer", 0.04, None, 2, 0.001, 600, 40),
+        ("transformer", 3.0, None, 1, 0.001, 2500, 19),
+        ("trained transformer", 1.8, None, 1, 0.0005, 2500, 5),
         ("trained rnn", 1.8, None, 1, 0.001, 1250, 5),
         ("trained rnn", 5.5, None, 1, 0.001, 1250, 3),
     ],
