@@ -234,6 +234,18 @@ def test_more_time_means_a_larger_model_and_more_passes(corpus: Path, monkeypatc
     assert found == [(each.d_embed, each.width, each.layers, each.consistency) for each in trainings(facts, run)]
 
 
+@pytest.mark.parametrize(("minutes", "passes"), [(3, 1), (60, 2)])
+def test_more_time_means_two_passes_for_a_transformer(
+    corpus: Path, minutes: int, passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed_runs = paced(monkeypatch, replace(PACE, updates_per_epoch=20))
+    parts = ["encoder=transformer", "decoder=transformer", "attention=multi_head", "tokenizer.vocab_size=300"]
+    run = plan(command(corpus, f"budget={minutes}m", *parts))
+    assert passes_of(run.train.consistency) == passes
+    assert len(timed_runs) == passes
+    assert passes * run.train.batch_tokens == timed_runs[0].train.batch_tokens
+
+
 def test_a_short_training_gets_less_dropout(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paced(monkeypatch, replace(PACE, updates_per_epoch=1000))
     short, long = (plan(command(corpus, f"budget={minutes}m")) for minutes in (2, 2000))
