@@ -190,6 +190,8 @@ def test_a_sentence_that_is_gone_leaves_the_batch_and_the_others_do_not_notice()
     alone = search(model, src, mask, CFG, None)
     found = search(model, src, mask, CFG, None, Steering(gone=gone))
     assert [found[0], found[2]] == [alone[0], alone[2]]
+    assert all(len(each.tokens) < 2 for each in found[1])
+    assert any(len(each.tokens) >= 2 for each in alone[1])
     none = search(model, src, mask, CFG, None, Steering(gone=lambda: [0, 1, 2]))
     assert all(len(each) <= 1 for each in none)
     assert len(none) == 3
