@@ -179,8 +179,8 @@ def test_what_may_follow_a_whole_word(surface: str, apart: bool) -> None:
 
 
 def test_a_sentence_that_is_gone_leaves_the_batch_and_the_others_do_not_notice() -> None:
-    model = Toy(3, vocab=12)
-    src, mask = sentences(3, 12, [4, 5, 6])
+    model = Toy(5, vocab=12)
+    src, mask = sentences(5, 12, [4, 5, 6])
     steps: list[int] = []
 
     def gone() -> list[int]:
