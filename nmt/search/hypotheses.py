@@ -5,7 +5,6 @@ F finished hypotheses kept.
 """
 
 from dataclasses import dataclass, fields, replace
-from itertools import accumulate, pairwise
 from math import inf
 
 import torch
@@ -175,30 +174,27 @@ def merge(parts: list[Finished]) -> Finished:
 
 def read_hypotheses(finished: Finished, steps: list[SearchStep]) -> list[list[Hypothesis]]:
     """The hypotheses of each sentence; tokens are found by following the parents from end to beginning."""
-    ends = list(accumulate(len(step.sentence) for step in steps))
-    sentence, parent, token = (
-        torch.cat([getattr(step, f.name) for step in steps]).tolist() for f in fields(SearchStep)
-    )
-    row_of = [
-        dict(zip(sentence[start:end], range(start, end), strict=True)) for start, end in pairwise([0, *ends])
-    ]  # of each step, for each sentence
+    links = [
+        dict(zip(step.sentence.tolist(), zip(step.parent.tolist(), step.token.tolist(), strict=True), strict=True))
+        for step in steps
+    ]  # of each step: the parents and the tokens of a sentence's open hypotheses
 
-    def tokens_of(number: int, length: int, slot: int) -> list[int]:
+    def tokens_of(sentence: int, length: int, slot: int) -> list[int]:
         """The tokens of a sentence's hypothesis in this slot after `length` steps."""
         found = []
-        for rows in reversed(row_of[:length]):
-            row = rows[number]
-            found.append(token[row][slot])
-            slot = parent[row][slot]
+        for step in reversed(links[:length]):
+            parents, tokens = step[sentence]
+            found.append(tokens[slot])
+            slot = parents[slot]
         return found[::-1]
 
     return [
         [
-            Hypothesis(tokens_of(number, length, slot), log_prob, score)
+            Hypothesis(tokens_of(sentence, length, slot), log_prob, score)
             for score, log_prob, length, slot in zip(*hypotheses, strict=True)
             if score > -inf
         ]
-        for number, *hypotheses in zip(
+        for sentence, *hypotheses in zip(
             finished.sentence.tolist(),
             finished.score.tolist(),
             finished.log_prob.tolist(),

@@ -152,7 +152,7 @@ def fitted(corpus: Corpus, wanted: TokenizerConfig, typed: Collection[str], cach
     found = fitting(corpus, wanted, cache_dir)
     if found.vocab_size != wanted.vocab_size and "tokenizer.vocab_size" in typed:
         if wanted.joint or "tokenizer.joint" in typed:
-            return wanted  # whoever trains the tokenizer refuses it
+            return wanted  # `trained_tokenizers` refuses it
         one = replace(wanted, joint=True)
         return one if fitting(corpus, one, cache_dir) == one else wanted
     if found.joint != wanted.joint and "tokenizer.joint" in typed:
@@ -278,7 +278,7 @@ def trainings(facts: Facts, run: RunConfig) -> list[Training]:
     3.87 with one pass in the same time.
     """
     if not is_recurrent(run):
-        twice = replace(OF_TRANSFORMER, batch=OF_TRANSFORMER.batch / 2, consistency=2.0, least=0.6)
+        twice = replace(OF_LITTLE_TEXT, batch=OF_TRANSFORMER.batch / 2, lr=OF_TRANSFORMER.lr)
         return [OF_TRANSFORMER, twice] if facts.size < LITTLE_TEXT else [OF_TRANSFORMER]
     one = Training(layers=1, batch=0.5, lr=0.004)
     if facts.size < LITTLE_TEXT:
