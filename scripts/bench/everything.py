@@ -21,6 +21,7 @@ from pathlib import Path
 from bench import machine
 from bench.__main__ import PARTS
 from bench.arguments import WORK, add_multi30k, add_tatoeba, check_multi30k, check_tatoeba, chosen
+from bench.workers import precisions
 from command_line import ROOT, new_parser
 from processes import started
 
@@ -107,7 +108,7 @@ def benches(m30k: str, tatoeba: str, work: str) -> list[Bench]:
             "workers",
             "Training in threads and processes",
             [SCRIPT, "workers", "--multi30k", m30k],
-            ["--updates", "10", "--precision", "bf16"],
+            ["--updates", "10", "--precision", precisions()[-1]],
             ["--updates", "200"],
         ),
         Bench(

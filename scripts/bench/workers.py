@@ -22,12 +22,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from bench import machine
 from bench.arguments import RECIPES, add_multi30k, check_multi30k, chosen, words_of
 from bench.memory import ANONYMOUS, together
 from bench.processes import train_command
 from command_line import new_parser, one_or_more, own_and_words
 from nmt.cli.exit_codes import BAD_INPUT
+from nmt.machine.device import computes_bf16
 
 DIFFERENT = 1  # exit code
 LOOKS_S = 0.1  # between two looks at the memory
@@ -82,13 +85,21 @@ def parse_arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]
     add_multi30k(parser)
     parser.add_argument("--recipe", choices=list(RECIPES), default="narrow", help="that is trained (%(default)s)")
     parser.add_argument("--updates", type=one_or_more, default=200, help="of each training (200)")
-    parser.add_argument("--precision", default="fp32,bf16", help="with commas (fp32,bf16)")
+    there = ",".join(precisions())
+    parser.add_argument(
+        "--precision", default=there, help="with commas (%(default)s: all that this processor computes)"
+    )
     arguments, rest = own_and_words(parser, given)
     check_multi30k(parser, arguments.multi30k)
     arguments.precision = chosen(parser, "--precision", arguments.precision, ["fp32", "bf16"])
     if arguments.updates < 10:
         parser.error(f"--updates {arguments.updates} are too few to be timed; give 10 or more")
     return arguments, rest
+
+
+def precisions() -> list[str]:
+    """The precisions that this processor computes, the lowest last."""
+    return ["fp32", "bf16"] if computes_bf16(torch.device("cpu")) else ["fp32"]
 
 
 def words_for(arguments: argparse.Namespace) -> list[str]:

@@ -151,12 +151,22 @@ def test_weights_that_differ_are_a_failure(
         asked.append(words)
         return outcomes(sha256=sha256 if "train.precision=bf16" in words else "0123456789abcdef")[case]
 
+    monkeypatch.setattr(workers, "computes_bf16", lambda device: True)
     monkeypatch.setattr(workers, "outcome", outcome)
     assert workers.main([*corpus, "--updates", "50", "train.accumulate=2"]) == code
     assert ("the weights differ in bf16" in capsys.readouterr().out) == bool(code)
     assert len(asked) == 2 * len(workers.CASES)
     for words in asked:
         assert {"train.parts=4", "train.max_updates=50", "train.validate_every=50", "train.accumulate=2"} < set(words)
+
+
+@pytest.mark.parametrize(("has_bf16", "wanted"), [(True, ["fp32", "bf16"]), (False, ["fp32"])])
+def test_precisions_are_those_that_the_processor_computes(
+    has_bf16: bool, wanted: list[str], corpus: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "computes_bf16", lambda device: has_bf16)
+    assert workers.parse_arguments(corpus)[0].precision == wanted
+    assert workers.parse_arguments([*corpus, "--precision", "bf16"])[0].precision == ["bf16"]
 
 
 def test_the_speed_is_that_of_the_tokens_after_the_first_stretch(tmp_path: Path) -> None:
